@@ -243,6 +243,15 @@ export interface WantedWidening {
   readonly filterHash: string;
   /** Hash of the filter that it widens. */
   readonly from: string;
+  /** What was active at this offset is gathered, although it is there from a later one on. */
+  readonly listAt?: number;
+}
+
+/** What is asked for with the work `history`: what a filter in force shows of the time before it came into force. */
+export interface WantedHistory {
+  readonly filterHash: string;
+  /** At most so many updates a second are read and stored. */
+  readonly perSecond: number;
 }
 
 /** The filter of the stream row, and which others an indexer may be configured with beside it. */

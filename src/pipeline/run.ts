@@ -28,6 +28,7 @@ import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './interface-watch.ts';
 import { WideningWatch } from './widening.ts';
+import { EarlierWatch } from './earlier.ts';
 import { CompletionWatch } from './beside/completion-watch.ts';
 import { pruning$ } from './beside/retention-watch.ts';
 import { PackageWatch } from './beside/package-watch.ts';
@@ -59,6 +60,7 @@ class Run {
   readonly #packages: PackageWatch;
   readonly #interfaces: InterfaceWatch;
   readonly #widening: WideningWatch;
+  readonly #earlier: EarlierWatch;
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
@@ -78,6 +80,7 @@ class Run {
     this.#packages = new PackageWatch(parts);
     this.#interfaces = new InterfaceWatch(parts);
     this.#widening = new WideningWatch(parts);
+    this.#earlier = new EarlierWatch(parts);
     this.#completions = new CompletionWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => {
@@ -119,7 +122,8 @@ class Run {
   }
 
   #goesOn(): boolean {
-    return (this.#interfaces.isLevel || this.#widening.isLevel) && !this.#parts.stop.aborted;
+    const isLevel = this.#interfaces.isLevel || this.#widening.isLevel || this.#earlier.isLevel;
+    return isLevel && !this.#parts.stop.aborted;
   }
 
   /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
@@ -133,7 +137,8 @@ class Run {
     this.#wantsInterfaces = connected.parts.wantedInterfaces.length > 0;
     const isMerged = await this.#interfaces.merge(connected);
     const current = isMerged ? await connect(this.#parts, { anew: false }) : connected;
-    return (await this.#widening.turn(current)) ? connect(this.#parts, { anew: false }) : current;
+    const widened = (await this.#widening.turn(current)) ? await connect(this.#parts, { anew: false }) : current;
+    return (await this.#earlier.turn(widened)) ? connect(this.#parts, { anew: false }) : widened;
   }
 
   #work$(connected: Connected): Observable<unknown> {
@@ -197,7 +202,8 @@ class Run {
     const followed$ = concat(updates$, this.#settled$(following), bounded ? level$ : EMPTY).pipe(endWith(undefined));
     const completions$ = this.#completions.watch$(connected, following);
     const pruned$ = pruning$(connected.parts);
-    const turned$ = bounded ? EMPTY : merge(level$, widened$);
+    const earlier$ = this.#earlier.watch$(connected).pipe(map(() => undefined));
+    const turned$ = bounded ? EMPTY : merge(level$, widened$, earlier$);
     const beside$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, turned$);
     return merge(followed$, beside$).pipe(
       takeWhile((value) => value !== undefined),

@@ -13,6 +13,8 @@ import { checkServer } from './connection/server-check.ts';
 import { readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
 import { assertMayGather, mergeViews, type ViewMerge } from './history/merge-views.ts';
+import { dueEarlier, askForList, finishEarlier } from './history/earlier-work.ts';
+import { nameEarlier, storeEarlier, type EarlierRange } from './history/earlier-range.ts';
 import { prepareStaging, type Wanted } from './history/staging.ts';
 import {
   firstUnknown,
@@ -41,7 +43,7 @@ import { assertExerciseJson } from './schema/exercise-json.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
 import { readPackages, readPackageState, refreshPaddings, storePackage } from './typed/package-store.ts';
 import { syncTypedViews } from './typed/views.ts';
-import { listWorks } from './history/works.ts';
+import { listWorks, noteWork } from './history/works.ts';
 import { lastVerifications } from './verify/verifications.ts';
 import { unknownContracts } from './write/departures.ts';
 import { openSession } from './write/session.ts';
@@ -87,6 +89,10 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       set: (wanted: WantedWidening, at: Standing, followed: readonly string[]) =>
         setWidening(database, wanted, at, followed),
       tidy: () => tidyWidening(database),
+    },
+    earlier: {
+      due: () => dueEarlier(database),
+      note: (progress: WideningNote) => database.withClient((client) => noteWork(client, 'history', progress)),
     },
     verifications: () => lastVerifications(database),
     works: () => database.withClient(listWorks),
@@ -168,5 +174,22 @@ export function postgresWideningPlace(database: Database, staging: Database, ass
     close: async () => {
       await Promise.all([database.close(), staging.close()]);
     },
+  };
+}
+
+/**
+ * Where history from before a wider filter is stored. To be used by the holder of the writer lock only.
+ * @param database the stream's own, with time for long statements; closed by `close`
+ */
+export function postgresEarlierPlace(database: Database, assertHeld: () => void) {
+  return {
+    store: (range: EarlierRange, epoch: number) => {
+      assertHeld();
+      return storeEarlier(database, range, epoch);
+    },
+    name: (range: EarlierRange, epoch: number) => nameEarlier(database, range, epoch),
+    askForList: (at: number, epoch: number) => askForList(database, at, epoch),
+    finish: (floor: number, epoch: number) => finishEarlier(database, floor, epoch),
+    close: () => database.close(),
   };
 }

@@ -105,6 +105,7 @@ export function memoryWorld({
     wantedInterfaces: [],
     viewStaging: () => Promise.reject(new Error('nothing is gathered here')),
     wideningPlace: () => Promise.reject(new Error('nothing is gathered here')),
+    earlierPlace: () => Promise.reject(new Error('nothing is stored of before here')),
     retention: undefined,
     start: 'seed',
     stopAt: undefined,

@@ -119,6 +119,11 @@ export class MemorySink implements Sink {
     tidy: () => Promise.resolve(),
   };
 
+  readonly earlier: Sink['earlier'] = {
+    due: () => Promise.resolve(undefined),
+    note: () => Promise.resolve(true),
+  };
+
   readonly packages: Sink['packages'] = {
     state: async () => {
       await this.act('state');

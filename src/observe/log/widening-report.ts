@@ -12,6 +12,7 @@ const messages = {
   set: 'a wider filter is in force from here on: what was active before is gathered beside the stream',
   gathering: 'gathering active contracts of the wider filter beside the stream',
   done: 'contracts of the wider filter are complete from here on',
+  earlier: 'the history of the wider filter is complete from here on',
 } as const;
 
 export class WideningReport {
@@ -29,7 +30,7 @@ export class WideningReport {
       const { delayMs, error } = facts;
       const next = delayMs === undefined ? 'until it is asked for again' : 'trying again';
       const told = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
-      logger.warn(told, `contracts of a wider filter are late, ${next}`);
+      logger.warn(told, `what a wider filter shows is late, ${next}`);
     }
   };
 

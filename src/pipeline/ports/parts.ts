@@ -9,6 +9,7 @@ import type { Observer, PruneFacts } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
+import type { EarlierPlace } from './earlier.ts';
 import type { WideningPlace } from './widening.ts';
 
 export interface PipelineLimits {
@@ -55,6 +56,8 @@ export interface PipelineParts {
   readonly viewStaging: () => Promise<ViewStaging>;
   /** Where active contracts of a wider filter are gathered beside the stream. */
   readonly wideningPlace: () => Promise<WideningPlace>;
+  /** Where history from before a wider filter is stored. */
+  readonly earlierPlace: () => Promise<EarlierPlace>;
   /** Undefined: all history is kept. */
   readonly retention: Retention | undefined;
   /** `whole`: everything the participant shows, from the first update on or from what was active where it was pruned. */

@@ -22,6 +22,7 @@ import type {
 } from '../../model/stream.ts';
 import type { Completion, StoredUpdate } from '../../model/update.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
+import type { EarlierWork } from './earlier.ts';
 import type { Widenings } from './widening.ts';
 
 export interface Sink {
@@ -40,6 +41,7 @@ export interface Sink {
   readonly marks: StoredMarks;
   readonly packages: StoredPackages;
   readonly widening: Widenings;
+  readonly earlier: EarlierWork;
   /** The last result of each kind of `verify`, which is another process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
   /** What was asked for beside the stream, whoever does it. */

@@ -21,7 +21,7 @@ export interface DueWidening {
 export interface WideningProgress {
   readonly state?: 'done' | 'failed';
   readonly step?: string | null;
-  readonly unit?: 'contracts';
+  readonly unit?: 'contracts' | 'offsets' | null;
   readonly done?: number;
   readonly total?: number | null;
   readonly perSecond?: number | null;

@@ -10,6 +10,7 @@ import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { cutHosts } from './hosts.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
+import { dropEmptyActivity, lastOffset, subtractActivity } from './activity-share.ts';
 import { dropStaging } from './staging.ts';
 import { cutParts } from './filter-parts.ts';
 import { dropWidening } from './widen.ts';
@@ -73,7 +74,8 @@ export function resetTo(database: Database, to: number, writer: string): Promise
   return maintain(database, async (client) => {
     const stream = refuseReset(await lockStream(client), to);
     const tables = tablesOf(client);
-    await subtractActivity(client, to);
+    await subtractActivity(client, { above: to, upTo: lastOffset });
+    await dropEmptyActivity(client, to);
     const counts = new Map<string, number>();
     for (const [name, rows] of await cutLifetimes(client, to)) counts.set(name, rows);
     for (const table of byOffset) {
@@ -201,79 +203,6 @@ async function moveBack(client: ClientBase, to: number, writer: string): Promise
                         to_char(record_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) from times
                 where (record_times ->> synchronizer_id)::timestamptz is distinct from record_time), '{}')`,
     [to, writer],
-  );
-}
-
-// Takes the share of updates above an offset out of `activity_hourly`, before their rows are deleted. It is subtracted
-// rather than counted anew, because updates that were pruned here are still part of the sums.
-
-/** Delays are whole multiples of 2^-20 seconds, as the writer counts them: sums and differences have no rounding. */
-const delay = `coalesce(sum(round(extract(epoch from record_time - effective_at)::numeric * 1048576))
-                 filter (where kind = 't'), 0)::double precision / 1048576`;
-
-/** What the updates above $1 added, one row for each row of `activity_hourly` they touched. */
-const share = `
-  gone as (
-    select "offset", synchronizer_pk, date_trunc('hour', record_time, 'UTC') as hour, kind, paid_traffic_cost,
-           record_time, effective_at
-      from updates where "offset" > $1 and record_time is not null),
-  parts as (
-    select hour, c.template_pk, 0 as choice_pk, g.synchronizer_pk, 1 as creates, 0 as archives, 0 as exercises
-      from gone g join contracts c on c."offset" = g."offset" and c."offset" > $1 and c.origin = 'c'
-    union all
-    select hour, a.template_pk, 0, g.synchronizer_pk, 0, 1, 0
-      from gone g join archives a on a."offset" = g."offset" and a."offset" > $1
-    union all
-    select hour, e.template_pk, e.choice_pk, g.synchronizer_pk, 0, consuming::integer, 1
-      from gone g join exercises e on e."offset" = g."offset" and e."offset" > $1),
-  share as (
-    select hour, template_pk, choice_pk, synchronizer_pk, sum(creates) as creates, sum(archives) as archives,
-           sum(exercises) as exercises, 0::bigint as transactions, 0::numeric as cost, 0::double precision as delay,
-           0::numeric as total_creates, 0::numeric as total_archives, 0::numeric as total_exercises
-      from parts group by 1, 2, 3, 4
-    union all
-    select hour, 0, 0, synchronizer_pk, 0, 0, 0, sum(transactions)::bigint, sum(cost), sum(delay), sum(creates),
-           sum(archives), sum(exercises)
-      from (select hour, synchronizer_pk, 0 as transactions, 0::numeric as cost, 0::double precision as delay,
-                   creates, archives, exercises from parts
-            union all
-            select hour, synchronizer_pk, count(*) filter (where kind = 't'),
-                   coalesce(sum(paid_traffic_cost), 0), ${delay}, 0, 0, 0
-              from gone group by 1, 2) whole
-     group by 1, 4)`;
-
-/** A sum of costs that reached the largest bigint says nothing of its parts: it is counted from what stays. */
-const costOfTheRest = `
-  (select least(coalesce(sum(u.paid_traffic_cost), 0), 9223372036854775807) from updates u
-    where u."offset" <= $1 and u.synchronizer_pk = a.synchronizer_pk
-      and u.record_time >= a.hour and u.record_time < a.hour + interval '1 hour')`;
-
-async function subtractActivity(client: ClientBase, above: number): Promise<void> {
-  await client.query(
-    `with ${share}
-     update activity_hourly a
-        set creates = a.creates - s.creates, archives = a.archives - s.archives,
-            exercises = a.exercises - s.exercises, transactions = a.transactions - s.transactions,
-            paid_traffic_cost = case when a.paid_traffic_cost = 9223372036854775807 then ${costOfTheRest}
-                                     else a.paid_traffic_cost - s.cost end,
-            delay_seconds = a.delay_seconds - s.delay,
-            total_creates = a.total_creates - s.total_creates, total_archives = a.total_archives - s.total_archives,
-            total_exercises = a.total_exercises - s.total_exercises
-       from share s
-      where (a.hour, a.template_pk, a.choice_pk, a.synchronizer_pk)
-          = (s.hour, s.template_pk, s.choice_pk, s.synchronizer_pk)`,
-    [above],
-  );
-  // The row of the updates themselves may be all zero lawfully: an update that cost 0 and holds no event made it.
-  await client.query(
-    `delete from activity_hourly a
-      where creates = 0 and archives = 0 and exercises = 0 and transactions = 0 and paid_traffic_cost = 0
-        and total_creates = 0 and total_archives = 0 and total_exercises = 0
-        and not (template_pk = 0 and exists (
-              select from updates u
-               where u."offset" <= $1 and u.synchronizer_pk = a.synchronizer_pk and u.paid_traffic_cost is not null
-                 and u.record_time >= a.hour and u.record_time < a.hour + interval '1 hour'))`,
-    [above],
   );
 }
 

@@ -153,3 +153,34 @@ export async function copyRows(
       : `with added as (${insert} returning "offset", node_id) insert into ${into} select "offset", node_id from added`,
   );
 }
+
+/** What makes a combination, by the table that numbers them. */
+export const partyColumns = {
+  contract_parties: ['signatories', 'observers', 'witness_parties'],
+  event_parties: ['acting_parties', 'witness_parties', 'implemented_interfaces'],
+} as const;
+
+/**
+ * Numbers of staged combinations to numbers of ours. The writer numbers upwards, from memory: what comes from beside it is
+ * numbered downwards.
+ * @param map SQL: what to create as the map, `table NAME` or a temporary one
+ */
+export async function numberParties(
+  client: ClientBase,
+  table: keyof typeof partyColumns,
+  { staged, map }: { readonly staged: string; readonly map: string },
+): Promise<void> {
+  const columns = partyColumns[table].join(', ');
+  const same = `(${columns}) = (${partyColumns[table].map((column) => `s.${column}`).join(', ')})`;
+  await client.query(
+    `insert into ${table} (parties_pk, ${columns})
+     select (select least(min(parties_pk), 0) from ${table}) - row_number() over (order by s.first), ${columns}
+       from (select min(parties_pk) as first, ${columns} from ${staged} group by ${columns}) s
+      where not exists (select from ${table} m where ${same})`,
+  );
+  await client.query(
+    `create ${map} as
+     select s.parties_pk as staged, max(m.parties_pk) as ours
+       from ${staged} s join ${table} m using (${columns}) group by 1`,
+  );
+}

@@ -14,7 +14,7 @@ import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
 import { maintain, refused, type StreamFacts } from './maintenance.ts';
 import { placeAsStored } from './moved-places.ts';
-import { copyRows, gatherStates, knowAgain } from './staged-rows.ts';
+import { copyRows, gatherStates, knowAgain, numberParties } from './staged-rows.ts';
 import { stagingSchema } from './staging.ts';
 import { dropWidening, standing } from './widen.ts';
 import { noteWork } from './works.ts';
@@ -38,8 +38,9 @@ function prepareFill(database: Database): Promise<Filled> {
     const staged = escapeIdentifier(stagingSchema(database.schema, 'widen'));
     const made = ['contract_parties_map', 'event_parties_map', 'wider', 'states', 'arrived', 'filled'];
     await client.query(`drop table if exists ${made.map((name) => `${staged}.${name}`).join(', ')}`);
-    await numberParties(client, staged, 'contract_parties', 'signatories, observers, witness_parties');
-    await numberParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
+    for (const table of ['contract_parties', 'event_parties'] as const) {
+      await numberParties(client, table, { staged: `${staged}.${table}`, map: `table ${staged}.${table}_map` });
+    }
     await placeAsStored(client, staged);
     await keyAgain(client, staged);
     // Stretches of what was copied a moment ago: without, the server joins whole tables for each of them.
@@ -70,23 +71,6 @@ async function keyAgain(client: ClientBase, staged: string): Promise<void> {
     );
     if (rowCount === 0) await client.query(`alter table ${staged}.${table} add primary key (${columns})`);
   }
-}
-
-/** The writer numbers upwards, from memory: what comes from beside it is numbered downwards. */
-async function numberParties(client: ClientBase, staged: string, table: string, columns: string): Promise<void> {
-  const same = `(${columns}) = (${columns.replaceAll(/\w+/g, 's.$&')})`;
-  await client.query(
-    `insert into ${table} (parties_pk, ${columns})
-     select (select least(min(parties_pk), 0) from ${table}) - row_number() over (order by s.first), ${columns}
-       from (select min(parties_pk) as first, ${columns} from ${staged}.${table} group by ${columns}) s
-      where not exists (select from ${table} m where ${same})`,
-  );
-  await client.query(
-    `create table ${staged}.${table}_map as
-     select s.parties_pk as staged, max(m.parties_pk) as ours
-       from ${staged}.${table} s join ${table} m using (${columns}) group by 1;
-     alter table ${staged}.${table}_map add primary key (staged)`,
-  );
 }
 
 /**
@@ -372,12 +356,15 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
 }
 
 async function completeParts(client: ClientBase, { filterHash, shape }: StreamFacts, at: number): Promise<void> {
+  const known = await client.query('update filter_parts set complete_from = $1 where complete_from > $1', [at]);
   await client.query('update filter_parts set complete_from = $1 where complete_from is null', [at]);
   const { rowCount } = await client.query(
     `update coverage set complete = true where from_offset = $1 and origin = 'widen'`,
     [at],
   );
   // The list is of a later offset: the participant had pruned where the filter was widened, or the stream went back to before.
+  // Where it was known of a later offset already, its history is on its way, which says so at its end.
+  if ((known.rowCount ?? 0) > 0) return;
   const reason = 'what was active under the wider filter is known from here on';
   if (rowCount === 0) await openRange(client, at, { from: at, origin: 'widen', filterHash, shape, reason });
   await client.query(

@@ -56,7 +56,7 @@ export function dueWidening(database: Database): Promise<DueWidening | undefined
       wanted,
       isStopped: work.state === 'stopped',
       isSet: hash === wanted.filterHash,
-      notBefore: since ?? undefined,
+      notBefore: wanted.listAt ?? since ?? undefined,
     };
   });
 }
@@ -140,7 +140,8 @@ export function setWidening(
   });
 }
 
-async function hold(client: ClientBase, offset: number): Promise<void> {
+/** Nothing after the offset is pruned here until the contracts are gathered. */
+export async function hold(client: ClientBase, offset: number): Promise<void> {
   await client.query(
     `insert into retention_holds (name, "offset", reason) values ($1, $2, 'contracts of a wider filter are gathered')
      on conflict (name) do update set "offset" = excluded."offset", moved_at = now()`,

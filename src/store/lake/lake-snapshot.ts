@@ -128,7 +128,8 @@ type Marks = Omit<LakeFacts, 'participant' | 'filterHash' | 'shape' | 'checkpoin
 async function readMarks(client: ClientBase): Promise<Marks> {
   const coverage = await client.query<LakeFacts['coverage'][number]>(
     `select from_offset as from, to_offset as to, origin,
-            to_char(recorded_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
+            to_char(greatest(recorded_at, (select max(noted_at) from filter_parts)),
+                    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
        from coverage order by from_offset, recorded_at`,
   );
   const interfaces = await client.query<{ mark: string }>(

@@ -95,11 +95,12 @@ async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>,
   }
 }
 
-function copyStatement(table: TableName, messages: Buffer): Statement {
+/** @param into the table that takes the rows: one that has the columns of `table` */
+export function copyStatement(table: TableName, messages: Buffer, into: string = table): Statement {
   const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
   return {
-    name: `copy-${table}`,
-    text: `copy ${escapeIdentifier(table)} (${columns.join(', ')}) from stdin (format binary)`,
+    name: `copy-${into}`,
+    text: `copy ${escapeIdentifier(into)} (${columns.join(', ')}) from stdin (format binary)`,
     copy: messages,
   };
 }
@@ -182,7 +183,7 @@ function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<
 }
 
 /** Two statements: with hundreds of templates this is most of what the writer updates, so their rows carry their own counts only. */
-function activityStatements(batch: Batch): Statement[] {
+export function activityStatements(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
   const ofTemplates = rows.filter(({ templatePk }) => templatePk !== 0);
   const ofHours = rows.filter(({ templatePk }) => templatePk === 0);

@@ -6,12 +6,17 @@ import { tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
 export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
+  return new Dictionary(await loadNames(client), await newestParties(client));
+}
+
+/** All names with their numbers, without the combinations of parties. */
+export async function loadNames(client: ClientBase): Promise<DictionaryEntries> {
   const tables = tablesOf(client);
   const templates = await tables.selectFrom('templates').selectAll().orderBy('template_pk').execute();
   const choices = await tables.selectFrom('choices').selectAll().orderBy('choice_pk').execute();
   const synchronizers = await tables.selectFrom('synchronizers').selectAll().orderBy('synchronizer_pk').execute();
   const implementations = await tables.selectFrom('template_interfaces').selectAll().execute();
-  const stored = {
+  return {
     templates: templates.map((row) => ({
       pk: row.template_pk,
       text: `${row.package_id}:${row.module_name}:${row.entity_name}`,
@@ -32,7 +37,6 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
       interfacePk: row.interface_pk,
     })),
   };
-  return new Dictionary(stored, await newestParties(client));
 }
 
 /** As many combinations of parties as are remembered, oldest first. Those below zero were not numbered by the writer. */

@@ -127,7 +127,10 @@ async function endLater(client: ClientBase, offset: number, contractIds: readonl
  * The proof of the history is the newest stored update: this one, if nothing was stored after it. Record times rise on
  * each synchronizer, so the newer of two is the one of the later update.
  */
-async function moveMark(client: ClientBase, { lastUpdate, recordTimes }: Batch): Promise<void> {
+export async function moveMark(
+  client: ClientBase,
+  { lastUpdate, recordTimes }: Pick<Batch, 'lastUpdate' | 'recordTimes'>,
+): Promise<void> {
   const times = JSON.stringify(Object.fromEntries(recordTimes));
   await client.query(
     `update stream

@@ -1,0 +1,96 @@
+/** Reads updates of the past: a range of offsets, whole or not at all. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { IndexerError } from '../errors/indexer-error.ts';
+import { updatesRequest } from '../ledger/api/request-format.ts';
+import type { StoredUpdate } from '../model/update.ts';
+import { outOfOrder } from './follow/follow-errors.ts';
+import { refuseUnknownKind } from './follow/unknown-kinds.ts';
+import { updateOf } from './host/on-host.ts';
+import { nothingLeft, pastEnd } from './intake/bound.ts';
+import type { PipelineParts } from './ports/parts.ts';
+
+/** Nothing comes for so long: the stream is given up. */
+const silentMs = 60_000;
+/** Decoded before others have a turn. */
+const framesPerTurn = 8;
+
+/** What is read: updates after `from` and up to `to`. */
+interface Asked {
+  readonly from: number;
+  readonly to: number;
+  /** More updates are not read. */
+  readonly most: number;
+}
+
+/**
+ * All updates of a range that the filter shows, in order; undefined when there are more than `most`, or it was stopped.
+ * @throws IndexerError: what the ledger answers, UPDATE_UNDECODABLE, UPDATE_KIND_UNKNOWN
+ */
+export async function earlierUpdates(
+  parts: PipelineParts,
+  { from, to, most }: Asked,
+  signal: AbortSignal,
+): Promise<readonly StoredUpdate[] | undefined> {
+  const updates: StoredUpdate[] = [];
+  let reached = from;
+  // A stream that ends cleanly may be that of a gateway that lets go of it: that nothing is left is asked for in another way.
+  do {
+    const frames = await streamed(parts, { from: reached, to, most: most - updates.length }, signal);
+    if (frames === undefined || signal.aborted) return undefined;
+    for (const [index, frame] of frames.entries()) {
+      if (index % framesPerTurn === 0) await nextTurn();
+      const update = updateOf(parts, frame);
+      if (update.kind === 'offset_checkpoint') continue;
+      refuseUnknownKind(update, parts.unknownUpdates);
+      if (update.offset > to) throw pastEnd(update.offset, to);
+      if (update.offset <= reached) throw outOfOrder(update.offset, reached);
+      reached = update.offset;
+      updates.push(update);
+    }
+  } while (!(await nothingLeft(parts, reached, to)));
+  return updates;
+}
+
+/** Frames of one stream up to its clean end; undefined when it was cut here. */
+async function streamed(
+  parts: PipelineParts,
+  { from, to, most }: Asked,
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  const token = await parts.tokenSource.lease();
+  const request = updatesRequest(from, parts.filter, to);
+  return new Promise((resolve, reject) => {
+    const frames: string[] = [];
+    const over = (settle: () => void): void => {
+      clearInterval(watch);
+      signal.removeEventListener('abort', cut);
+      stream.close();
+      settle();
+    };
+    const cut = (): void => over(() => resolve(undefined));
+    let heardAt = performance.now();
+    const stream = parts.openStream({
+      path: '/v2/updates',
+      request,
+      token: token?.token,
+      onFrame: (frame) => {
+        heardAt = performance.now();
+        frames.push(frame.toString());
+        // Checkpoints are among them, a few.
+        if (frames.length > most + Math.max(16, most)) cut();
+      },
+      onEnd: (error) => over(() => (error === undefined ? resolve(frames) : reject(error))),
+    });
+    const watch = setInterval(() => {
+      if (performance.now() - heardAt > silentMs) over(() => reject(silent(from, to)));
+    }, 1_000);
+    signal.addEventListener('abort', cut, { once: true });
+    if (signal.aborted) cut();
+  });
+}
+
+function silent(from: number, to: number): IndexerError {
+  return new IndexerError(`the ledger sent nothing for a minute of the updates from ${String(from)} to ${String(to)}`, {
+    code: 'LEDGER_STREAM_CLOSED',
+  });
+}

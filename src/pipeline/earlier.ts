@@ -1,0 +1,218 @@
+/**
+ * What a wider filter shows of the time before it came into force: read beside the stream in ranges of offsets, the newest
+ * first, and stored range by range. How far it has come stands in the database, so whoever comes next goes on there. Where
+ * history does not begin with the first update of the ledger, what was active at its beginning is gathered in the end.
+ */
+import { EMPTY, Observable } from 'rxjs';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
+import { earlierUpdates } from './earlier-updates.ts';
+import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts';
+import type { PipelineParts } from './ports/parts.ts';
+import type { Connected } from './proof/identity.ts';
+import { pause, retryAfterMs } from './retry/retry.ts';
+
+/** Whether somebody asked. */
+const lookMs = 2_000;
+/** At most in one transaction, which the stream waits for. */
+const rangeUpdates = 250;
+/** Between two ranges, in parts of what storing one took: the database is the stream's first. */
+const restShare = 1;
+const noteEveryMs = 1_000;
+/** After a failure that an operator has to end. */
+const parkedDelayMs = 600_000;
+
+interface Beside {
+  readonly connected: Connected;
+  readonly stop: AbortSignal;
+}
+
+/** One for the life of the process. */
+export class EarlierWatch {
+  readonly #parts: PipelineParts;
+  /** Its names need numbers before it can be stored. */
+  #unnamed: EarlierRange | undefined;
+  /** How many offsets are read at a time: as many as hold about `rangeUpdates`. */
+  #width = rangeUpdates;
+  /** After a failure: when it is tried again, whatever session it is. Monotonic, milliseconds. */
+  #notBefore = 0;
+  #notedAt = -Infinity;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the session has to end for it. */
+  get isLevel(): boolean {
+    return this.#unnamed !== undefined;
+  }
+
+  /** Emits once, when the session should end. Never fails. */
+  watch$(connected: Connected): Observable<'level'> {
+    if (this.#parts.stop.aborted) return EMPTY;
+    return new Observable((subscriber) => {
+      const over = new AbortController();
+      const ended = (): void => over.abort();
+      this.#parts.stop.addEventListener('abort', ended);
+      void (async () => {
+        const unnamed = await this.#untilUnnamed({ connected, stop: over.signal });
+        if (unnamed !== undefined && !over.signal.aborted) {
+          this.#unnamed = unnamed;
+          subscriber.next('level');
+        }
+        subscriber.complete();
+      })();
+      return () => {
+        this.#parts.stop.removeEventListener('abort', ended);
+        over.abort();
+      };
+    });
+  }
+
+  /** Before a session: what has to be done while nobody follows. @returns whether the stream has to be looked at anew */
+  async turn({ session, parts }: Connected): Promise<boolean> {
+    const range = this.#unnamed;
+    this.#unnamed = undefined;
+    if (range === undefined) return false;
+    try {
+      await inPlace(parts, (place) => place.name(range, session.state.epoch));
+      return true;
+    } catch (thrown) {
+      await this.#failed(toIndexerError(thrown), parts);
+      return false;
+    }
+  }
+
+  async #untilUnnamed(beside: Beside): Promise<EarlierRange | undefined> {
+    const { stop, connected } = beside;
+    await pause(Math.max(0, this.#notBefore - performance.now()), stop);
+    while (!stop.aborted) {
+      try {
+        const unnamed = await this.#look(beside);
+        if (unnamed !== undefined) return unnamed;
+        this.#notBefore = performance.now() + lookMs;
+      } catch (thrown) {
+        if (!stop.aborted) await this.#failed(toIndexerError(thrown), connected.parts);
+      }
+      await pause(this.#notBefore - performance.now(), stop);
+    }
+    return undefined;
+  }
+
+  async #look(beside: Beside): Promise<EarlierRange | undefined> {
+    const { parts } = beside.connected;
+    const due = await parts.sink.earlier.due();
+    if (due === undefined || due.isStopped || due.waits) return undefined;
+    refuseOther(due);
+    await parts.sink.widening.assertAllowed();
+    return inPlace(parts, (place) => this.#goOn(beside, place, due));
+  }
+
+  /** Range by range down to where history begins. @returns a range whose names need numbers */
+  async #goOn(beside: Beside, place: EarlierPlace, due: DueEarlier): Promise<EarlierRange | undefined> {
+    const { connected, stop } = beside;
+    const { parts, session } = connected;
+    const { perSecond } = due.wanted;
+    let { from: to } = due;
+    while (!stop.aborted) {
+      const began = performance.now();
+      const begin = Math.max(due.begin, await parts.ledger.state.latestPrunedOffsets());
+      if (to <= begin) return this.#end(beside, place, due, begin);
+      if (!(await this.#noted(parts, { due, to, begin }))) return undefined;
+      const range = await this.#read(beside, to, begin, perSecond);
+      if (range === undefined) continue;
+      const readAt = performance.now();
+      const outcome = await place.store(range, session.state.epoch);
+      if (outcome === 'names') return range;
+      // Where history begins here is asked anew.
+      if (outcome === 'pruned') return undefined;
+      to = range.from;
+      const restMs = restShare * (performance.now() - readAt);
+      const dueMs = (1_000 * range.updates.length) / perSecond - (performance.now() - began);
+      await pause(Math.max(restMs, dueMs), stop);
+    }
+    return undefined;
+  }
+
+  /** The range before `to`; undefined when it holds too much for one, or it was stopped. */
+  async #read({ connected, stop }: Beside, to: number, begin: number, perSecond: number): Promise<EarlierRange | undefined> {
+    const wanted = Math.max(1, Math.min(rangeUpdates, perSecond));
+    const from = Math.max(begin, to - this.#width);
+    const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * wanted }, stop);
+    if (updates === undefined) {
+      this.#width = Math.max(1, Math.floor(Math.min(this.#width, to - begin) / 4));
+      return undefined;
+    }
+    if (updates.length < wanted / 2) this.#width = 2 * this.#width;
+    else if (updates.length > wanted) this.#width = Math.max(1, Math.floor(this.#width / 2));
+    return { from, to, updates };
+  }
+
+  /** All ranges are here. */
+  async #end({ connected }: Beside, place: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
+    const { parts, session } = connected;
+    const { epoch } = session.state;
+    const isKnown = begin === 0 || (due.completeFrom ?? 0) <= begin;
+    if (!isKnown && due.askedForList) {
+      throw new IndexerError(`what was active at offset ${String(begin)} was asked for and not gathered`, {
+        code: 'WIDEN_REFUSED',
+        remedy: 'see what ledger-indexer works says of widen, then go on: ledger-indexer works resume history',
+      });
+    }
+    if (isKnown) parts.observer.widening({ kind: 'earlier', offset: await place.finish(begin, epoch) });
+    else await place.askForList(begin, epoch);
+    return undefined;
+  }
+
+  async #noted(
+    parts: PipelineParts,
+    { due, to, begin }: { readonly due: DueEarlier; readonly to: number; readonly begin: number },
+  ): Promise<boolean> {
+    if (performance.now() - this.#notedAt < noteEveryMs) return true;
+    this.#notedAt = performance.now();
+    const last = due.completeFrom ?? to;
+    const counts = { done: Math.max(0, last - to), total: Math.max(0, last - begin) };
+    return parts.sink.earlier.note({ step: 'reading earlier updates', unit: 'offsets', ...counts, problem: null });
+  }
+
+  async #failed(error: IndexerError, { observer, tokenSource, limits, sink }: PipelineParts): Promise<void> {
+    if (error.retry === 'refresh-token') tokenSource.invalidate();
+    const isFinal = ends.has(error.code);
+    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
+    const delayMs = Math.max(isFinal ? lookMs : ownMs, retryAfterMs(error));
+    this.#notBefore = performance.now() + delayMs;
+    observer.widening({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
+    const problem = `${error.code}: ${error.message}`;
+    try {
+      await sink.earlier.note({ ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });
+    } catch {
+      // It is told in the log as well: where the database is what fails, it cannot be noted there.
+    }
+  }
+}
+
+/** What trying again does not change: whoever asked has to look at it, and may ask again. */
+const ends: ReadonlySet<string> = new Set(['WIDEN_REFUSED', 'WIDEN_UNPROVEN', 'LEDGER_PERMISSION_DENIED']);
+
+/** @throws IndexerError WIDEN_REFUSED when this is not what was asked for */
+function refuseOther({ isInForce, completeFrom }: DueEarlier): void {
+  if (!isInForce) {
+    throw new IndexerError('another filter is in force than the one whose history was asked for', {
+      code: 'WIDEN_REFUSED',
+      remedy: 'give it up (ledger-indexer works cancel history), or ask again: ledger-indexer widen --with-history',
+    });
+  }
+  if (completeFrom !== undefined) return;
+  throw new IndexerError('what was active when the filter was widened is missing', {
+    code: 'WIDEN_REFUSED',
+    remedy: 'ask for it: ledger-indexer widen --yes; then go on: ledger-indexer works resume history',
+  });
+}
+
+async function inPlace<T>(parts: PipelineParts, work: (place: EarlierPlace) => Promise<T>): Promise<T> {
+  const place = await parts.earlierPlace();
+  try {
+    return await work(place);
+  } finally {
+    await place.close();
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * A stretch of history that a wider filter shows more of, stored where the former filter has followed before: updates that are
+ * new, events that stored ones lacked, what contracts of the stretch became. All of it is one transaction. What it would add
+ * and is there already stays as it is, so a stretch may come again.
+ */
+import type { ClientBase, PoolClient } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { Batch } from '../../model/batch.ts';
+import { Dictionary } from '../../model/dictionary.ts';
+import { tables, type TableName } from '../../model/tables.ts';
+import type { StoredUpdate } from '../../model/update.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { inOneRoundTrip } from '../connection/round-trip.ts';
+import { loadRedactions } from '../retention/redaction-store.ts';
+import { storedColumnTypes } from '../schema/exercise-json.ts';
+import { activityStatements, copyStatement } from '../write/batch-writer.ts';
+import { BinaryRows } from '../write/copy-binary.ts';
+import { entryStatements, loadDictionary, loadNames } from '../write/dictionary-store.ts';
+import { moveMark } from '../write/late-update.ts';
+import { assertEpoch } from '../write/stream-row.ts';
+import { subtractActivity } from './activity-share.ts';
+import { placeLifetimes } from './earlier-lifetimes.ts';
+import { addEarlierRows, proveEarlierRows } from './earlier-rows.ts';
+import { maintain } from './maintenance.ts';
+import { numberParties } from './staged-rows.ts';
+import { standing } from './widen.ts';
+
+/** All updates after `from` and up to `to` that the filter in force shows, in order. */
+export interface EarlierRange {
+  readonly from: number;
+  readonly to: number;
+  readonly updates: readonly StoredUpdate[];
+}
+
+/** `names`: nothing was stored, because some need numbers first. `pruned`: likewise, because it is not kept any more. */
+export type EarlierOutcome = 'stored' | 'names' | 'pruned';
+
+/**
+ * Stores a range. To be called by the holder of the writer lock, for a filter that is in force under this epoch.
+ * @throws IndexerError CHECKPOINT_MOVED (fenced), WIDEN_UNPROVEN when the range lacks what is stored, WIDEN_REFUSED while one of its
+ *   updates is in quarantine; then nothing is changed
+ */
+export function storeEarlier(database: Database, range: EarlierRange, epoch: number): Promise<EarlierOutcome> {
+  const { from, to } = range;
+  return maintain(database, async (client) => {
+    // Redactions and pruning wait: what they look for must not come in behind them.
+    await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
+    if (await isPruned(client, from)) return 'pruned';
+    await refuseQuarantined(client, range);
+    const batch = await built(client, range, epoch);
+    if (batch === undefined) return 'names';
+    await stage(client, batch);
+    await proveEarlierRows(client, range);
+    // From here on the stream waits.
+    await assertEpoch(client, epoch);
+    await subtractActivity(client, { above: from, upTo: to });
+    await addEarlierRows(client, epoch);
+    await inOneRoundTrip(client, activityStatements(batch));
+    await placeLifetimes(client, range);
+    await moveMark(client, batch);
+    await client.query('update filter_parts set from_offset = $1, noted_at = now() where from_offset > $1', [from]);
+    return 'stored';
+  });
+}
+
+/**
+ * Numbers the names that a range has and nobody had before. Between two sessions, because the writer numbers from memory; the
+ * epoch rises.
+ */
+export function nameEarlier(database: Database, { updates, from }: EarlierRange, epoch: number): Promise<void> {
+  return maintain(database, async (client) => {
+    await standing(client, { epoch });
+    const dictionary = await loadDictionary(client);
+    const batch = new Batch({ push: () => undefined }, dictionary, epoch, from);
+    for (const update of updates) batch.add(update);
+    await inOneRoundTrip(client, entryStatements(dictionary.takeAdded()));
+    await client.query('update stream set epoch = epoch + 1');
+  });
+}
+
+async function isPruned(client: ClientBase, from: number): Promise<boolean> {
+  const { rows } = await client.query('select from stream where kept_offset > $1', [from]);
+  return rows.length > 0;
+}
+
+async function refuseQuarantined(client: ClientBase, { from, to }: EarlierRange): Promise<void> {
+  const { rows } = await client.query<{ offset: number }>(
+    'select "offset" from quarantine where "offset" > $1 and "offset" <= $2 order by 1 limit 1',
+    [from, to],
+  );
+  if (rows[0] === undefined) return;
+  const { offset } = rows[0];
+  throw new IndexerError(`the update at offset ${String(offset)} is in quarantine, as the former filter showed it`, {
+    code: 'WIDEN_REFUSED',
+    remedy: 'store it (ledger-indexer quarantine retry), then go on: ledger-indexer works resume history',
+    facts: { offset },
+  });
+}
+
+/** Its rows, with our numbers of names and with numbers of combinations of parties of their own; undefined: it has new names. */
+async function built(
+  client: PoolClient,
+  { from, updates }: EarlierRange,
+  epoch: number,
+): Promise<Batch<BinaryRows> | undefined> {
+  const dictionary = new Dictionary(await loadNames(client));
+  const redactions = await loadRedactions(client);
+  const rows = new BinaryRows(await storedColumnTypes(client));
+  const batch = new Batch(rows, dictionary, epoch, from, { redactions });
+  for (const update of updates) batch.add(update);
+  batch.seal();
+  const isNamed = Object.values(dictionary.takeAdded()).every((added: readonly unknown[]) => added.length === 0);
+  return isNamed ? batch : undefined;
+}
+
+const withContractParties = ['contracts', 'live', 'ended'] as const;
+const withEventParties = ['exercises', 'archives', 'reassignments'] as const;
+
+/** Tables `staged_…` until the transaction ends, with our numbers. */
+async function stage(client: ClientBase, { sink }: Batch<BinaryRows>): Promise<void> {
+  const names = Object.keys(tables) as TableName[];
+  await client.query(
+    names.map((name) => `create temporary table staged_${name} (like ${name}) on commit drop`).join('; '),
+  );
+  const filled = [...sink.filled()];
+  await inOneRoundTrip(
+    client,
+    filled.map(({ table, messages }) => copyStatement(table, messages, `staged_${table}`)),
+  );
+  for (const table of ['contract_parties', 'event_parties'] as const) {
+    const map = `temporary table ${table}_map on commit drop`;
+    await numberParties(client, table, { staged: `staged_${table}`, map });
+    for (const staged of table === 'contract_parties' ? withContractParties : withEventParties) {
+      await client.query(
+        `update staged_${staged} s set parties_pk = m.ours from ${table}_map m where m.staged = s.parties_pk`,
+      );
+    }
+  }
+  await client.query(`analyze ${names.map((name) => `staged_${name}`).join(', ')}`);
+}

@@ -1,0 +1,164 @@
+/**
+ * Rows of a range of earlier updates: staged in tables `staged_…`, with our numbers. Those that are missing are added, those
+ * that are there gain what the wider filter shows of them, and every one that is there must be among the staged ones.
+ */
+import { escapeIdentifier, type ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { tables } from '../../model/tables.ts';
+import { partyColumns } from './staged-rows.ts';
+
+interface Rule {
+  readonly key: readonly string[];
+  /** What one filter may show and another not, or an update and not a list of active contracts. */
+  readonly gains: readonly string[];
+  /** The table that numbers its parties. */
+  readonly parties?: keyof typeof partyColumns;
+  /** What must be the same of a row that is there already. */
+  readonly proof: string;
+}
+
+const place = ['offset', 'node_id'];
+const sameContract = 's.contract_id = t.contract_id';
+
+const rules = {
+  updates: {
+    key: ['offset'],
+    gains: [
+      'effective_at',
+      'record_time',
+      'paid_traffic_cost',
+      'event_count',
+      'trace_parent',
+      'command_id',
+      'workflow_id',
+      'trace_state',
+      'external_transaction_hash',
+      'transaction_hash',
+    ],
+    proof: 's.update_id is not distinct from t.update_id',
+  },
+  contracts: {
+    key: place,
+    gains: [
+      'created_at',
+      'reassignment_counter',
+      'origin',
+      'acs_delta',
+      'created_event_blob',
+      'representative_package_id',
+      'workflow_id',
+    ],
+    parties: 'contract_parties',
+    proof: sameContract,
+  },
+  interface_views: { key: [...place, 'interface_pk'], gains: [], proof: 'true' },
+  exercises: {
+    key: place,
+    gains: ['last_descendant_node_id', 'acs_delta'],
+    parties: 'event_parties',
+    proof: sameContract,
+  },
+  archives: { key: place, gains: [], parties: 'event_parties', proof: sameContract },
+  reassignments: {
+    key: ['offset', 'contract_id', 'kind'],
+    gains: [
+      'reassignment_counter',
+      'assignment_exclusivity',
+      'node_id',
+      'incomplete',
+      'submitter',
+      'created_event',
+      'workflow_id',
+    ],
+    parties: 'event_parties',
+    proof: 'true',
+  },
+  topology_events: { key: ['offset', 'event_index'], gains: [], proof: 's.kind = t.kind' },
+} as const satisfies Record<string, Rule>;
+
+type Ruled = keyof typeof rules;
+const ruled = Object.keys(rules) as Ruled[];
+
+/**
+ * Which rows need not be staged: a list of active contracts may name some that no update of the participant began, because they
+ * were imported; and an interface may be forgotten.
+ */
+const unproven: Partial<Record<Ruled, string>> = {
+  contracts: `t.origin = 's'`,
+  interface_views: 'true',
+  reassignments: 't.incomplete',
+};
+
+/** @throws IndexerError WIDEN_UNPROVEN when something is stored that is not among the staged rows */
+export async function proveEarlierRows(
+  client: ClientBase,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<void> {
+  const counts = ruled.map((table) => {
+    const { key, proof } = rules[table];
+    return `(select count(*) from ${table} t
+               left join staged_${table} s on ${matched(key)}
+              where t."offset" > $1 and t."offset" <= $2
+                and case when s."offset" is null then not (${unproven[table] ?? 'false'}) else not (${proof}) end) as ${table}`;
+  });
+  const { rows } = await client.query<Record<Ruled, number>>(`select ${counts.join(', ')}`, [from, to]);
+  const missing = Object.entries(rows[0] ?? {}).filter(([, count]) => count > 0);
+  if (missing.length === 0) return;
+  const found = missing.map(([table, count]) => `${String(count)} of ${table}`).join(', ');
+  throw new IndexerError(
+    `between offsets ${String(from)} and ${String(to)} rows are stored that the filter in force does not show: ${found}`,
+    { code: 'WIDEN_UNPROVEN', facts: { from, to } },
+  );
+}
+
+/** Part of the caller's transaction, which holds the stream row. */
+export async function addEarlierRows(client: ClientBase, epoch: number): Promise<void> {
+  // Each as one that came late: that is how others who read by offsets learn of it.
+  await client.query('update staged_updates set batch_offset = - "offset"');
+  await client.query(
+    `insert into batches (batch_offset, epoch)
+     select s.batch_offset, $1 from staged_updates s
+      where not exists (select from updates u where u."offset" = s."offset")`,
+    [epoch],
+  );
+  for (const table of ruled) {
+    const rule: Rule = rules[table];
+    await gain(client, table, rule);
+    const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
+    await client.query(
+      `insert into ${table} (${columns.join(', ')})
+       select ${columns.map((column) => `s.${column}`).join(', ')} from staged_${table} s
+        where not exists (select from ${table} t where ${matched(rule.key)})`,
+    );
+  }
+}
+
+async function gain(client: ClientBase, table: string, { key, gains, parties }: Rule): Promise<void> {
+  if (gains.length > 0) {
+    const list = (alias: string): string => gains.map((column) => `${alias}${escapeIdentifier(column)}`).join(', ');
+    await client.query(
+      `update ${table} t set (${list('')}) = row(${list('s.')})
+         from staged_${table} s
+        where ${matched(key)} and (${list('t.')}) is distinct from (${list('s.')})`,
+    );
+  }
+  if (parties === undefined) return;
+  await client.query(
+    `update ${table} t set parties_pk = s.parties_pk
+       from staged_${table} s
+      where ${matched(key)} and ${otherParties(parties)}`,
+  );
+}
+
+/** SQL: the parties of `t` are others than those of `s`, whatever their numbers. */
+export function otherParties(table: keyof typeof partyColumns): string {
+  const list = (alias: string): string => partyColumns[table].map((column) => `${alias}.${column}`).join(', ');
+  return `t.parties_pk <> s.parties_pk
+          and exists (select from ${table} former, ${table} now
+                       where former.parties_pk = t.parties_pk and now.parties_pk = s.parties_pk
+                         and (${list('former')}) is distinct from (${list('now')}))`;
+}
+
+function matched(key: readonly string[]): string {
+  return key.map((column) => `t.${escapeIdentifier(column)} = s.${escapeIdentifier(column)}`).join(' and ');
+}

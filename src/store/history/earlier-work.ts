@@ -1,0 +1,144 @@
+/**
+ * What was before a wider filter came into force, as a work: how far it has come, which is the offset from which on the parts
+ * of the filter have all updates, and its end, after which the ranges of coverage begin where it ended.
+ */
+import type { ClientBase } from 'pg';
+import type { WantedHistory, WantedWidening } from '../../model/stream.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { markAnew } from '../write/departures.ts';
+import { maintain, refused, type StreamFacts } from './maintenance.ts';
+import { historyBegin } from './stored-marks.ts';
+import { hold, standing } from './widen.ts';
+import { askWork, findWork, noteWork } from './works.ts';
+
+/** What there is to do. */
+export interface DueEarlier {
+  readonly wanted: WantedHistory;
+  /** It waits until it is resumed. */
+  readonly isStopped: boolean;
+  /** The filter in force is the one whose history is wanted. */
+  readonly isInForce: boolean;
+  /** A filter is being widened, or contracts are gathered: it goes on after that. */
+  readonly waits: boolean;
+  /** What was active at some offset was asked for, and is being gathered or was not. */
+  readonly askedForList: boolean;
+  /** Updates after this offset are here under the filter in force (exclusive). */
+  readonly from: number;
+  /** What was active at this offset is here; undefined: it is missing. */
+  readonly completeFrom: number | undefined;
+  /** Where the history begins that can become more (exclusive). */
+  readonly begin: number;
+}
+
+/** Said while what was active where the history begins is gathered; who finds it afterwards looks whether it is there. */
+export const listing = 'gathering what was active where it begins';
+
+const unfinished: ReadonlySet<string> = new Set(['asked', 'working', 'stopped']);
+
+/** What was asked for and is not finished. */
+export async function dueEarlier(database: Database): Promise<DueEarlier | undefined> {
+  const begin = await historyBegin(database);
+  return database.withClient(async (client) => {
+    const work = await findWork(client, 'history');
+    if (work === undefined || work.state === 'done' || work.state === 'failed') return undefined;
+    const wanted = work.wanted as WantedHistory;
+    const widening = await findWork(client, 'widen');
+    const { rows } = await client.query<{
+      hash: string;
+      from: number | null;
+      complete: number | null;
+      lacks: boolean;
+      other: number | null;
+    }>(
+      `select s.filter_hash as hash,
+              (select max(from_offset) from filter_parts) as "from",
+              (select max(complete_from) from filter_parts) as complete,
+              exists (select from filter_parts where complete_from is null) as lacks,
+              (select max(case when c.transaction_shape <> s.transaction_shape then c.to_offset
+                               when c.origin in ('filter', 'reset') then c.from_offset end) from coverage c) as other
+         from stream s`,
+    );
+    const { hash, from = null, complete = null, lacks = false, other = null } = rows[0] ?? {};
+    return {
+      wanted,
+      isStopped: work.state === 'stopped',
+      isInForce: hash === wanted.filterHash,
+      waits: widening !== undefined && unfinished.has(widening.state),
+      askedForList: work.state === 'working' && work.step === listing,
+      from: from ?? 0,
+      completeFrom: lacks ? undefined : (complete ?? 0),
+      begin: Math.max(begin, other ?? 0),
+    };
+  });
+}
+
+/**
+ * Asks for what was active at an offset, as a widening to the filter that is in force: where history begins later than the
+ * ledger, contracts of then have ended since. Nothing is pruned here until it is done.
+ * @throws IndexerError CHECKPOINT_MOVED (fenced)
+ */
+export function askForList(database: Database, at: number, epoch: number): Promise<void> {
+  return maintain(database, async (client) => {
+    await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
+    const { filter, filterHash, keptOffset } = await standing(client, { epoch });
+    const listAt = Math.max(at, keptOffset);
+    await hold(client, listAt);
+    await askWork(client, 'widen', { filter, filterHash, from: filterHash, listAt } satisfies WantedWidening);
+    await noteWork(client, 'history', { step: listing, unit: null, total: null, perSecond: null, problem: null });
+  });
+}
+
+/**
+ * The last of it: coverage says from where on all of it is here. The work is done then.
+ * @param floor the participant, or what is kept here, begins there
+ * @returns the offset it is complete from
+ * @throws IndexerError CHECKPOINT_MOVED (fenced), WIDEN_REFUSED when it was stopped meanwhile
+ */
+export function finishEarlier(database: Database, floor: number, epoch: number): Promise<number> {
+  return maintain(database, async (client) => {
+    const stream = await standing(client, { epoch });
+    const { rows } = await client.query<{ at: number | null }>('select max(complete_from) as at from filter_parts');
+    const at = floor === 0 ? 0 : (rows[0]?.at ?? floor);
+    await client.query(
+      'update filter_parts set complete_from = least(complete_from, $1), from_offset = least(from_offset, $1), noted_at = now()',
+      [at],
+    );
+    await client.query(
+      `update filter_interfaces
+          set complete_from = case when $1 > (select min(from_offset) from coverage) then $1 else 0 end, noted_at = now()
+        where state = 'followed' and complete_from > $1`,
+      [at],
+    );
+    await beginRangeAt(client, at, stream);
+    await markAnew(client, at + 1);
+    const done = { state: 'done', step: null, perSecond: null, problem: null } as const;
+    if (!(await noteWork(client, 'history', done))) throw refused('widen', 'it was stopped', 'works resume history');
+    return at;
+  });
+}
+
+/** One range from the offset to the checkpoint in place of those that began after it. */
+async function beginRangeAt(client: ClientBase, at: number, { filterHash, shape }: StreamFacts): Promise<void> {
+  await client.query(
+    `delete from coverage c
+      where c.from_offset > $1
+         or c.from_offset = $1 and exists (select from coverage o
+              where o.from_offset = $1 and o.filter_hash <> c.filter_hash and (o.recorded_at, o.filter_hash) < (c.recorded_at, c.filter_hash))`,
+    [at],
+  );
+  const { rowCount } = await client.query(
+    'update coverage set to_offset = null, filter_hash = $2, complete = true where from_offset = $1',
+    [at, filterHash],
+  );
+  await client.query(
+    'update coverage set to_offset = $1 where from_offset < $1 and coalesce(to_offset, $1) >= $1',
+    [at],
+  );
+  if (rowCount === 1) return;
+  await client.query(
+    `insert into coverage (from_offset, filter_hash, origin, transaction_shape, reason)
+     values ($1, $2, 'widen', $3, 'the operator widened the filter, and what is shown of the time before was fetched')`,
+    [at, filterHash, shape],
+  );
+}
