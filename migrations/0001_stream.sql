@@ -124,9 +124,9 @@ create table filter_parts (
 comment on table filter_parts is 'What was added to the filter while the indexer ran, and from where on it is here. What the filter had from the beginning has no row.';
 comment on column filter_parts.kind is 'party, template, interface, blobs or topology.';
 comment on column filter_parts.name is 'The party, template or interface as the filter names it; * for all of them; empty for blobs and topology.';
-comment on column filter_parts.from_offset is 'Exclusive: updates after this offset were asked for with it.';
+comment on column filter_parts.from_offset is 'Exclusive: all updates after this offset are here as it shows them. Where it was added, until its history is fetched.';
 comment on column filter_parts.complete_from is 'Exclusive: what was active at this offset is here, and everything since. Null while that is gathered, and where it was given up.';
-comment on column filter_parts.noted_at is 'When it was added.';
+comment on column filter_parts.noted_at is 'When it was added, or this row was written last.';
 
 create table synchronizers (
   synchronizer_pk integer primary key,

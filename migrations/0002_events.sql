@@ -46,7 +46,7 @@ create table batches (
   indexed_at timestamptz not null default now()
 );
 comment on table batches is 'One row per transaction of the writer that stored updates.';
-comment on column batches.batch_offset is 'The checkpoint it moved on from; of an update that came late, minus its offset.';
+comment on column batches.batch_offset is 'The checkpoint it moved on from; of an update that came late, or with the history of a wider filter, minus its offset.';
 comment on column batches.epoch is 'Epoch of the writer.';
 comment on column batches.indexed_at is 'When it was written here.';
 

@@ -28,7 +28,12 @@ import { readUpdateOutline } from './store/reads/update-outline.ts';
 import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
 import { pruneBeside } from './store/retention/prune.ts';
 import { stagingSchema } from './store/history/staging.ts';
-import { postgresSink, postgresViewStaging, postgresEarlierPlace, postgresWideningPlace } from './store/postgres-sink.ts';
+import {
+  postgresSink,
+  postgresViewStaging,
+  postgresEarlierPlace,
+  postgresWideningPlace,
+} from './store/postgres-sink.ts';
 import { commit } from './version.ts';
 
 /** At most; a limit on not knowing the ledger end allows for one question that is lost. */
@@ -233,8 +238,7 @@ export function pipelineParts(
     wantedInterfaces: ledger.wantedInterfaces,
     viewStaging: viewStaging(options, candidate),
     wideningPlace: wideningPlace(options, candidate),
-    earlierPlace: async () =>
-      postgresEarlierPlace(openBeside(options, 'history', 1), () => candidate.assertHeld()),
+    earlierPlace: async () => postgresEarlierPlace(openBeside(options, 'history', 1), () => candidate.assertHeld()),
     retention: retention(options),
     start: indexer.start,
     stopAt: indexer.stopAt,

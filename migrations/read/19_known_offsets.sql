@@ -53,6 +53,10 @@ create or replace view :explore.filter_coverage as
   select p.kind, p.name, p.from_offset, p.complete_from,
          case when p.complete_from is null
               then format('followed from offset %s on; what was active before is gathered, or was given up', p.from_offset)
+              when p.complete_from > p.from_offset
+              then format('updates are complete from offset %s on; contracts that began by then and ended by %s are not here yet',
+                          p.from_offset, p.complete_from)
+              when p.complete_from = 0 then 'complete from the first update on'
               else format('complete from offset %s on: what had ended by then is not here', p.complete_from) end as why
     from filter_parts p;
 comment on view :explore.filter_coverage is

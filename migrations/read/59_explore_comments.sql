@@ -274,7 +274,7 @@ begin
         ('completions.update_id', 'The ledger''s id of the update; null when rejected.'),
         ('filter_coverage.kind', 'party, template, interface, blobs or topology.'),
         ('filter_coverage.name', 'The party, template or interface as the filter names it; * for all of them; empty for blobs and topology.'),
-        ('filter_coverage.from_offset', 'Exclusive: updates after this offset were asked for with it.'),
+        ('filter_coverage.from_offset', 'Exclusive: all updates after this offset are here as it shows them. Where it was added, until its history is fetched.'),
         ('filter_coverage.complete_from', 'Exclusive: what was active at this offset is here, and everything since. Null while that is gathered, and where it was given up.'),
         ('interface_coverage.state', 'followed: the stream is asked for its views; gathering: they are gathered beside the stream; waiting: the participant does not know it, or was not asked yet.'),
         ('coverage.status', 'known; partial (updates are complete, what was active before may be missing); before (history begins later); pruned; gap; quarantined (one update that could not be stored).'),

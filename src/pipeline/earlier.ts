@@ -113,18 +113,20 @@ export class EarlierWatch {
     const { parts, session } = connected;
     const { perSecond } = due.wanted;
     let { from: to } = due;
+    const start = { to, at: performance.now() };
     while (!stop.aborted) {
       const began = performance.now();
       const begin = Math.max(due.begin, await parts.ledger.state.latestPrunedOffsets());
       if (to <= begin) return this.#end(beside, place, due, begin);
-      if (!(await this.#noted(parts, { due, to, begin }))) return undefined;
+      const speed = (1_000 * (start.to - to)) / Math.max(1, began - start.at);
+      if (!(await this.#noted(parts, due, { to, begin, perSecond: to === start.to ? null : speed }))) return undefined;
       const range = await this.#read(beside, to, begin, perSecond);
       if (range === undefined) continue;
       const readAt = performance.now();
       const outcome = await place.store(range, session.state.epoch);
       if (outcome === 'names') return range;
-      // Where history begins here is asked anew.
-      if (outcome === 'pruned') return undefined;
+      // What there is to do is asked anew.
+      if (outcome === 'otherwise') return undefined;
       to = range.from;
       const restMs = restShare * (performance.now() - readAt);
       const dueMs = (1_000 * range.updates.length) / perSecond - (performance.now() - began);
@@ -134,7 +136,12 @@ export class EarlierWatch {
   }
 
   /** The range before `to`; undefined when it holds too much for one, or it was stopped. */
-  async #read({ connected, stop }: Beside, to: number, begin: number, perSecond: number): Promise<EarlierRange | undefined> {
+  async #read(
+    { connected, stop }: Beside,
+    to: number,
+    begin: number,
+    perSecond: number,
+  ): Promise<EarlierRange | undefined> {
     const wanted = Math.max(1, Math.min(rangeUpdates, perSecond));
     const from = Math.max(begin, to - this.#width);
     const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * wanted }, stop);
@@ -151,7 +158,7 @@ export class EarlierWatch {
   async #end({ connected }: Beside, place: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
     const { parts, session } = connected;
     const { epoch } = session.state;
-    const isKnown = begin === 0 || (due.completeFrom ?? 0) <= begin;
+    const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;
     if (!isKnown && due.askedForList) {
       throw new IndexerError(`what was active at offset ${String(begin)} was asked for and not gathered`, {
         code: 'WIDEN_REFUSED',
@@ -165,13 +172,20 @@ export class EarlierWatch {
 
   async #noted(
     parts: PipelineParts,
-    { due, to, begin }: { readonly due: DueEarlier; readonly to: number; readonly begin: number },
+    { completeFrom }: DueEarlier,
+    { to, begin, perSecond }: { readonly to: number; readonly begin: number; readonly perSecond: number | null },
   ): Promise<boolean> {
     if (performance.now() - this.#notedAt < noteEveryMs) return true;
     this.#notedAt = performance.now();
-    const last = due.completeFrom ?? to;
+    const last = completeFrom ?? to;
     const counts = { done: Math.max(0, last - to), total: Math.max(0, last - begin) };
-    return parts.sink.earlier.note({ step: 'reading earlier updates', unit: 'offsets', ...counts, problem: null });
+    return parts.sink.earlier.note({
+      step: 'reading earlier updates',
+      unit: 'offsets',
+      ...counts,
+      perSecond,
+      problem: null,
+    });
   }
 
   async #failed(error: IndexerError, { observer, tokenSource, limits, sink }: PipelineParts): Promise<void> {
@@ -194,17 +208,11 @@ export class EarlierWatch {
 const ends: ReadonlySet<string> = new Set(['WIDEN_REFUSED', 'WIDEN_UNPROVEN', 'LEDGER_PERMISSION_DENIED']);
 
 /** @throws IndexerError WIDEN_REFUSED when this is not what was asked for */
-function refuseOther({ isInForce, completeFrom }: DueEarlier): void {
-  if (!isInForce) {
-    throw new IndexerError('another filter is in force than the one whose history was asked for', {
-      code: 'WIDEN_REFUSED',
-      remedy: 'give it up (ledger-indexer works cancel history), or ask again: ledger-indexer widen --with-history',
-    });
-  }
-  if (completeFrom !== undefined) return;
-  throw new IndexerError('what was active when the filter was widened is missing', {
+function refuseOther({ isInForce }: DueEarlier): void {
+  if (isInForce) return;
+  throw new IndexerError('another filter is in force than the one whose history was asked for', {
     code: 'WIDEN_REFUSED',
-    remedy: 'ask for it: ledger-indexer widen --yes; then go on: ledger-indexer works resume history',
+    remedy: 'give it up (ledger-indexer works cancel history), or ask again: ledger-indexer widen --with-history',
   });
 }
 

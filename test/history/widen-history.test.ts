@@ -1,57 +1,141 @@
-/** A filter that is widened with its history: whatever an indexer has that began with the wider filter, rows of before included. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+/** A filter that is widened with its history: everything is there that an indexer has which began with the wider filter. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { authorize } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import { query } from '../support/database.ts';
+import { differences } from '../support/widened.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { HistoryWorld } from './history-run.ts';
 import { differingRows } from './interface-world.ts';
-import type { Filter } from './widen-world.ts';
+import { untilHistory } from './widen-world.ts';
 
 let world: HistoryWorld;
 let some: readonly string[];
 beforeEach(async () => {
-  world = await HistoryWorld.open(300);
+  world = await HistoryWorld.open(240);
   some = world.sandbox.ledger.localParties().slice(-3);
 });
 afterEach(() => world.close());
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-const genesis = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX: '300ms' };
+const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX: '300ms' };
+const widen = 'widen --yes --with-history --rate 4000';
 
-async function untilHistory(limitMs = 60_000): Promise<void> {
-  await waitFor(
-    'the history is there',
-    async () => {
-      const works = await query(url(), `select name, state, problem from ledger.works`);
-      const failed = works.find(({ state }) => state === 'failed');
-      if (failed !== undefined) throw new Error(`failed: ${String(failed['name'])} ${String(failed['problem'])}`);
-      return works.some(({ name, state }) => name === 'history' && state === 'done') ? true : undefined;
-    },
-    limitMs,
+/** Rows of the storage, by place and content, without what a wider filter may show more of. */
+async function stored(): Promise<readonly string[]> {
+  const rows = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'].map(
+    (name) =>
+      `select '${name} ' || (to_jsonb(t) - '{parties_pk,event_count,command_id,paid_traffic_cost,acs_delta}'::text[])::text as row from ledger.${name} t`,
   );
+  return (await query(url(), rows.join(' union all '))).map(({ row }) => String(row));
 }
 
-async function wholeWith(from: Filter, to: Filter): Promise<void> {
-  await using indexer = await world.run('ledger', { ...genesis, ...from });
+/** Contents of a contract that ended, and of one exercise, which only the wider filter shows. */
+async function redact(schemas: readonly string[]): Promise<readonly string[]> {
+  const [contract] = await query(
+    url(),
+    `select fresh.id_text(e.contract_id) as id from fresh.ended e
+      where not exists (select from ledger.contracts c where c.contract_id = e.contract_id) order by "offset" limit 1`,
+  );
+  const [exercise] = await query(
+    url(),
+    `select e."offset", e.node_id, fresh.id_text(u.update_id) as update_id
+       from fresh.exercises e join fresh.updates u using ("offset")
+      where not exists (select from ledger.exercises c where c."offset" = e."offset" and c.node_id = e.node_id)
+      order by "offset" desc limit 1`,
+  );
+  const id = String(contract?.['id']);
+  const { offset, node_id: node, update_id: update } = exercise ?? {};
+  for (const schema of schemas) {
+    await query(
+      url(),
+      `insert into ${schema}.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
+       insert into ${schema}.redacted_contracts values ('${id}', 'r', true);
+       insert into ${schema}.redacted_exercises values (${String(offset)}, ${String(node)}, '${String(update)}', 'r')`,
+    );
+  }
+  return [id, String(offset)];
+}
+
+it('has all rows of an indexer that began with the wider filter, those of before included', async () => {
+  const former = { ...started, LEDGER_PARTIES: some.join() };
+  await using indexer = await world.run('ledger', former);
+  authorize(world.sandbox.ledger, world.sandbox.ledger.localParties()[0] ?? '', false);
+  world.grow(40);
   await indexer.reaches(end());
+  await world.index('fresh', started);
+  const [redacted = '', exercised = ''] = await redact(['ledger']);
+  const before = await stored();
+  expect((await differingRows(url(), 'ledger', 'fresh')).length).toBeGreaterThan(0);
+  expect(await world.command('widen --with-history', 'ledger', started)).toContain('what happened before comes');
+  await world.command(widen, 'ledger', started);
+  world.grow(40);
+  await untilHistory(url());
   world.grow(20);
   await indexer.reaches(end());
-  await world.command('widen --yes --with-history --rate 2000', 'ledger', { ...genesis, ...to });
-  world.grow(60);
-  await untilHistory();
-  world.grow(20);
-  await indexer.reaches(end());
-  await world.index('fresh', { ...genesis, ...to });
-  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
+  expect((await indexer.status()).state).toBe('live');
+  await world.index('fresh', started);
   expect(await world.broken()).toEqual([]);
-}
-
-describe('widening with history', () => {
-  it('adds parties', async () => {
-    const [first = '', ...others] = some;
-    await wholeWith({ LEDGER_PARTIES: first }, { LEDGER_PARTIES: [first, ...others].join() });
-  });
-  it('goes from some parties to all', async () => {
-    await wholeWith({ LEDGER_PARTIES: some.join() }, {});
-  });
+  // The party that left took contracts with it, of before as well.
+  const left =
+    'select from ledger.live where unknown_since is not null union all select from ledger.ended where unknown_since is not null';
+  expect((await query(url(), left)).length).toBeGreaterThan(0);
+  const now = new Set(await stored());
+  expect(before.filter((row) => !now.has(row)).slice(0, 5)).toEqual([]);
+  expect(
+    await query(
+      url(),
+      `select c.payload is null as gone, c.redaction_id from ledger.contracts c where ledger.id_text(c.contract_id) = '${redacted}'
+       union all
+       select bool_or(e.argument is null and e.redaction_id = 'r'), 'r' from ledger.exercises e where e."offset" = ${exercised}`,
+    ),
+  ).toEqual([
+    { gone: true, redaction_id: 'r' },
+    { gone: true, redaction_id: 'r' },
+  ]);
+  const rest = (await differingRows(url(), 'ledger', 'fresh')).filter(
+    (row) => !row.includes(redacted) && !row.includes(`"offset": ${exercised},`),
+  );
+  expect(rest).toEqual([]);
 });
+
+it('ends where the participant is pruned, or where history here begins, with what was active there', async () => {
+  const former = { INDEXER_RETRY_MAX: '300ms', LEDGER_PARTIES: some.join() };
+  const wider = { INDEXER_RETRY_MAX: '300ms' };
+  await world.index('wholeseed', wider);
+  await world.index('seeded', former);
+  await using seeded = await world.run('seeded', former);
+  await using indexer = await world.run('ledger', { ...former, INDEXER_START: 'genesis' });
+  const seedOffset = end();
+  world.grow(120);
+  await world.index('fresh', { ...wider, INDEXER_START: 'genesis' });
+  const pruned = seedOffset + 70;
+  await Promise.all([indexer.reaches(end()), seeded.reaches(end())]);
+  await world.command(widen, 'seeded', wider);
+  await untilHistory(url(), 'seeded');
+  await world.index('wholeseed', wider);
+  world.sandbox.ledger.pruneTo(pruned);
+  await world.command(widen, 'ledger', { ...wider, INDEXER_START: 'genesis' });
+  await untilHistory(url());
+  world.grow(20);
+  await Promise.all([indexer.reaches(end()), seeded.reaches(end())]);
+  await world.index('wholeseed', wider);
+  await world.index('fresh', { ...wider, INDEXER_START: 'genesis' });
+  expect(await differences(url(), 'seeded', 'wholeseed', seedOffset)).toEqual([]);
+  expect(await differences(url(), 'ledger', 'fresh', pruned)).toEqual([]);
+  expect([...(await world.broken()), ...(await world.broken('seeded'))]).toEqual([]);
+  const ranges = (schema: string) =>
+    query(url(), `select from_offset::int, to_offset::int, origin, complete from ${schema}.coverage order by 1`);
+  expect(await ranges('seeded')).toEqual([
+    { from_offset: seedOffset, to_offset: null, origin: 'seed', complete: true },
+  ]);
+  expect(await ranges('ledger')).toEqual([
+    { from_offset: 0, to_offset: pruned, origin: 'genesis', complete: true },
+    { from_offset: pruned, to_offset: null, origin: 'widen', complete: true },
+  ]);
+  const part = `select from_offset::int, complete_from::int from explore.filter_coverage where kind = 'party'`;
+  expect(await query(url(), part)).toEqual([{ from_offset: pruned, complete_from: pruned }]);
+  await waitFor('nothing is held', async () =>
+    (await query(url(), 'select from ledger.retention_holds')).length === 0 ? true : undefined,
+  );
+}, 120_000);

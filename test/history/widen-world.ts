@@ -1,4 +1,5 @@
 /** A filter that is widened while an indexer runs, as an operator does it. */
+import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { HistoryWorld } from './history-run.ts';
 
@@ -21,6 +22,20 @@ export async function untilWidened(world: HistoryWorld, schema = 'ledger', limit
         `select max(from_offset)::int as at from ${schema}.coverage where origin = 'widen'`,
       );
       return Number(range['at']);
+    },
+    limitMs,
+  );
+}
+
+/** Waits until what was before is there as well. */
+export async function untilHistory(url: string, schema = 'ledger', limitMs = 60_000): Promise<void> {
+  await waitFor(
+    'the history is there',
+    async () => {
+      const works = await query(url, `select name, state, problem from ${schema}.works`);
+      const failed = works.find(({ state }) => state === 'failed');
+      if (failed !== undefined) throw new Error(`${String(failed['name'])} failed: ${String(failed['problem'])}`);
+      return works.some(({ name, state }) => name === 'history' && state === 'done') ? true : undefined;
     },
     limitMs,
   );

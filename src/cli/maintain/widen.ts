@@ -22,7 +22,7 @@ import { misuse } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
 import { filterDifference } from './accept-filter.ts';
 
-/** Updates of the past a second: half of what a stream of today needs at its busiest, see docs/decisions.md. */
+/** Updates of the past a second. */
 const defaultRate = 500;
 
 export const widenCommand: Command = {
@@ -176,7 +176,8 @@ function linesOf(
   widened: WantedWidening | undefined,
   history: WantedHistory | undefined,
 ): readonly string[] {
-  const past = 'what happened before comes afterwards, the newest first, as far back as history here and the participant reach';
+  const past =
+    'what happened before comes afterwards, the newest first, as far back as history here and the participant reach';
   if (widened === undefined) return ['the filter is in force', past];
   const { filter, filterHash } = widened;
   if (filterHash === stream.filterHash) {

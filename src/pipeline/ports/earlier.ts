@@ -19,7 +19,7 @@ export interface DueEarlier {
   readonly askedForList: boolean;
   /** Updates after this offset are here under the filter in force. */
   readonly from: number;
-  /** What was active at this offset is here; undefined: it is missing. */
+  /** What was active at this offset is here; undefined: some of it is missing. */
   readonly completeFrom: number | undefined;
   /** Where the history here begins. */
   readonly begin: number;
@@ -42,10 +42,11 @@ export interface EarlierRange {
 /** Each method rejects with CHECKPOINT_MOVED (fenced) under another epoch. */
 export interface EarlierPlace {
   /**
-   * Stores a range, all of it or nothing. `names`: nothing, some need numbers first; `pruned`: nothing, it is not kept any more.
+   * Stores a range, all of it or nothing. `names`: nothing, some need numbers first; `otherwise`: nothing, for it was pruned
+   * here meanwhile, or contracts are being gathered again.
    * @throws IndexerError WIDEN_UNPROVEN, WIDEN_REFUSED
    */
-  store(range: EarlierRange, epoch: number): Promise<'stored' | 'names' | 'pruned'>;
+  store(range: EarlierRange, epoch: number): Promise<'stored' | 'names' | 'otherwise'>;
   /** Gives names of the range numbers. Between two sessions: the epoch rises. */
   name(range: EarlierRange, epoch: number): Promise<void>;
   /** Asks for what was active at an offset, to be gathered as by a widening. */

@@ -87,4 +87,3 @@ export async function dropEmptyActivity(client: ClientBase, above: number): Prom
     [above],
   );
 }
-

@@ -7,7 +7,8 @@ import { endedFrom } from '../write/batch-writer.ts';
 import { markAnew } from '../write/departures.ts';
 import { otherParties } from './earlier-rows.ts';
 
-const sameStay = 'id_text(t.contract_id) = id_text(s.contract_id) and t."offset" = s."offset" and t.node_id = s.node_id';
+const sameStay =
+  'id_text(t.contract_id) = id_text(s.contract_id) and t."offset" = s."offset" and t.node_id = s.node_id';
 
 /** Part of the caller's transaction, in which the rows of the range are stored and those of its lifetimes staged. */
 export async function placeLifetimes(client: ClientBase, { from }: { readonly from: number }): Promise<void> {
@@ -30,7 +31,8 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
     );
   }
   await addStays(client);
-  await endStays(client, from);
+  await gatherEnds(client, from);
+  await endStays(client);
   await markUnknown(client, from);
 }
 
@@ -62,8 +64,8 @@ async function addStays(client: ClientBase): Promise<void> {
   );
 }
 
-/** The first end of each stay, among those of the range and all that came after it. */
-async function endStays(client: ClientBase, from: number): Promise<void> {
+/** Ends of the contracts of the range, in it and in all that came after it: table `staged_ends`. */
+async function gatherEnds(client: ClientBase, from: number): Promise<void> {
   await client.query(
     `create temporary table staged_touched on commit drop as
      select id_text(contract_id) as id from staged_states where ended_by is distinct from 'w'
@@ -94,6 +96,10 @@ async function endStays(client: ClientBase, from: number): Promise<void> {
       where r.kind = 'u' and not r.incomplete and r."offset" > ${String(from)};
      analyze staged_ends`,
   );
+}
+
+/** Each stay ends with the first end after it. */
+async function endStays(client: ClientBase): Promise<void> {
   await client.query(
     `with known as materialized (
        select l."offset", l.node_id, c.id, f.*

@@ -33,8 +33,11 @@ export interface EarlierRange {
   readonly updates: readonly StoredUpdate[];
 }
 
-/** `names`: nothing was stored, because some need numbers first. `pruned`: likewise, because it is not kept any more. */
-export type EarlierOutcome = 'stored' | 'names' | 'pruned';
+/**
+ * `names`: nothing was stored, because some need numbers first. `otherwise`: likewise, because it was pruned here meanwhile, or
+ * contracts are being gathered again.
+ */
+export type EarlierOutcome = 'stored' | 'names' | 'otherwise';
 
 /**
  * Stores a range. To be called by the holder of the writer lock, for a filter that is in force under this epoch.
@@ -46,7 +49,7 @@ export function storeEarlier(database: Database, range: EarlierRange, epoch: num
   return maintain(database, async (client) => {
     // Redactions and pruning wait: what they look for must not come in behind them.
     await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
-    if (await isPruned(client, from)) return 'pruned';
+    if (await isOvertaken(client, from)) return 'otherwise';
     await refuseQuarantined(client, range);
     const batch = await built(client, range, epoch);
     if (batch === undefined) return 'names';
@@ -79,8 +82,12 @@ export function nameEarlier(database: Database, { updates, from }: EarlierRange,
   });
 }
 
-async function isPruned(client: ClientBase, from: number): Promise<boolean> {
-  const { rows } = await client.query('select from stream where kept_offset > $1', [from]);
+async function isOvertaken(client: ClientBase, from: number): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from stream
+      where kept_offset > $1 or exists (select from works where name = 'widen' and state in ('asked', 'working', 'stopped'))`,
+    [from],
+  );
   return rows.length > 0;
 }
 

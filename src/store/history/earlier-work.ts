@@ -8,7 +8,6 @@ import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { markAnew } from '../write/departures.ts';
 import { maintain, refused, type StreamFacts } from './maintenance.ts';
-import { historyBegin } from './stored-marks.ts';
 import { hold, standing } from './widen.ts';
 import { askWork, findWork, noteWork } from './works.ts';
 
@@ -25,7 +24,7 @@ export interface DueEarlier {
   readonly askedForList: boolean;
   /** Updates after this offset are here under the filter in force (exclusive). */
   readonly from: number;
-  /** What was active at this offset is here; undefined: it is missing. */
+  /** What was active at this offset is here; undefined: some of it is missing. */
   readonly completeFrom: number | undefined;
   /** Where the history begins that can become more (exclusive). */
   readonly begin: number;
@@ -37,8 +36,7 @@ export const listing = 'gathering what was active where it begins';
 const unfinished: ReadonlySet<string> = new Set(['asked', 'working', 'stopped']);
 
 /** What was asked for and is not finished. */
-export async function dueEarlier(database: Database): Promise<DueEarlier | undefined> {
-  const begin = await historyBegin(database);
+export function dueEarlier(database: Database): Promise<DueEarlier | undefined> {
   return database.withClient(async (client) => {
     const work = await findWork(client, 'history');
     if (work === undefined || work.state === 'done' || work.state === 'failed') return undefined;
@@ -49,17 +47,14 @@ export async function dueEarlier(database: Database): Promise<DueEarlier | undef
       from: number | null;
       complete: number | null;
       lacks: boolean;
-      other: number | null;
     }>(
       `select s.filter_hash as hash,
               (select max(from_offset) from filter_parts) as "from",
               (select max(complete_from) from filter_parts) as complete,
-              exists (select from filter_parts where complete_from is null) as lacks,
-              (select max(case when c.transaction_shape <> s.transaction_shape then c.to_offset
-                               when c.origin in ('filter', 'reset') then c.from_offset end) from coverage c) as other
+              exists (select from filter_parts where complete_from is null) as lacks
          from stream s`,
     );
-    const { hash, from = null, complete = null, lacks = false, other = null } = rows[0] ?? {};
+    const { hash, from = null, complete = null, lacks = false } = rows[0] ?? {};
     return {
       wanted,
       isStopped: work.state === 'stopped',
@@ -68,9 +63,27 @@ export async function dueEarlier(database: Database): Promise<DueEarlier | undef
       askedForList: work.state === 'working' && work.step === listing,
       from: from ?? 0,
       completeFrom: lacks ? undefined : (complete ?? 0),
-      begin: Math.max(begin, other ?? 0),
+      begin: await beginOf(client),
     };
   });
+}
+
+/**
+ * Where history begins that is here without a gap, under filters that were widened to the one in force and in its shape. What was
+ * before another filter was accepted need not be visible under it.
+ */
+async function beginOf(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ begin: number | null }>(
+    `select greatest(s.kept_offset, (select max(from_offset) from hosts), (
+              select max(case when c.transaction_shape <> s.transaction_shape then c.to_offset
+                              when c.origin in ('filter', 'reset')
+                                or not exists (select from coverage b
+                                                where b.from_offset < c.from_offset and b.to_offset >= c.from_offset)
+                                then c.from_offset end)
+                from coverage c)) as begin
+       from stream s`,
+  );
+  return rows[0]?.begin ?? 0;
 }
 
 /**
@@ -99,7 +112,7 @@ export function finishEarlier(database: Database, floor: number, epoch: number):
   return maintain(database, async (client) => {
     const stream = await standing(client, { epoch });
     const { rows } = await client.query<{ at: number | null }>('select max(complete_from) as at from filter_parts');
-    const at = floor === 0 ? 0 : (rows[0]?.at ?? floor);
+    const at = Math.max(floor === 0 ? 0 : (rows[0]?.at ?? 0), await beginOf(client));
     await client.query(
       'update filter_parts set complete_from = least(complete_from, $1), from_offset = least(from_offset, $1), noted_at = now()',
       [at],
@@ -131,10 +144,9 @@ async function beginRangeAt(client: ClientBase, at: number, { filterHash, shape 
     'update coverage set to_offset = null, filter_hash = $2, complete = true where from_offset = $1',
     [at, filterHash],
   );
-  await client.query(
-    'update coverage set to_offset = $1 where from_offset < $1 and coalesce(to_offset, $1) >= $1',
-    [at],
-  );
+  await client.query('update coverage set to_offset = $1 where from_offset < $1 and coalesce(to_offset, $1) >= $1', [
+    at,
+  ]);
   if (rowCount === 1) return;
   await client.query(
     `insert into coverage (from_offset, filter_hash, origin, transaction_shape, reason)

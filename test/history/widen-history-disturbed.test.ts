@@ -1,0 +1,131 @@
+/** History of a wider filter that is fetched while the process is killed at every step, is stopped, and history is undone. */
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
+import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { query } from '../support/database.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
+import { HistoryWorld } from './history-run.ts';
+import { differingRows } from './interface-world.ts';
+import { untilHistory, untilWidened } from './widen-world.ts';
+
+let world: HistoryWorld;
+let client: Client;
+let former: Record<string, string>;
+beforeEach(async () => {
+  world = await HistoryWorld.open(160);
+  const some = world.sandbox.ledger.localParties().slice(-3);
+  former = { ...wider, LEDGER_PARTIES: some.join() };
+  client = new Client({ connectionString: world.database.url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  await world.close();
+});
+
+const url = (): string => world.database.url;
+const end = (): number => world.sandbox.ledger.ledgerEnd();
+const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX: '300ms' };
+/** A range then holds a few updates. */
+const slowly = 'widen --yes --with-history --rate 20';
+
+async function from(): Promise<number> {
+  return Number((await world.row('select max(from_offset) as at from ledger.filter_parts'))['at'] ?? -1);
+}
+
+/** Until `release`, every range waits at this lock: at its beginning, or with its rows written. */
+async function held(where: 'beginning' | 'end'): Promise<() => Promise<void>> {
+  const first = `select ${readSchemas('ledger').pqs}.__retention_lock()`;
+  await client.query(`begin; ${where === 'beginning' ? first : 'lock table ledger.filter_parts in share mode'}`);
+  return async () => {
+    await client.query('rollback');
+  };
+}
+
+/** A range waits for the lock. */
+async function waits(): Promise<void> {
+  await waitFor('a range waits', async () => {
+    const waiting = await query(
+      url(),
+      `select from pg_stat_activity where application_name like 'ledger-indexer history%' and wait_event_type = 'Lock'`,
+    );
+    return waiting.length > 0 ? true : undefined;
+  });
+}
+
+async function fallsBelow(offset: number): Promise<number> {
+  return waitFor('a range is stored', async () => {
+    const at = await from();
+    return at >= 0 && at < offset ? at : undefined;
+  });
+}
+
+it('is whole after kills at every step of a range and between two', async () => {
+  assertBuilt();
+  await world.index('ledger', former);
+  await world.command(slowly, 'ledger', wider);
+  const start = (env: Record<string, string>): Daemon =>
+    startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
+  let release: (() => Promise<void>) | undefined;
+  const came: number[] = [];
+  for (const step of ['asked', 'beginning', 'end', 'between', 'end', 'between'] as const) {
+    await using daemon = start(came.length % 2 === 0 ? former : wider);
+    world.grow(3);
+    if (step === 'beginning' || step === 'end') {
+      await untilWidened(world);
+      release = await held(step);
+      await waits();
+    } else if (step === 'between') {
+      await untilWidened(world);
+      await fallsBelow(await from());
+    }
+    await daemon.kill();
+    await release?.();
+    release = undefined;
+    came.push(await from());
+  }
+  console.log(`killed where updates were complete from ${came.join(', ')} on`);
+  expect(new Set(came).size).toBeGreaterThan(2);
+  expect((await world.row(`select state from ledger.works where name = 'history'`))['state']).toBe('working');
+  await using last = await world.run('ledger', former);
+  await untilHistory(url());
+  await last.reaches(end());
+  await world.index('fresh', wider);
+  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
+  expect(await world.broken()).toEqual([]);
+}, 120_000);
+
+it('rests when it is stopped, goes on when it is resumed, and is whole after a going back', async () => {
+  let at = -1;
+  {
+    await using indexer = await world.run('ledger', former);
+    await indexer.reaches(end());
+    await world.command(slowly, 'ledger', wider);
+    await untilWidened(world);
+    const widenedAt = await from();
+    await fallsBelow(widenedAt);
+    await world.command('works stop history');
+    await expect(
+      world.command('widen --yes', 'ledger', { ...wider, LEDGER_CREATED_EVENT_BLOBS: 'true' }),
+    ).rejects.toMatchObject({
+      code: 'WIDEN_REFUSED',
+    });
+    await waitFor('it rests', async () => {
+      const was = await from();
+      await pause(1_500);
+      at = await from();
+      return was === at ? true : undefined;
+    });
+    expect(at).toBeGreaterThan(0);
+  }
+  // What was active then has to be found again.
+  await world.command(`reset --to ${String(at + 5)} --yes`, 'ledger', wider);
+  await using again = await world.run('ledger', former);
+  await world.command('works resume history');
+  await untilHistory(url());
+  await again.reaches(end());
+  await world.index('fresh', wider);
+  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
+  expect(await world.broken()).toEqual([]);
+});
