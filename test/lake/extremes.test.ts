@@ -1,8 +1,7 @@
 /** The largest, the smallest, the empty and the odd: what engines read from the files is what the ledger sent, to the last digit. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
@@ -11,7 +10,7 @@ import { iou } from '../read/reader-attempts.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import * as frames from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
-import { duck, exportTo, lakeDir, manifestOf } from './lake-world.ts';
+import { duck, exportTo, lakeDir, manifestOf, type LakeDir } from './lake-world.ts';
 
 const schemas = schemasOfFile();
 
@@ -76,6 +75,8 @@ const payloads: readonly frames.JsonRecord[] = [
   {},
 ];
 
+let grown: LakeDir;
+afterAll(() => grown[Symbol.dispose]());
 beforeAll(async () => {
   const database = await schemas.migrated('ledger');
   const session = await openSession(database, identity);
@@ -89,6 +90,9 @@ beforeAll(async () => {
   }
   await storePackage(database, model);
   expect((await syncTypedViews(database, [model])).failed).toEqual([]);
+  grown = lakeDir();
+  await exportTo(grown.path, schemas.url, 'ledger', '--until', '2', '--views', 'typed.*');
+  await exportTo(grown.path, schemas.url, 'ledger');
 });
 
 /** Values of each row as texts, without trailing zeros of decimals; times in microseconds since 1970. */
@@ -145,37 +149,40 @@ function typedTable(path: string): string {
 }
 
 const python = process.env['LAKE_PYTHON'] ?? 'python3';
-const hasDelta = spawnSync(python, ['-c', 'import deltalake, pyarrow']).status === 0;
-if (!hasDelta)
-  process.stdout.write(`delta-rs not asked: ${python} has no deltalake and pyarrow (LAKE_PYTHON names another)\n`);
+const reader = fileURLToPath(new URL('read-lake.py', import.meta.url));
 
-const script = `
-import sys, json
-from deltalake import DeltaTable
-rows = DeltaTable(sys.argv[1]).to_pyarrow_table().sort_by('created_at_offset').to_pylist()
-out = [[None if r[k] is None else str(r[k]) for k in ('ten', 'none', 'most', 'whole', 'truth', 'day')] for r in rows]
-times = [None if r['moment'] is None else r['moment'].isoformat() for r in rows]
-print(json.dumps([out, times, [r['words'] for r in rows]]))
-`;
+interface ReadByPython {
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly words: readonly (string | null)[];
+  readonly lists: readonly (string | null)[];
+  /** Signatories and observers. */
+  readonly parties: readonly (readonly [readonly string[], readonly string[]])[];
+}
 
-it.skipIf(!hasDelta)('delta-rs reads them as one table of Delta Lake, before and after a second export', async () => {
-  using dir = lakeDir();
-  await exportTo(dir.path, schemas.url, 'ledger', '--until', '2', '--views', 'typed.*');
-  await exportTo(dir.path, schemas.url, 'ledger');
-  const file = join(dir.path, 'read.py');
-  writeFileSync(file, script);
-  const table = join(dir.path, typedTable(dir.path));
-  const text = execFileSync(python, [file, table], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
-  const [rows, times, words] = JSON.parse(text) as [(string | null)[][], (string | null)[], (string | null)[]];
-  const exact = (value: string | null): string | null => (value === null ? null : value.replace(/^(-?)0E-\d+$/, '0'));
-  expect(rows.map((row) => row.slice(0, 2).map(exact))).toEqual([
-    [`${nines}.9999999999`, '9'.repeat(38)],
-    [`-${nines}.9999999999`, `-${'9'.repeat(38)}`],
-    ['1E-10', '0'],
-    [null, null],
-  ]);
-  expect(rows.map((row) => row[3])).toEqual(wanted.map((row) => row[3]));
-  expect(rows.map((row) => row[5])).toEqual(wanted.map((row) => row[6]));
-  expect(times).toEqual(['9999-12-31T23:59:59.999999+00:00', '0001-01-01T00:00:00+00:00', null, null]);
-  expect(words).toEqual(payloads.map((payload) => payload['words'] ?? null));
+/** By which engine of another language, and as what. Each module it takes is named where it is not there. */
+const engines = [
+  ['delta-rs', 'one table of Delta Lake', 'deltalake, pyarrow'],
+  ['arrow', 'files', 'pyarrow'],
+  ['clickhouse', 'one table of Delta Lake', 'chdb'],
+  ['clickhouse', 'files', 'chdb'],
+] as const;
+
+describe.each(engines)('%s reads them as %s', (engine, form, modules) => {
+  const isThere = spawnSync(python, ['-c', `import ${modules}`]).status === 0;
+  if (!isThere) process.stdout.write(`${engine} not asked: ${python} has no ${modules} (LAKE_PYTHON names another)\n`);
+
+  it.skipIf(!isThere)('before and after a second export', () => {
+    const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];
+    const text = execFileSync(python, args, {
+      encoding: 'utf8',
+      maxBuffer: 16 * 1024 * 1024,
+      timeout: 120_000,
+      cwd: grown.path,
+    });
+    const { rows, words, lists, parties } = JSON.parse(text) as ReadByPython;
+    expect(rows).toEqual(wanted.map((row) => row.map((value) => value?.replace(/\.0+$/, '') ?? null)));
+    expect(words).toEqual(payloads.map((payload) => payload['words'] ?? null));
+    expect(lists).toEqual(['["a", ""]', '[]', null, null]);
+    expect(parties).toEqual(payloads.map(() => [[frames.alice], []]));
+  });
 });
