@@ -1,0 +1,320 @@
+/**
+ * A real streaming standby answers as its primary does, at the same offset: every statement of docs/sql.md, every function
+ * that readers may call, every view, and the commands that read.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, DatabaseError } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { diffCommand } from '../../src/cli/inspect/diff.ts';
+import { explainCommand } from '../../src/cli/inspect/explain.ts';
+import { queryCommand } from '../../src/cli/inspect/query.ts';
+import type { SizeReport } from '../../src/cli/inspect/size-report.ts';
+import { statementCommand } from '../../src/cli/inspect/statement.ts';
+import { statusCommand } from '../../src/cli/inspect/status.ts';
+import { viewsCommand } from '../../src/cli/inspect/views.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { holdCommand } from '../../src/cli/maintain/hold.ts';
+import { verifyCommand } from '../../src/cli/verify/verify.ts';
+import type { Command } from '../../src/cli/command-line/command.ts';
+import type { ExitCode } from '../../src/errors/exit-code.ts';
+import { Captured } from '../cli/verb-run.ts';
+import { runCommand } from '../support/run-command.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startServers, type Servers } from './servers.ts';
+
+let sandbox: Sandbox;
+let servers: Servers;
+let on: { readonly primary: Client; readonly standby: Client };
+
+const index = (): Promise<IndexerRun> =>
+  runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: servers.primary,
+    LEDGER_INTERFACES: demoInterfaces.join(','),
+    INDEXER_START: 'genesis',
+  });
+
+/** What was committed on the primary can be read on the standby. */
+async function level(): Promise<void> {
+  const [primary] = await query(servers.primary, 'select pg_current_wal_lsn()::text as lsn');
+  await waitFor('the standby has replayed the log', async () => {
+    const sql = `select pg_last_wal_replay_lsn() >= '${String(primary?.['lsn'])}'::pg_lsn as level`;
+    const rows = await query(servers.standby, sql).catch(() => []);
+    return rows[0]?.['level'] === true ? true : undefined;
+  });
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query("set time zone 'UTC'; set jit = off");
+  return client;
+}
+
+beforeAll(async () => {
+  [sandbox, servers] = await Promise.all([startSandbox({ limits: { checkpointIntervalMs: 50 } }), startServers()]);
+  generateHistory(sandbox.ledger, { seed: 5, updates: 400, startAt: Date.now() - 3_000_000, gapMs: 1_000 });
+  {
+    await using indexer = await index();
+    await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+    await waitFor('typed views are there', async () => {
+      const sql = `select count(*)::int as count from pg_views where schemaname = 'typed'`;
+      return Number((await query(servers.primary, sql))[0]?.['count']) > 25 ? true : undefined;
+    });
+  }
+  await query(servers.primary, 'create schema reports; analyze');
+  await level();
+  const [primary, standby] = await Promise.all([connect(servers.primary), connect(servers.standby)]);
+  on = { primary, standby };
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([on.primary.end(), on.standby.end()]);
+  await Promise.all([servers[Symbol.asyncDispose](), sandbox.close()]);
+});
+
+/** Rows in an order of their own, or the SQLSTATE of the refusal. */
+async function answer(client: Client, sql: string): Promise<string | readonly string[]> {
+  try {
+    const found = (await client.query(sql)) as Result | readonly Result[];
+    return [found]
+      .flat()
+      .flatMap(({ rows }) => rows.map((row) => JSON.stringify(row)))
+      .toSorted();
+  } catch (thrown) {
+    if (thrown instanceof DatabaseError) return thrown.code ?? '';
+    throw thrown;
+  }
+}
+
+interface Result {
+  readonly rows: readonly object[];
+}
+
+/**
+ * What both answer. In transactions that only read and are undone: what a standby refuses is refused by the primary too, and
+ * what a function sets for its session (set_latest of pqs) is gone.
+ */
+async function sameAnswer(sql: string): Promise<string | readonly string[]> {
+  const atOneTime = sql.replaceAll(/\bnow\(\)/g, `timestamptz '${now}'`);
+  const [primary, standby] = await Promise.all(
+    [on.primary, on.standby].map(async (client) => {
+      await client.query('begin read only');
+      const told = await answer(client, atOneTime);
+      await client.query('rollback');
+      return told;
+    }),
+  );
+  if (primary === undefined) throw new Error('nobody answered');
+  expect(standby, sql).toEqual(primary);
+  return primary;
+}
+
+const now = new Date().toISOString();
+const readOnly = '25006';
+
+const doc = readFileSync(join(import.meta.dirname, '../../docs/sql.md'), 'utf8');
+const statements = [...doc.matchAll(/^ *```sql\n(.*?)^ *```/gms)].map(([, sql = '']) => sql);
+
+it('every statement of docs/sql.md', async () => {
+  let answered = 0;
+  for (const sql of statements) {
+    const told = await sameAnswer(sql);
+    if (told === readOnly) expect(sql, 'what is refused writes').toMatch(/^(create|refresh) /m);
+    else expect(Array.isArray(told), `${String(told)} ${sql}`).toBe(true);
+    answered += Array.isArray(told) && told.length > 0 ? 1 : 0;
+  }
+  expect(answered).toBeGreaterThan(35);
+});
+
+it('every view, with all of its rows', async () => {
+  const { rows } = await on.primary.query<{ name: string }>(
+    `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('explore', 'pqs', 'typed')`,
+  );
+  expect(rows.length).toBeGreaterThan(80);
+  for (const { name } of rows) {
+    const sql = `select count(*), md5(string_agg(v::text, ',' order by v::text)) from ${name} v`;
+    expect(Array.isArray(await sameAnswer(sql)), name).toBe(true);
+  }
+});
+
+/** A call of each function that every reader may call, with values of the history for its parameters. */
+async function calls(): Promise<readonly { readonly name: string; readonly call: string }[]> {
+  const { rows: known } = await on.primary.query<Record<string, string>>(`
+    select c.template_fqn, c.contract_id, u.update_id, u."offset"::text, u.command_id, c.signatories[1] as party,
+           (select t from explore.token_holdings h, unnest(array[h.owner]) t limit 1) as owner
+      from explore.active_contracts c, explore.updates u where u.command_id is not null
+     order by c.created_at_offset, u."offset" desc limit 1`);
+  const { rows: functions } = await on.primary.query<{ name: string; names: string[] | null; types: string[] }>(`
+    select format('%I.%I', n.nspname, p.proname) as name, p.proargnames as names, p.proargtypes::regtype[]::text[] as types
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('explore', 'pqs') and p.prokind = 'f' and has_function_privilege('pg_monitor', p.oid, 'execute')
+     order by 1, p.oid`);
+  const value = valueFrom(known[0] ?? {});
+  return functions.map(({ name, names, types }) => {
+    const rowsOf = types.find((type) => type.startsWith('pqs.'));
+    if (rowsOf !== undefined)
+      return {
+        name,
+        call: `select ${name}(r) from ${rowsOf === 'pqs.contract' ? 'pqs.active()' : 'pqs.exercises()'} r`,
+      };
+    return {
+      name,
+      call: `select * from ${name}(${types.map((type, at) => value(names?.[at] ?? '', type)).join(', ')})`,
+    };
+  });
+}
+
+function valueFrom(known: Readonly<Record<string, string>>): (parameter: string, type: string) => string {
+  const texts: Readonly<Record<string, string | undefined>> = {
+    template: known['template_fqn'],
+    qname: known['template_fqn'],
+    contract_id: known['contract_id'],
+    update_id: known['update_id'],
+    command_id: known['command_id'],
+    party: known['owner'],
+    module: 'Splice.Amulet',
+    entity: 'Amulet',
+    index_type: 'btree',
+  };
+  const others: Readonly<Record<string, string>> = {
+    jsonb: `'{"amount": "1.5", "owner": "a"}'`,
+    'text[]': `'{Transfer,Archive}'`,
+    integer: '0',
+    bigint: known['offset'] ?? '',
+    numeric: '1.5',
+    boolean: 'false',
+    interval: `'40 minutes'`,
+    'timestamp with time zone': `'${new Date(Date.now() - 2_700_000).toISOString()}'`,
+  };
+  return (parameter, type) => {
+    if (parameter.startsWith('from')) return type === 'bigint' ? '0' : `'-infinity'`;
+    if (type === 'text') return `'${texts[parameter] ?? 'x'}'`;
+    return `${others[type] ?? 'null'}::${type}`;
+  };
+}
+
+/** Of a template's name: the call wants that of a choice or interface, and says so. */
+const otherNames = new Set(['pqs.__choice_pks', 'pqs.exercises', 'pqs.lookup_exercises']);
+
+it('every function that readers may call', async () => {
+  const all = await calls();
+  expect(all.length).toBeGreaterThan(100);
+  let answered = 0;
+  for (const { name, call } of all) {
+    const told = await sameAnswer(call);
+    if (typeof told === 'string') expect([otherNames.has(name), told], call).toEqual([true, '42704']);
+    answered += told.length > 0 ? 1 : 0;
+  }
+  expect(answered).toBeGreaterThan(90);
+  for (const call of ['pqs.exercises()', `pqs.lookup_exercises((select contract_id from pqs.exercises() limit 1))`]) {
+    expect((await sameAnswer(`select * from ${call}`)).length).toBeGreaterThan(0);
+  }
+});
+
+/** What a command prints there, and what it ends with. */
+async function printed(
+  url: string,
+  command: Command,
+  ...words: readonly string[]
+): Promise<readonly [string, ExitCode]> {
+  const stdout = new Captured({ env: {} });
+  const env = { DATABASE_URL: url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
+  const print = (line: string): unknown => stdout.write(`${line}\n`);
+  const code = await runCommand(command, words, env, { stdout, print: (line) => void print(line) });
+  return [stdout.text, code];
+}
+
+it('the commands that read', async () => {
+  const [row] = await query(
+    servers.primary,
+    `select owner, (select max("offset") from explore.updates)::text as "offset" from explore.token_holdings limit 1`,
+  );
+  const [owner, offset] = [String(row?.['owner']), String(row?.['offset'])];
+  const reading: readonly (readonly [Command, readonly string[]])[] = [
+    [queryCommand, ['select * from explore.token_balances order by 1, 2, 3', '--json']],
+    [statementCommand, ['--party', owner, '--json']],
+    [explainCommand, [offset, '--json']],
+    [diffCommand, ['1', offset, '--json']],
+    [viewsCommand, ['list', '--json']],
+  ];
+  for (const [command, words] of reading) {
+    const [primary, standby] = [
+      await printed(servers.primary, command, ...words),
+      await printed(servers.standby, command, ...words),
+    ];
+    expect(standby, command.name).toEqual(primary);
+    expect(primary[0].length, command.name).toBeGreaterThan(50);
+  }
+});
+
+it('verify finds both equal to the ledger, and keeps its result where it can', async () => {
+  for (const url of [servers.primary, servers.standby]) {
+    const [report, code] = await printed(url, verifyCommand, '--sql', '--tokens', '--tail', '100', '--acs', '--json');
+    expect([(JSON.parse(report) as { outcome: string }).outcome, code]).toEqual(['equal', 0]);
+  }
+});
+
+it('status, and status --sizes', async () => {
+  const [primary, standby] = await Promise.all(
+    [servers.primary, servers.standby].map(async (url) => {
+      const [place] = await printed(url, statusCommand, '--json');
+      const [sizes] = await printed(url, statusCommand, '--sizes', '--json');
+      const status = { ...(JSON.parse(place) as object), asked: url };
+      return { status, sizes: JSON.parse(sizes) as SizeReport };
+    }),
+  );
+  expect(standby?.status).toEqual({ ...primary?.status, asked: servers.standby });
+  expect([primary?.sizes.server.standby, standby?.sizes.server.standby]).toEqual([false, true]);
+  // Pages that the primary has in stock are not in the log: its files may be a little larger.
+  const tablesOf = (sizes: SizeReport | undefined): unknown => sizes?.tables.map(({ table }) => table).toSorted();
+  expect(tablesOf(standby?.sizes)).toEqual(tablesOf(primary?.sizes));
+  expect(standby?.sizes.events).toBeGreaterThan(500);
+  expect(standby?.sizes.notes).toContainEqual(expect.stringMatching(/a standby/));
+});
+
+it('what needs the primary says so: grants, holds, and LISTEN', async () => {
+  const [reader, place] = [['analyst'], ['place', 'lake']];
+  await expect(printed(servers.standby, grantReaderCommand, ...reader)).rejects.toMatchObject({
+    code: 'STORE_READ_ONLY',
+  });
+  await expect(printed(servers.standby, holdCommand, ...place)).rejects.toMatchObject({ code: 'STORE_READ_ONLY' });
+  await expect(query(servers.standby, 'listen ledger_offset')).rejects.toMatchObject({ code: readOnly });
+});
+
+it('wait_for_offset waits there for what is replayed there', async () => {
+  const [{ checkpoint } = {}] = await query(servers.standby, 'select checkpoint::int from ledger.stream');
+  const next = Number(checkpoint) + 1;
+  const waiting = query(servers.standby, `select explore.wait_for_offset(${String(next)}) as reached`);
+  await waitFor('the standby waits', async () => {
+    const sql = `select from pg_stat_activity where query like '%wait_for_offset(${String(next)})%' and pid <> pg_backend_pid()`;
+    return (await query(servers.standby, sql)).length === 1 ? true : undefined;
+  });
+  await query(servers.primary, `update ledger.stream set checkpoint = ${String(next)}`);
+  expect(await waiting).toEqual([{ reached: String(next) }]);
+});
+
+it('the primary shows how far a standby is to members of pg_monitor only', async () => {
+  const seen = `select application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 as bytes from pg_stat_replication`;
+  await query(servers.primary, 'create role sees_nothing; create role monitors in role pg_monitor');
+  expect(await queryAs('monitors', seen)).toEqual([
+    { application_name: 'walreceiver', bytes: expect.any(Number) as number },
+  ]);
+  expect(await queryAs('sees_nothing', seen)).toEqual([{ application_name: 'walreceiver', bytes: null }]);
+});
+
+async function queryAs(role: string, sql: string): Promise<unknown> {
+  const client = await connect(servers.primary);
+  try {
+    await client.query(`set role ${role}`);
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
