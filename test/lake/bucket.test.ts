@@ -69,7 +69,7 @@ describe.skipIf(!bucketServerInstalled)('export --to s3://…', () => {
     expect(filesIn(path).filter((name) => name.startsWith('updates/_delta_log/')).length).toBe(3);
   });
 
-  it('puts a large file in one piece, as it was written', async () => {
+  it('puts a large file in one piece, as it was written, and a commit of the log only where there is none', async () => {
     const path = server.bucket('large');
     const lake = await openLake('s3://large', server.env);
     const file = await lake.begin();
@@ -82,6 +82,13 @@ describe.skipIf(!bucketServerInstalled)('export --to s3://…', () => {
     });
     expect(readFileSync(join(path, 'updates/from=0-to=1.parquet')).equals(whole)).toBe(true);
     expect(await lake.sizeOf('updates/from=0-to=1.parquet')).toBe(whole.length);
+
+    const commit = 'updates/_delta_log/00000000000000000000.json';
+    expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
+    expect(await lake.writeIfAbsent(commit, 'two')).toBe(false);
+    // Put again because the answer was lost, it is the same.
+    expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
+    expect(await lake.read(commit)).toBe('one');
   });
 
   it('is refused while another one writes there, and takes over from one that is gone', async () => {
