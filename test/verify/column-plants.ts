@@ -16,6 +16,12 @@ const twoRanges = `
     values (1, 2, 'seed', 'of old', 'LEDGER_EFFECTS');
   update coverage set origin = 'reseed', reason = 'a gap' where to_offset is null`;
 
+/** A stream that was moved where it stands. */
+const twoHosts = `
+  insert into hosts (host, participant_id, from_offset, shift, repeats_to) values (1, 'the one before', 0, 0, 0);
+  insert into hosts (host, participant_id, from_offset, shift, repeats_to, common_offset, common_update_id, reason)
+    select 2, participant_id, checkpoint, 0, checkpoint, checkpoint_update_offset, checkpoint_update_id, 'compared' from stream`;
+
 const kinds: Readonly<Record<string, Rows>> = {
   'contracts of updates': { table: 'contracts', where: `origin <> 's'` },
   'contracts of a seed': {
@@ -42,6 +48,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   'reassignments in flight at a seed': { table: 'reassignments', where: 'incomplete' },
   'coverage, the open range': { table: 'coverage' },
   'coverage, a closed range': { table: 'coverage', where: 'to_offset is not null', setUp: twoRanges },
+  hosts: { table: 'hosts', where: 'host = 2', setUp: twoHosts },
   'activity_hourly of templates': { table: 'activity_hourly', where: 'template_pk > 0' },
   'activity_hourly of updates': { table: 'activity_hourly', where: 'template_pk = 0 and paid_traffic_cost > 0' },
   'completions, accepted': { table: 'completions', where: 'status_code = 0' },

@@ -199,6 +199,9 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I42: { sql: `update completions set update_id = '\\xabcd' where status_code = 0` },
   I43: { sql: `update completions set error_code = 'PLANTED' where status_code = 0` },
   I44: { sql: `insert into submitters (submitters_key, party) values ('\\x00', 'p')` },
+  I45: {
+    sql: `insert into hosts (host, participant_id, from_offset, shift, repeats_to) values (1, 'another', 0, 0, 0)`,
+  },
 };
 
 describe('the rules of the tables', () => {

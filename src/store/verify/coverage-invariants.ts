@@ -1,4 +1,4 @@
-/** Rules of what the stream says of itself: its filter, where it began, its ranges of coverage, its clocks. */
+/** Rules of what the stream says of itself: its filter, where it began, its ranges of coverage, its clocks, its participants. */
 import type { Invariant } from './invariant.ts';
 
 /** Origins of ranges that begin with a seed, or stand in for one. */
@@ -19,7 +19,7 @@ const canonical = `
 
 const time = (text: string): string => `case when ${text} ~ '^\\d{4}-\\d\\d-\\d\\dT' then (${text})::timestamptz end`;
 
-/** Rules I26 to I29. */
+/** Rules I26 to I29 and I45. */
 export const coverageInvariants: readonly Invariant[] = [
   {
     id: 'I26',
@@ -96,5 +96,35 @@ export const coverageInvariants: readonly Invariant[] = [
             from stream st
            where checkpoint_record_time is distinct from
                  (select max(${time('t.value')}) from jsonb_each_text(st.record_times) t)`,
+  },
+  {
+    id: 'I45',
+    says: 'stretches of participants follow each other, and the newest is that of the stream',
+    sql: `select h.from_offset as "offset", null::text as contract_id, 'host ' || h.host || ': ' || w.what as found
+            from (select *, row_number() over (order by host) as place, lag(from_offset) over (order by host) as before,
+                         lead(host) over (order by host) is null as newest
+                    from hosts) h
+           cross join stream st
+           cross join lateral (values
+             (h.host <> h.place, 'hosts are not counted from 1'),
+             (h.place = 1 and (h.from_offset, h.shift, h.levels) <> (0, 0, '{}'), 'is the first, and its offsets are not those of the stream'),
+             (case when h.place = 1 then num_nonnulls(h.common_offset, h.common_update_id, h.reason) <> 0
+                   else num_nulls(h.common_offset, h.common_update_id, h.reason) <> 0 end,
+              'each but the first has its proof and a reason'),
+             (h.from_offset < h.before, 'begins before the one that it follows'),
+             (h.from_offset > st.checkpoint, 'begins after the checkpoint'),
+             (h.common_offset + h.shift > h.from_offset, 'its proof is none of what was here before'),
+             (st.kept_offset is null
+              and not exists (select from updates u where id_text(u.update_id) = h.common_update_id)
+              and not exists (select from quarantine q
+                               where position(convert_to(h.common_update_id, 'UTF8') in q.frame) > 0)
+              and h.common_update_id is not null, 'its proof is no update that is here'),
+             (exists (select from jsonb_each_text(h.levels) l where l.value::bigint <= h.from_offset),
+              'a level lies before it begins'),
+             (h.repeats_to <> greatest(h.from_offset, (select max(l.value::bigint) from jsonb_each_text(h.levels) l)),
+              'repeats_to is not the largest level'),
+             (h.newest and h.participant_id <> coalesce(st.participant_id, ''), 'is the newest, and not that of the stream')
+           ) w (broken, what)
+           where w.broken`,
   },
 ];
