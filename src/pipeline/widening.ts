@@ -124,17 +124,16 @@ export class WideningWatch {
     }
     this.#tidied = false;
     if (due.isStopped) return undefined;
-    if (!due.isSet) {
-      await widening.assertAllowed();
-      await probe(parts, due.wanted);
-      return (await widening.note({ step: 'taking the filter into force', problem: null })) ? 'set' : undefined;
-    }
-    if (due.notBefore === undefined) {
+    const { notBefore } = due;
+    if (due.isSet && notBefore === undefined) {
       await widening.note({ state: 'done', step: null, problem: null });
       return undefined;
     }
-    const { notBefore } = due;
-    return inPlace(parts, (place) => gathered(beside, place, notBefore));
+    // Also for what another role has begun.
+    await widening.assertAllowed();
+    if (due.isSet && notBefore !== undefined) return inPlace(parts, (place) => gathered(beside, place, notBefore));
+    await probe(parts, due.wanted);
+    return (await widening.note({ step: 'taking the filter into force', problem: null })) ? 'set' : undefined;
   }
 
   async #failed(error: IndexerError, { observer, tokenSource, limits, sink }: PipelineParts): Promise<void> {
@@ -144,7 +143,7 @@ export class WideningWatch {
     const delayMs = Math.max(isFinal ? lookMs : ownMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
     observer.widening({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
-    const problem = `${error.code}: ${error.message}`;
+    const problem = `${error.code}: ${error.message}${isFinal ? `; ${error.remedy}` : ''}`;
     try {
       await sink.widening.note({ ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });
     } catch {

@@ -57,6 +57,22 @@ describe('what was asked for', () => {
     expect(isDue(await within((client) => findWork(client, 'rebuild')))).toBe(true);
   });
 
+  it('is refused while what it would undo is not finished, asked for or resumed', async () => {
+    await within((client) => askWork(client, 'widen', wanted));
+    await within((client) => noteWork(client, 'widen', { state: 'failed', problem: 'no room' }));
+    await within((client) => askWork(client, 'rebuild', wanted));
+    await within((client) => changeWork(client, 'rebuild', 'stop'));
+    const refused = { code: 'WORK_REFUSED', message: 'a rebuild is not finished, and widen would undo it' };
+    await expect(within((client) => askWork(client, 'widen', wanted))).rejects.toMatchObject(refused);
+    await expect(within((client) => changeWork(client, 'widen', 'resume'))).rejects.toMatchObject(refused);
+    await within((client) => cancelWork(client, 'rebuild'));
+    await within((client) => changeWork(client, 'widen', 'resume'));
+    await expect(within((client) => askWork(client, 'rebuild', wanted))).rejects.toMatchObject({
+      code: 'WORK_REFUSED',
+      remedy: expect.stringContaining('works cancel widen') as string,
+    });
+  });
+
   it('is given up, which is not undone by who did it', async () => {
     await within((client) => askWork(client, 'history', wanted));
     expect(await within((client) => cancelWork(client, 'history'))).toBe(true);

@@ -1,4 +1,4 @@
-/** The indexer is a role that may do no more than write, the rebuild one that becomes the owner: each does its part. */
+/** The indexer is a role that may do no more than write, a rebuild or widening takes one that becomes the owner. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,9 @@ import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { runCommand } from '../support/run-command.ts';
+import { untilWidened } from '../history/widen-world.ts';
+import { stageOf } from '../support/widened.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { rebuild, value, whole } from './world.ts';
 
 const prefix = `rebuild_${randomBytes(4).toString('hex')}`;
@@ -81,5 +84,37 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     await expect(reader.query(wait)).rejects.toMatchObject({ code: '57014' });
     await reader.end();
     expect(indexer.log.join('')).not.toContain('STORE_LOCK_ASKED');
+  });
+
+  it('the writer says that it cannot widen, at whatever step; started as the owner it goes on', async () => {
+    const wide = { ...whole, LEDGER_CREATED_EVENT_BLOBS: 'true' };
+    const start = (kind: (typeof kinds)[number]) =>
+      world.run('ledger', { ...whole, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });
+    const asked = async (): Promise<void> => {
+      await using indexer = await start('writer');
+      await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+      const problem = `select problem from ledger.works where name = 'widen' and state = 'failed'`;
+      const found = await waitFor('it is refused', async () => (await value(world, problem)) ?? undefined);
+      expect(found).toMatch(/WIDEN_REFUSED: role ".*_writer" may add rows.*works resume widen/u);
+    };
+    await world.command('widen --yes', 'ledger', { ...wide, DATABASE_URL: urlOf('migrator') });
+    await asked();
+    const holder = new Client({ connectionString: world.database.url });
+    await holder.connect();
+    await holder.query('begin; select pqs.__retention_lock()');
+    {
+      await using _ = await start('migrator');
+      await world.command('works resume widen');
+      await waitFor('contracts are being added', async () =>
+        (await stageOf(world.database.url)) === 'adding' ? true : undefined,
+      );
+    }
+    await holder.end();
+    await asked();
+    await using indexer = await start('migrator');
+    await world.command('works resume widen');
+    await untilWidened(world);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    expect(await world.broken()).toEqual([]);
   });
 });

@@ -79,8 +79,8 @@ export async function assertMayWiden(database: Database): Promise<void> {
     throw refused(
       'widen',
       `role "${role}" may add rows to this stream and change none, and a wider filter changes what is known of contracts`,
-      'run the indexer as the owner of the tables (the migrator) until works says that it is done, then resume it: ' +
-        'ledger-indexer works resume widen',
+      'start the indexer as the owner of the tables (the migrator), run ledger-indexer works resume widen, and start it as ' +
+        'this role again when ledger-indexer works says that it is done',
     );
   }
   if (mayCreate) return;

@@ -29,11 +29,34 @@ export function isDue(work: Work | undefined): work is Work {
   return work !== undefined && (work.state === 'asked' || work.state === 'working');
 }
 
+/** Each would undo what the other does: a storage that is made anew has the filter it was asked for with. */
+const apart: Readonly<Record<WorkName, readonly WorkName[]>> = {
+  widen: ['rebuild'],
+  history: ['rebuild'],
+  rebuild: ['widen', 'history'],
+};
+
+/** @throws IndexerError WORK_REFUSED while a work is unfinished that cannot be done beside this one */
+async function refuseBeside(client: ClientBase, name: WorkName): Promise<void> {
+  const other = (await listWorks(client)).find(
+    (work) => apart[name].includes(work.name) && work.state !== 'done' && work.state !== 'failed',
+  );
+  if (other !== undefined) throw unfinished(`a ${other.name} is not finished, and ${name} would undo it`, other.name);
+}
+
+function unfinished(found: string, name: WorkName): IndexerError {
+  return new IndexerError(found, {
+    code: 'WORK_REFUSED',
+    remedy: `let it finish (ledger-indexer works), or give it up: ledger-indexer works cancel ${name}`,
+  });
+}
+
 /**
  * Asks for a work. What is asked for again as it was asked for before goes on.
- * @throws IndexerError WORK_REFUSED while another of this name is unfinished
+ * @throws IndexerError WORK_REFUSED while another of this name, or one that it cannot be done beside, is unfinished
  */
 export async function askWork(client: ClientBase, name: WorkName, wanted: object): Promise<void> {
+  await refuseBeside(client, name);
   const { rowCount } = await client.query(
     `insert into works (name, state, wanted) values ($1, 'asked', $2)
      on conflict (name) do update set state = 'asked', wanted = excluded.wanted, step = null, unit = null, done = 0,
@@ -42,10 +65,7 @@ export async function askWork(client: ClientBase, name: WorkName, wanted: object
     [name, JSON.stringify(wanted)],
   );
   if (rowCount === 1) return;
-  throw new IndexerError(`another ${name} was asked for and is not finished`, {
-    code: 'WORK_REFUSED',
-    remedy: `let it finish (ledger-indexer works), or give it up: ledger-indexer works cancel ${name}`,
-  });
+  throw unfinished(`another ${name} was asked for and is not finished`, name);
 }
 
 /** Says how far a work is. What was stopped, or is gone, stays so: resolves to whether it is still to be done. */
@@ -67,8 +87,9 @@ export async function noteWork(
   return numUpdatedRows === 1n;
 }
 
-/** Makes it wait, or go on. @throws IndexerError WORK_REFUSED where there is no such work to do that with */
+/** Makes it wait, or go on. @throws IndexerError WORK_REFUSED where there is no such work to do that with, or not now */
 export async function changeWork(client: ClientBase, name: WorkName, change: 'stop' | 'resume'): Promise<void> {
+  if (change === 'resume') await refuseBeside(client, name);
   const [from, to]: readonly [WorkState[], WorkState] =
     change === 'stop' ? [['asked', 'working'], 'stopped'] : [['stopped', 'failed'], 'asked'];
   const { numUpdatedRows } = await tablesOf(client)

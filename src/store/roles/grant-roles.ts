@@ -275,6 +275,8 @@ const maintained: Readonly<Record<string, string>> = {
   quarantine: 'attempts, attempted_at',
   verifications: 'outcome, at_offset, started_at, seconds, compared, different, quarantined, note',
   completion_ranges: 'to_offset',
+  // How far a work is, or why this role cannot do it.
+  works: 'state, step, unit, done, total, per_second, problem, changed_at',
 };
 
 /** Columns that hold contents, which a redaction removes. */
