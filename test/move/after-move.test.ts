@@ -1,9 +1,11 @@
 /** What else is done to a stream goes on being done right after it was moved: gaps, parties that left, updates set aside. */
 import { expect, it } from 'vitest';
+import { widenCommand } from '../../src/cli/maintain/widen.ts';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
 import { resetCommand } from '../../src/cli/maintain/reset.ts';
 import type { Update } from '../../packages/ledger-sandbox/src/wire/wire.ts';
+import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { forgets } from '../history/interface-world.ts';
 import { brokenRules } from '../history/rules.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -11,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { runVerify } from '../verify/verify-run.ts';
 import { contentsOf, difference } from './contents.ts';
 import { MoveWorld } from './move-world.ts';
-import { Network } from './network.ts';
+import { Network, traveller } from './network.ts';
 
 async function moved(world: MoveWorld): Promise<void> {
   await world.follow(0);
@@ -147,6 +149,45 @@ it('going back to before the move goes back to the participant of then', async (
   await world.follow(1, 'fresh');
   const { url } = world.database;
   expect(difference(await contentsOf(url), await contentsOf(url, 'fresh'))).toEqual({ lost: [], added: [] });
+});
+
+it('a filter is widened by what the new participant shows, whatever offsets that has there', async () => {
+  await using world = await MoveWorld.open({ seed: 27, updates: 120, travels: true }, { LEDGER_PARTIES: traveller });
+  const { network } = world;
+  const reachesEnd = async (indexer: IndexerRun, host: number): Promise<void> => {
+    network.settle();
+    const [row] = await world.rows(
+      `select explore.offset_of_host(${network.participants[host]?.ledger.ledgerEnd() ?? 0}) as at`,
+    );
+    await indexer.reaches(Number(row?.['at']));
+  };
+  {
+    await using former = await world.run(0);
+    await former.reaches(network.participants[0]?.ledger.ledgerEnd() ?? 0);
+  }
+  network.happen(40);
+  await world.move(1);
+  const wide = { ...world.env(1), LEDGER_PARTIES: '' };
+  const counted = async (table: string) =>
+    Number((await world.rows(`select count(*) from ledger.${table}`))[0]?.['count']);
+  await using indexer = await world.run(1);
+  await reachesEnd(indexer, 1);
+  const before = await counted('contracts');
+  await runCommand(widenCommand, ['--yes'], wide);
+  network.happen(20);
+  await waitFor('the filter is widened', async () => {
+    const [work] = await world.rows(`select state, problem from ledger.works where name = 'widen'`);
+    if (work?.['state'] === 'failed') throw new Error(String(work['problem']));
+    return work?.['state'] === 'done' ? true : undefined;
+  });
+  network.happen(20);
+  await reachesEnd(indexer, 1);
+  expect(before).toBeGreaterThan(3);
+  expect(await counted('live')).toBeGreaterThan(before + 20);
+  const { results } = await runVerify(['--sql', '--tail', '1000', '--acs'], wide);
+  expect(results.map(({ kind, outcome, findings }) => ({ kind, outcome, findings }))).toEqual(
+    ['sql', 'tail', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
+  );
 });
 
 it('completions go on with those of the new participant, and say what was not read of the former', async () => {

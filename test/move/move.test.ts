@@ -30,7 +30,7 @@ async function verified(world: MoveWorld, host: number): Promise<Report> {
 }
 
 it('goes on from another participant, and back again', async () => {
-  await using world = await MoveWorld.open({ seed: 3, updates: 150 });
+  await using world = await MoveWorld.open({ seed: 3, updates: 150, travels: true });
   const { network } = world;
   await world.follow(0);
   expect(await world.move(0)).toContain('nothing to do');
@@ -48,6 +48,8 @@ it('goes on from another participant, and back again', async () => {
   }
   // Else nothing here tells the order of two synchronizers.
   expect(leftOut).toBeGreaterThan(0);
+  const travelled = 'select distinct source_pk, target_pk from ledger.reassignments';
+  expect(await world.rows(travelled)).toHaveLength(2);
   network.settle();
   await world.follow(0);
   await expectSame(world, 0);

@@ -2,7 +2,9 @@
  * Participants of one network that host the same parties: what happens is made up once, and each of them shows it at offsets
  * of its own, with other gaps, in another order of the two synchronizers, sooner or later than the others.
  */
+import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
 import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { assign, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import { demoWorld, startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -12,6 +14,8 @@ import { valueOf, type Update } from '../../packages/ledger-sandbox/src/wire/wir
 /** Updates among which the next one is chosen. */
 const reordered = 12;
 const betweenMicros = 40_000_000;
+/** Of the updates of a market each so-manieth is one of a contract that travels. */
+const stepsPerTravel = 4;
 
 export interface NetworkOptions {
   readonly seed?: number;
@@ -19,6 +23,8 @@ export interface NetworkOptions {
   /** So many have happened, and are shown by all. */
   readonly updates?: number;
   readonly auth?: SandboxOptions['auth'];
+  /** Contracts travel between the synchronizers as well. */
+  readonly travels?: boolean;
 }
 
 interface Host {
@@ -34,13 +40,14 @@ export class Network {
   readonly #hosts: readonly Host[];
   #micros = Date.UTC(2026, 0, 5, 8) * 1000;
 
-  private constructor(hosts: readonly Host[], seed: number) {
-    this.#markets = [new Market(seed, 0), new Market(seed + 50, 1)];
+  private constructor(hosts: readonly Host[], seed: number, travels: boolean) {
+    this.#markets = [new Market(seed, 0, travels), new Market(seed + 50, 1, travels)];
     this.#random = new Random(seed);
     this.#hosts = hosts;
   }
 
-  static async open({ seed = 1, participants = 2, updates = 0, auth }: NetworkOptions = {}): Promise<Network> {
+  static async open(options: NetworkOptions = {}): Promise<Network> {
+    const { seed = 1, participants = 2, updates = 0, travels = false, auth } = options;
     const hosts: Host[] = [];
     for (let number = 0; number < participants; number += 1) {
       const participantId = `host${number}::1220${String(number).repeat(8)}`;
@@ -53,7 +60,7 @@ export class Network {
       sandbox.ledger.skipOffsets(1_000 * number + 7);
       hosts.push({ sandbox, random: new Random(seed * 100 + number), pending: [] });
     }
-    const network = new Network(hosts, seed);
+    const network = new Network(hosts, seed, travels);
     network.happen(updates);
     network.settle();
     return network;
@@ -113,16 +120,64 @@ export class Network {
   }
 }
 
+/** Sees the contracts that travel, and nothing else. */
+export const traveller = 'Traveller::1220cc';
+
+/** A contract that goes to the other synchronizer and back, and is archived; then another one. */
+class Traveller {
+  readonly #ledger: Ledger;
+  readonly #parties = ['Bank::1220cc', traveller] as const;
+  #contractId: string | undefined;
+  #inFlight: string | undefined;
+  #departures = 0;
+  #made = 0;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+    for (const party of this.#parties) ledger.addLocalParty(party);
+  }
+
+  /** One update. */
+  step(at: number): void {
+    const ledger = this.#ledger;
+    if (this.#contractId === undefined) this.#contractId = this.#create(at);
+    else if (this.#inFlight !== undefined) {
+      assign(ledger, this.#inFlight, at);
+      this.#inFlight = undefined;
+    } else if (this.#departures < 2) {
+      this.#departures += 1;
+      this.#inFlight = unassign(ledger, this.#contractId, at);
+    } else {
+      const archive = { kind: 'exercise', contractId: this.#contractId, choice: 'Archive', argument: {} } as const;
+      ledger.submit({ commands: [archive], actAs: this.#parties, at });
+      [this.#contractId, this.#departures] = [undefined, 0];
+    }
+  }
+
+  #create(at: number): string {
+    const [bank, owner] = this.#parties;
+    this.#made += 1;
+    const argument = { bank, owner, number: `travels ${String(this.#made)}`, balance: '1.0', version: '1' };
+    const create = { kind: 'create', templateId: `#${accountTemplate}`, argument } as const;
+    const [event] = this.#ledger.submit({ commands: [create], actAs: this.#parties, at }).events;
+    if (event === undefined || !('CreatedEvent' in event)) throw new Error('nothing was created');
+    return event.CreatedEvent.contractId;
+  }
+}
+
 /** What happens on one synchronizer. */
 class Market {
   readonly #ledger: Ledger;
   readonly #steps: Steps;
   readonly #synchronizer: 0 | 1;
+  readonly #traveller: Traveller | undefined;
+  #made = 0;
 
-  constructor(seed: number, synchronizer: 0 | 1) {
+  constructor(seed: number, synchronizer: 0 | 1, travels: boolean) {
     this.#ledger = new Ledger(demoWorld(), { seed });
     this.#steps = new Steps(this.#ledger, seed);
     this.#synchronizer = synchronizer;
+    this.#traveller = travels ? new Traveller(this.#ledger) : undefined;
   }
 
   get updateIds(): readonly string[] {
@@ -131,11 +186,17 @@ class Market {
 
   step(at: number): readonly Update[] {
     const before = this.#ledger.ledgerEnd();
-    this.#steps.step(at);
-    const [made] = this.#ledger.synchronizers;
-    const { id } = this.#ledger.synchronizers[this.#synchronizer];
+    this.#made += 1;
+    if (this.#traveller !== undefined && this.#made % stepsPerTravel === 0) this.#traveller.step(at);
+    else this.#steps.step(at);
+    const [one, other] = this.#ledger.synchronizers.map(({ id }) => id);
+    // Made on the first; what travels there and back goes from the own synchronizer to the other.
+    const swapped = (text: string): string =>
+      text.replaceAll(new RegExp(`${one}|${other}`, 'gu'), (id) => (id === one ? other : one) ?? id);
     return this.#ledger.range(before, Infinity, Infinity).flatMap(({ update }) => {
-      return update === undefined ? [] : [JSON.parse(JSON.stringify(update).replaceAll(made.id, id)) as Update];
+      if (update === undefined) return [];
+      const text = JSON.stringify(update);
+      return [JSON.parse(this.#synchronizer === 0 ? text : swapped(text)) as Update];
     });
   }
 }

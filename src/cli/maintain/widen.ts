@@ -92,7 +92,7 @@ async function widen(database: Database, config: Config, asked: Asked, around: A
   }
   await refuseOtherHistory(database, filterHash);
   for (const line of linesOf(stream, widened, history)) print(line);
-  await refuseOtherLedger(config, database, stream, around.stop);
+  await refuseOtherLedger(config, database, around.stop);
   if (!asked.yes) {
     print('nothing was changed; beside the running indexer, run: ledger-indexer widen --yes');
     return;
@@ -199,17 +199,15 @@ function textOf({ kind, name }: FilterPart): string {
 }
 
 /** The participant of the configuration is the one whose offsets are stored, and still shows what was stored. */
-async function refuseOtherLedger(
-  config: Config,
-  database: Database,
-  stream: StreamFacts,
-  stop: AbortSignal,
-): Promise<void> {
+async function refuseOtherLedger(config: Config, database: Database, stop: AbortSignal): Promise<void> {
   const { reseedParts } = await import('./reseed-parts.ts');
   const { planReseed } = await import('../../pipeline/reseed.ts');
+  const { onHost } = await import('../../pipeline/host/on-host.ts');
+  const { readStanding } = await import('../../store/history/hosts.ts');
+  const { readHost } = await import('../../store/write/hosts.ts');
   const { parts, close } = await reseedParts(config, database, stop);
   try {
-    await planReseed(parts, stream);
+    await planReseed(onHost(parts, await readHost(database)), await readStanding(database));
   } catch (thrown) {
     const error = toIndexerError(thrown);
     throw error.code === 'RESEED_REFUSED' ? refused(error.message, error.remedy) : error;
