@@ -30,7 +30,7 @@ export class WideningReport {
       const { delayMs, error } = facts;
       const next = delayMs === undefined ? 'until it is asked for again' : 'trying again';
       const told = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
-      logger.warn(told, `what a wider filter shows is late, ${next}`);
+      logger[delayMs === undefined ? 'error' : 'warn'](told, `what a wider filter shows is late, ${next}`);
     }
   };
 

@@ -40,6 +40,8 @@ export class WorkReport {
     const { logger } = this.#parts;
     if (before === undefined && (state === 'done' || state === 'stopped')) return;
     if (before?.state === state && before.step === step && before.problem === problem) return;
+    // The stream itself tells that, with offsets and remedies; what an earlier process has left is told here.
+    if (name === 'widen' && before !== undefined) return;
     const facts = { work: name, state, step, problem };
     if (state === 'failed') logger.error(facts, 'work beside the stream failed');
     else if (problem !== null && problem !== before?.problem)
