@@ -12,7 +12,8 @@ let world: HistoryWorld;
 let some: readonly string[];
 beforeEach(async () => {
   world = await HistoryWorld.open(300);
-  some = world.sandbox.ledger.localParties().slice(-3);
+  // Those that have the most: what the former filter shows must be much.
+  some = world.sandbox.ledger.localParties().slice(0, 3);
 });
 afterEach(() => world.close());
 
@@ -30,6 +31,7 @@ async function widensTo(from: Filter, to: Filter): Promise<number> {
   await indexer.reaches(end());
   world.grow(40);
   await indexer.reaches(end());
+  await tellWitness();
   const old = await stored(end());
   // Much of what the list names ends before it comes.
   world.sandbox.faults.streamFailure = { path: list, failure: 'PARTICIPANT_BACKPRESSURE', afterFrames: 5 };
@@ -50,7 +52,30 @@ async function widensTo(from: Filter, to: Filter): Promise<number> {
   expect(await query(url(), `select to_regnamespace('ledger_widen')::text as staging`)).toEqual([{ staging: null }]);
   expect(await query(url(), 'select name from ledger.retention_holds')).toEqual([]);
   expect(await lost(old)).toEqual([]);
+  expect(
+    await query(url(), `select from ledger.plain_contracts where '${witness}' = any (witness_parties)`),
+  ).toHaveLength(1);
   return at;
+}
+
+const witness = 'Eve::1220ee';
+
+/** As an update tells it that somebody else saw a contract: no list of active contracts will say so. */
+async function tellWitness(): Promise<void> {
+  await query(
+    url(),
+    `with one as (select l."offset", l.node_id, p.signatories, p.observers, p.witness_parties
+                    from ledger.live l join ledger.contract_parties p using (parties_pk) 
+                   -- One that the wider filter shows more of, where there is one.
+                   order by p.signatories || p.observers <@ p.witness_parties, l."offset", l.node_id limit 1),
+          told as (insert into ledger.contract_parties (parties_pk, signatories, observers, witness_parties)
+                   select (select least(min(parties_pk), 0) - 1 from ledger.contract_parties), signatories, observers,
+                          witness_parties || '{${witness}}' from one returning parties_pk),
+          alive as (update ledger.live l set parties_pk = told.parties_pk from one, told
+                     where l."offset" = one."offset" and l.node_id = one.node_id)
+     update ledger.contracts c set parties_pk = told.parties_pk from one, told
+      where c."offset" = one."offset" and c.node_id = one.node_id`,
+  );
 }
 
 async function range(): Promise<number | undefined> {

@@ -78,8 +78,8 @@ export const move: PlantedArea = {
       file: offsets,
       line: 'return { ...event, offset: this.ours(event.offset) };',
       instead: 'return { ...event, offset: event.offset };',
-      test,
-      only: there,
+      test: 'move/after-move.test.ts',
+      only: 'a gap is bridged by the active contracts of the new participant',
     },
   ],
 };

@@ -4,7 +4,6 @@
  */
 import { writeFileSync } from 'node:fs';
 import { run as move } from './move.ts';
-import type { OperationFigures } from './operation.ts';
 import { run as rebuild } from './rebuild.ts';
 import { run as widen } from './widen.ts';
 
@@ -35,20 +34,36 @@ export async function runOperations(
   if (only !== undefined && !operations.some(({ name }) => name === only)) {
     throw new TypeError(`there is no operation ${only}`);
   }
-  const figures: Record<string, OperationFigures> = {};
+  const figures: Record<string, Readonly<Record<string, number>>> = {};
+  // After each run: a campaign that is cut has what it found.
+  const note = (name: string, found: Readonly<Record<string, number>>): void => {
+    figures[name] = found;
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+  };
   let wrong = 0;
   for (const { name, seeds: claimed, run } of operations) {
     if (only !== undefined && only !== name) continue;
     const seeds = wanted ?? claimed;
     const began = performance.now();
     say(`operation ${name}: ${String(seeds)} runs over ${String(options.contracts)} contracts`);
-    const found = await run({ seeds, ...options });
-    figures[name] = found;
+    const progress = (found: Readonly<Record<string, number>>): void => {
+      note(name, found);
+      say(`  ${told(found)}; ${seconds(began)} s`);
+    };
+    const found = await run({ seeds, ...options, progress });
+    note(name, found);
     wrong += found.lost + found.duplicated + found.altered + (found.kills < seeds ? 1 : 0);
-    const told = Object.entries(found).map(([figure, value]) => `${figure} ${String(value)}`);
-    say(`  ${told.join(', ')}; ${((performance.now() - began) / 1000).toFixed(0)} s`);
-    // After each: a campaign that is cut has what it found.
-    if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+    say(`  ${told(found)}; ${seconds(began)} s`);
   }
   return wrong;
+}
+
+function told(found: Readonly<Record<string, number>>): string {
+  return Object.entries(found)
+    .map(([figure, value]) => `${figure} ${String(value)}`)
+    .join(', ');
+}
+
+function seconds(since: number): string {
+  return ((performance.now() - since) / 1000).toFixed(0);
 }

@@ -31,7 +31,7 @@ interface MoveFigures extends OperationFigures {
 const fewestKills = 50;
 const fresh = 'fresh';
 
-export async function run({ seeds, contracts, patienceMs }: OperationOptions): Promise<MoveFigures> {
+export async function run({ seeds, contracts, patienceMs, progress }: OperationOptions): Promise<MoveFigures> {
   await using server = await openChaosServer();
   const database = await server.lend();
   const network = await Network.open({ seed: 17, updates: contracts });
@@ -40,7 +40,10 @@ export async function run({ seeds, contracts, patienceMs }: OperationOptions): P
   try {
     await moves.begin();
     const each = Math.max(3, Math.ceil(fewestKills / seeds));
-    for (let seed = 1; seed <= seeds; seed += 1) await moves.once(new Random(seed), each);
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      await moves.once(new Random(seed), each);
+      progress({ runs: seed, ...moves.counts });
+    }
     return { runs: seeds, ...(await moves.end()) };
   } finally {
     await network.close();
@@ -67,6 +70,10 @@ class Moves {
     this.#network = networks.network;
     this.#other = networks.other;
     this.#patienceMs = patienceMs;
+  }
+
+  get counts(): Readonly<Record<string, number>> {
+    return this.#counts;
   }
 
   async begin(): Promise<void> {

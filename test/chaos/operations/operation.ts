@@ -9,6 +9,8 @@ export interface OperationOptions {
   readonly patienceMs: number;
   /** Contracts made by SQL in both storages, for the pause of a rebuild alone: no ledger needs to have them. */
   readonly madeContracts?: number | undefined;
+  /** Told after each run what was found up to then. */
+  readonly progress: (figures: Readonly<Record<string, number>>) => void;
 }
 
 /** Counts, and figures of its own, whose names end with their units. */

@@ -35,6 +35,7 @@ export async function run(options: OperationOptions): Promise<OperationFigures> 
     found.duplicated += duplicated;
     found.altered += altered;
     found.pause_max_s = Math.max(found.pause_max_s, pauseS);
+    options.progress(found);
   }
   if (options.madeContracts === undefined) return found;
   return { ...found, pause_over_made_s: await world.overMade(options.madeContracts) };

@@ -27,7 +27,7 @@ const tickMs = 20;
 const loadKept = 200;
 
 /** @returns figures of all runs; `lag_max_s` is of the one that nobody killed */
-export async function run({ seeds, contracts, patienceMs }: OperationOptions): Promise<OperationFigures> {
+export async function run({ seeds, contracts, patienceMs, progress }: OperationOptions): Promise<OperationFigures> {
   const sums = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0 };
   await using server = await openChaosServer();
   await using world = await World.open(await server.lend(), patienceMs);
@@ -39,6 +39,7 @@ export async function run({ seeds, contracts, patienceMs }: OperationOptions): P
     sums.lost += found.lost;
     sums.duplicated += found.duplicated;
     sums.altered += found.altered;
+    progress(sums);
   }
   const measured = await lagRun(world);
   return { ...sums, ...measured };
@@ -156,6 +157,15 @@ class World implements AsyncDisposable {
     return Number(rows[0]?.checkpoint ?? -1);
   }
 
+  /** This step or a later one. */
+  async comesTo(stage: number): Promise<void> {
+    await waitFor(
+      `the step ${stages[stage] ?? ''} to be killed at`,
+      async () => (stages.indexOf(await stageOf(this.database.url)) >= stage ? true : undefined),
+      this.#patienceMs,
+    );
+  }
+
   async widened(): Promise<void> {
     await waitFor(
       'the filter is widened',
@@ -201,10 +211,7 @@ async function oneRun(world: World, seed: number): Promise<Found> {
 
 /** At a named step, or a random while after it. */
 async function killAt(world: World, daemon: Daemon, random: Random, place: number): Promise<void> {
-  const wanted = place % (stages.length - 1);
-  await waitFor('the step to be killed at', async () =>
-    stages.indexOf(await stageOf(world.database.url)) >= wanted ? true : undefined,
-  );
+  await world.comesTo(place % (stages.length - 1));
   await pause(random.between(0, 300));
   await daemon.kill();
 }
