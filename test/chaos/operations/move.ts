@@ -4,6 +4,7 @@
  * In the end everything has to be there once, as a fresh index of the participant has it.
  */
 import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
+import { brokenRules } from '../../history/rules.ts';
 import { contentsOf, difference } from '../../move/contents.ts';
 import { Network } from '../../move/network.ts';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
@@ -34,7 +35,7 @@ const fresh = 'fresh';
 export async function run({ seeds, contracts, patienceMs, progress }: OperationOptions): Promise<MoveFigures> {
   await using server = await openChaosServer();
   const database = await server.lend();
-  const network = await Network.open({ seed: 17, updates: contracts });
+  const network = await Network.open({ seed: 17, updates: contracts, travels: true });
   const other = await Network.open({ seed: 18, participants: 3, updates: 200 });
   const moves = new Moves(database, { network, other }, patienceMs);
   try {
@@ -103,8 +104,10 @@ class Moves {
     const known = new Set(ids);
     const missing = this.#network.updateIds.filter((id) => !known.has(id)).length;
     const duplicated = ids.length - known.size;
-    const altered = Math.max(lost.length, added.length) - missing - duplicated;
-    return { lost: missing, duplicated, altered: Math.max(0, altered), ...this.#counts };
+    const changed = Math.max(0, Math.max(lost.length, added.length) - missing - duplicated);
+    const broken = await brokenRules(this.#database.url, schema);
+    for (const rule of broken) console.error(rule);
+    return { lost: missing, duplicated, altered: changed + broken.length, ...this.#counts };
   }
 
   #contents(of: string): Promise<readonly string[]> {
