@@ -11,7 +11,7 @@ export const resetArea: PlantedArea = {
     {
       name: 'sums per hour go on counting what is gone',
       file,
-      line: 'await subtractActivity(client, to);',
+      line: 'await subtractActivity(client, { above: to, upTo: lastOffset });',
       instead: '',
       test,
     },
