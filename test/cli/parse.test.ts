@@ -36,9 +36,11 @@ const commands = allCommands.filter(({ name }) => name !== 'ledger');
 const word = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.startsWith('-') && !text.includes('\0'));
 
 /** A flag with values that it can have: one group of words that stay together. */
-function groupOf({ name, value }: CommandFlag): fc.Arbitrary<readonly string[]> {
+function groupOf({ name, value, type }: CommandFlag): fc.Arbitrary<readonly string[]> {
   if (value === undefined) return fc.constant([`--${name}`]);
-  const values = fc.tuple(...value.split(' ').map(() => word));
+  const isOfType = (text: string): boolean => type === undefined || 'value' in type.parse(text);
+  const one = type === undefined ? word : fc.constantFrom(...['0', '17', '2GB', '1.5TiB'].filter(isOfType));
+  const values = fc.tuple(...value.split(' ').map(() => one));
   const behind = values.map((texts) => [`--${name}`, ...texts]);
   const inline = values.map(([first = '', ...more]) => [`--${name}=${first}`, ...more]);
   return value.startsWith('[') ? inline : fc.oneof(behind, inline);
