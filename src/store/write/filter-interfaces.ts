@@ -14,6 +14,8 @@ export async function wantedInterfaces(client: ClientBase): Promise<readonly Wan
 
 /**
  * These are wanted now, and no others. Part of the caller's transaction.
+ * From where on one that goes on as it was is complete stays as it is stored: what is gathered beside the session notes that, after
+ * the session has read it.
  * @throws IndexerError CHECKPOINT_MOVED (fenced) when the epoch is not in force any more
  */
 export async function noteInterfaces(
@@ -28,7 +30,9 @@ export async function noteInterfaces(
     `insert into filter_interfaces (interface_id, state, complete_from, unknown_at)
      select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
      on conflict (interface_id) do update
-        set state = excluded.state, complete_from = excluded.complete_from, unknown_at = excluded.unknown_at,
+        set state = excluded.state, unknown_at = excluded.unknown_at,
+            complete_from = case when filter_interfaces.state = excluded.state
+              then coalesce(filter_interfaces.complete_from, excluded.complete_from) else excluded.complete_from end,
             noted_at = case when filter_interfaces.state = excluded.state then filter_interfaces.noted_at else now() end
       where (filter_interfaces.state, filter_interfaces.complete_from, filter_interfaces.unknown_at)
             is distinct from (excluded.state, excluded.complete_from, excluded.unknown_at)`,

@@ -1,0 +1,27 @@
+/** Table `filter_interfaces`: what a session notes of what it has read does not undo what was gathered beside it. */
+import { expect, it } from 'vitest';
+import { noteInterfaces, wantedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
+import { schemasOfFile } from '../../support/schemas.ts';
+
+const schemas = schemasOfFile();
+
+it('keeps from where on an interface is complete, where that was noted since the session has read it', async () => {
+  const database = await schemas.migrated('noted');
+  await database.withClient(async (client) => {
+    await client.query(
+      `insert into stream (filter, filter_hash, transaction_shape) values ('{}', 'h', 'LEDGER_EFFECTS');
+       insert into filter_interfaces (interface_id, state) values ('#a:A:Followed', 'followed'), ('#a:A:Unknown', 'waiting')`,
+    );
+    const read = await wantedInterfaces(client);
+    await client.query(`update filter_interfaces set complete_from = 391 where state = 'followed'`);
+    await noteInterfaces(
+      client,
+      0,
+      read.map((one) => (one.state === 'waiting' ? { ...one, unknownAt: 531 } : one)),
+    );
+    expect(await wantedInterfaces(client)).toEqual([
+      { id: '#a:A:Followed', state: 'followed', completeFrom: 391, unknownAt: null },
+      { id: '#a:A:Unknown', state: 'waiting', completeFrom: null, unknownAt: 531 },
+    ]);
+  });
+});
