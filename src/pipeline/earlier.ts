@@ -6,20 +6,17 @@
 import { EMPTY, Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { earlierUpdates } from './earlier-updates.ts';
+import { AskedWork } from './beside/asked-work.ts';
 import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
-import { pause, retryAfterMs } from './retry/retry.ts';
+import { pause } from './retry/retry.ts';
 
-/** Whether somebody asked. */
-const lookMs = 2_000;
 /** At most in one transaction, which the stream waits for. */
 const rangeUpdates = 250;
 /** Between two ranges, in parts of what storing one took: the database is the stream's first. */
 const restShare = 1;
 const noteEveryMs = 1_000;
-/** After a failure that an operator has to end. */
-const parkedDelayMs = 600_000;
 
 interface Beside {
   readonly connected: Connected;
@@ -33,8 +30,9 @@ export class EarlierWatch {
   #unnamed: EarlierRange | undefined;
   /** How many offsets are read at a time: as many as hold about `rangeUpdates`. */
   #width = rangeUpdates;
-  /** After a failure: when it is tried again, whatever session it is. Monotonic, milliseconds. */
-  #notBefore = 0;
+  readonly #asked = new AskedWork(['WIDEN_REFUSED', 'WIDEN_UNPROVEN', 'LEDGER_PERMISSION_DENIED'], (sink, failure) =>
+    sink.earlier.note(failure),
+  );
   #notedAt = -Infinity;
 
   constructor(parts: PipelineParts) {
@@ -54,7 +52,9 @@ export class EarlierWatch {
       const ended = (): void => over.abort();
       this.#parts.stop.addEventListener('abort', ended);
       void (async () => {
-        const unnamed = await this.#untilUnnamed({ connected, stop: over.signal });
+        const unnamed = await this.#asked.until(connected.parts, over.signal, () =>
+          this.#look({ connected, stop: over.signal }),
+        );
         if (unnamed !== undefined && !over.signal.aborted) {
           this.#unnamed = unnamed;
           subscriber.next('level');
@@ -77,25 +77,9 @@ export class EarlierWatch {
       await inPlace(parts, (place) => place.name(range, session.state.epoch));
       return true;
     } catch (thrown) {
-      await this.#failed(toIndexerError(thrown), parts);
+      await this.#asked.failed(parts, toIndexerError(thrown));
       return false;
     }
-  }
-
-  async #untilUnnamed(beside: Beside): Promise<EarlierRange | undefined> {
-    const { stop, connected } = beside;
-    await pause(Math.max(0, this.#notBefore - performance.now()), stop);
-    while (!stop.aborted) {
-      try {
-        const unnamed = await this.#look(beside);
-        if (unnamed !== undefined) return unnamed;
-        this.#notBefore = performance.now() + lookMs;
-      } catch (thrown) {
-        if (!stop.aborted) await this.#failed(toIndexerError(thrown), connected.parts);
-      }
-      await pause(this.#notBefore - performance.now(), stop);
-    }
-    return undefined;
   }
 
   async #look(beside: Beside): Promise<EarlierRange | undefined> {
@@ -187,25 +171,7 @@ export class EarlierWatch {
       problem: null,
     });
   }
-
-  async #failed(error: IndexerError, { observer, tokenSource, limits, sink }: PipelineParts): Promise<void> {
-    if (error.retry === 'refresh-token') tokenSource.invalidate();
-    const isFinal = ends.has(error.code);
-    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
-    const delayMs = Math.max(isFinal ? lookMs : ownMs, retryAfterMs(error));
-    this.#notBefore = performance.now() + delayMs;
-    observer.widening({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
-    const problem = `${error.code}: ${error.message}`;
-    try {
-      await sink.earlier.note({ ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });
-    } catch {
-      // It is told in the log as well: where the database is what fails, it cannot be noted there.
-    }
-  }
 }
-
-/** What trying again does not change: whoever asked has to look at it, and may ask again. */
-const ends: ReadonlySet<string> = new Set(['WIDEN_REFUSED', 'WIDEN_UNPROVEN', 'LEDGER_PERMISSION_DENIED']);
 
 /** @throws IndexerError WIDEN_REFUSED when this is not what was asked for */
 function refuseOther({ isInForce }: DueEarlier): void {

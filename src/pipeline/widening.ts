@@ -5,28 +5,25 @@
  */
 import { EMPTY, lastValueFrom, Observable } from 'rxjs';
 import { interfacesNamed } from '../config/interface-presets.ts';
-import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { keptFilter, type WantedWidening } from '../model/stream.ts';
+import { AskedWork } from './beside/asked-work.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import { quietObserver } from './ports/quiet-observer.ts';
 import type { Filled, WideningPlace } from './ports/widening.ts';
 import { withFilter } from './proof/filter-in-force.ts';
 import { askIdentity, type Connected } from './proof/identity.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
-import { pause, retryAfterMs } from './retry/retry.ts';
+import { pause } from './retry/retry.ts';
 import { seed$ } from './seed.ts';
 
-/** Whether somebody asked. */
-const lookMs = 2_000;
 /** At most in one transaction of the filling: what the stream waits for is the narrow half of it. */
 const stepContracts = 1_000;
 /** Between two steps, in parts of what a step took: the database is the stream's first. */
 const restShare = 0.5;
 const noteEveryMs = 1_000;
-/** After a failure that an operator has to end. */
-const parkedDelayMs = 600_000;
 
 type Following = { readonly checkpoint: number };
 
@@ -43,8 +40,10 @@ interface Beside {
 export class WideningWatch {
   readonly #parts: PipelineParts;
   #turn: Turn | undefined;
-  /** After a failure: when it is tried again, whatever session it is. Monotonic, milliseconds. */
-  #notBefore = 0;
+  readonly #asked = new AskedWork(
+    ['WIDEN_REFUSED', 'WIDEN_UNPROVEN', 'LEDGER_FILTER_UNKNOWN', 'LEDGER_PERMISSION_DENIED'],
+    (sink, failure) => sink.widening.note(failure),
+  );
   #tidied = false;
 
   constructor(parts: PipelineParts) {
@@ -63,7 +62,7 @@ export class WideningWatch {
       const over = new AbortController();
       const stop = AbortSignal.any([this.#parts.stop, over.signal]);
       void (async () => {
-        const turn = await this.#untilTurn({ connected, following, stop });
+        const turn = await this.#asked.until(connected.parts, stop, () => this.#look({ connected, following, stop }));
         if (turn !== undefined && !stop.aborted) {
           this.#turn = turn;
           subscriber.next('level');
@@ -91,25 +90,9 @@ export class WideningWatch {
       } else await inPlace(parts, (place) => place.name(epoch));
       return true;
     } catch (thrown) {
-      await this.#failed(toIndexerError(thrown), parts);
+      await this.#asked.failed(parts, toIndexerError(thrown));
       return false;
     }
-  }
-
-  async #untilTurn(beside: Beside): Promise<Turn | undefined> {
-    const { stop, connected } = beside;
-    await pause(Math.max(0, this.#notBefore - performance.now()), stop);
-    while (!stop.aborted) {
-      try {
-        const turn = await this.#look(beside);
-        if (turn !== undefined) return turn;
-        this.#notBefore = performance.now() + lookMs;
-      } catch (thrown) {
-        if (!stop.aborted) await this.#failed(toIndexerError(thrown), connected.parts);
-      }
-      await pause(this.#notBefore - performance.now(), stop);
-    }
-    return undefined;
   }
 
   async #look(beside: Beside): Promise<Turn | undefined> {
@@ -135,30 +118,7 @@ export class WideningWatch {
     await probe(parts, due.wanted);
     return (await widening.note({ step: 'taking the filter into force', problem: null })) ? 'set' : undefined;
   }
-
-  async #failed(error: IndexerError, { observer, tokenSource, limits, sink }: PipelineParts): Promise<void> {
-    if (error.retry === 'refresh-token') tokenSource.invalidate();
-    const isFinal = ends.has(error.code);
-    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
-    const delayMs = Math.max(isFinal ? lookMs : ownMs, retryAfterMs(error));
-    this.#notBefore = performance.now() + delayMs;
-    observer.widening({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
-    const problem = `${error.code}: ${error.message}${isFinal ? `; ${error.remedy}` : ''}`;
-    try {
-      await sink.widening.note({ ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });
-    } catch {
-      // It is told in the log as well: where the database is what fails, it cannot be noted there.
-    }
-  }
 }
-
-/** What trying again does not change: whoever asked has to look at it, and may ask again. */
-const ends: ReadonlySet<string> = new Set([
-  'WIDEN_REFUSED',
-  'WIDEN_UNPROVEN',
-  'LEDGER_FILTER_UNKNOWN',
-  'LEDGER_PERMISSION_DENIED',
-]);
 
 /** A stream that asked for what it may not see would park: so one contract is asked for before. */
 async function probe(all: PipelineParts, wanted: WantedWidening): Promise<void> {

@@ -34,10 +34,15 @@ async function from(): Promise<number> {
   return Number((await world.row('select max(from_offset) as at from ledger.filter_parts'))['at'] ?? -1);
 }
 
-/** Until `release`, every range waits at this lock: at its beginning, or with its rows written. */
-async function held(where: 'beginning' | 'end'): Promise<() => Promise<void>> {
-  const first = `select ${readSchemas('ledger').pqs}.__retention_lock()`;
-  await client.query(`begin; ${where === 'beginning' ? first : 'lock table ledger.filter_parts in share mode'}`);
+const locks = {
+  beginning: `select ${readSchemas('ledger').pqs}.__retention_lock()`,
+  middle: 'lock table ledger.contracts in share mode',
+  end: 'lock table ledger.filter_parts in share mode',
+};
+
+/** Until `release`, every range waits at this lock: at its beginning, with a part of its rows written, or with all of them. */
+async function held(where: keyof typeof locks): Promise<() => Promise<void>> {
+  await client.query(`begin; ${locks[where]}`);
   return async () => {
     await client.query('rollback');
   };
@@ -69,16 +74,14 @@ it('is whole after kills at every step of a range and between two', async () => 
     startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
   let release: (() => Promise<void>) | undefined;
   const came: number[] = [];
-  for (const step of ['asked', 'beginning', 'end', 'between', 'end', 'between'] as const) {
+  for (const step of ['asked', 'beginning', 'end', 'between', 'middle', 'between'] as const) {
     await using daemon = start(came.length % 2 === 0 ? former : wider);
     world.grow(3);
-    if (step === 'beginning' || step === 'end') {
-      await untilWidened(world);
+    if (step !== 'asked') await untilWidened(world);
+    if (step === 'between') await fallsBelow(await from());
+    else if (step !== 'asked') {
       release = await held(step);
       await waits();
-    } else if (step === 'between') {
-      await untilWidened(world);
-      await fallsBelow(await from());
     }
     await daemon.kill();
     await release?.();

@@ -44,6 +44,42 @@ def clickhouse_typed():
     return rows
 
 
+def spark_session():
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false')
+    # Days and times as JSON texts by the engine itself: Python's own datetime ends where a time zone is added to its last day.
+    for name, value in (('spark.sql.session.timeZone', 'UTC'), ('spark.driver.host', '127.0.0.1'),
+                        ('spark.driver.bindAddress', '127.0.0.1'), ('spark.sql.shuffle.partitions', '1')):
+        builder = builder.config(name, value)
+    jars = os.environ.get('LAKE_SPARK_JARS')
+    if form == 'delta':
+        builder = builder.config('spark.jars', jars)
+        builder = builder.config('spark.sql.extensions', 'io.delta.sql.DeltaSparkSessionExtension')
+        builder = builder.config('spark.sql.catalog.spark_catalog', 'org.apache.spark.sql.delta.catalog.DeltaCatalog')
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel('ERROR')
+    return session
+
+
+def spark_rows(name, expressions):
+    folder = f'{lake}/{name}'
+    read = spark.read.format('delta').load(folder) if form == 'delta' else spark.read.parquet(*sorted(glob.glob(f'{folder}/*.parquet')))
+    found = read.orderBy('created_at_offset').selectExpr(*expressions).toJSON().collect()
+    return [json.loads(line) for line in found]
+
+
+def spark_typed():
+    numbers = [f'cast({name} as string) as {name}' for name in ('ten', 'none', 'most', 'whole')]
+    rows = spark_rows(table, [*numbers, 'truth', 'words', 'list', 'cast(day as string) as day', 'unix_micros(moment) as moment'])
+    # It leaves out what is null.
+    whole = dict.fromkeys(('ten', 'none', 'most', 'whole', 'truth', 'words', 'list', 'day', 'moment'))
+    rows = [{**whole, **row} for row in rows]
+    for row in rows:
+        row['day'] = None if row['day'] is None else datetime.date.fromisoformat(row['day'])
+    return rows
+
+
 def digits(value):
     if value is None:
         return None
@@ -68,6 +104,10 @@ def shown(row):
 if engine == 'clickhouse':
     rows = clickhouse_typed()
     contracts = clickhouse_rows('contracts', 'x.signatories as signatories, x.observers as observers')
+elif engine == 'spark':
+    spark = spark_session()
+    rows = spark_typed()
+    contracts = spark_rows('contracts', ['signatories', 'observers'])
 else:
     rows = arrow_rows(table)
     contracts = arrow_rows('contracts')

@@ -6,6 +6,8 @@ export const areas: readonly PlantedArea[] = [
   (await import('./bounded-runs.ts')).boundedRuns,
   (await import('./continuation-tokens.ts')).continuationTokens,
   (await import('./dictionaries.ts')).dictionaries,
+  (await import('./handover.ts')).handover,
+  (await import('./history.ts')).history,
   (await import('./interface-views.ts')).interfaceViews,
   (await import('./move.ts')).move,
   (await import('./privacy.ts')).privacy,

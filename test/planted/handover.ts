@@ -1,0 +1,62 @@
+/** What a stream that is handed over to another server could lose on the way, or two writers have at once. */
+import type { PlantedArea } from './planted.ts';
+
+const file = 'src/store/handover/hand-over.ts';
+const test = 'rebuild/into.test.ts';
+
+export const handover: PlantedArea = {
+  name: 'handover',
+  defects: [
+    {
+      name: 'anybody may write to a storage that is being filled',
+      file: 'src/store/write/stream-row.ts',
+      line: 'if (handover === wanted) return;',
+      instead: "if (handover === wanted || handover === 'filling') return;",
+      test,
+    },
+    {
+      name: 'the former storage does not say that it is handed over',
+      file,
+      line: "await from.query(`update stream set handover = 'handed over', handover_peer = $1`, [into]);",
+      instead: 'await Promise.resolve(into);',
+      test,
+    },
+    {
+      name: 'the new storage has a lower epoch than the former writer',
+      file,
+      line: "'update stream set epoch = epoch + $1, handover = null, handover_peer = null', [epoch]",
+      instead:
+        "'update stream set epoch = epoch + least($1::bigint, 0), handover = null, handover_peer = null', [epoch]",
+      test,
+    },
+    {
+      name: 'holds and what was verified stay behind',
+      file,
+      line: '      await carryRows(client, storages);\n',
+      instead: '      await Promise.resolve(carryRows);\n',
+      test,
+    },
+    {
+      name: 'views are named anew there',
+      file,
+      line: '    await carryNames(client, storages);\n',
+      instead: '    await Promise.resolve(carryNames);\n',
+      test,
+    },
+    {
+      name: 'completions that only the former server has are not brought',
+      file: 'src/store/handover/rows-across.ts',
+      line: "if (completions === 'none') return always;",
+      instead: "if (completions !== 'none' || completions === 'none') return always;",
+      test,
+    },
+    {
+      name: 'a hold that is placed meanwhile is lost',
+      file,
+      line: "from.query(\n      'lock table redactions, redacted_contracts, redacted_exercises, retention_holds, verifications in exclusive mode',\n    )",
+      instead: 'Promise.resolve()',
+      test,
+      only: 'stays where it is when it is given up',
+    },
+  ],
+};

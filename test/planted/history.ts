@@ -1,0 +1,67 @@
+/** What is fetched of the time before a wider filter could lose, bring twice, or say wrongly. */
+import type { PlantedArea } from './planted.ts';
+
+const range = 'src/store/history/earlier-range.ts';
+const lifetimes = 'src/store/history/earlier-lifetimes.ts';
+const test = 'history/widen-history.test.ts';
+const isWhole = 'has all rows of an indexer that began with the wider filter';
+const killed = 'is whole after kills at every step';
+const disturbed = 'history/widen-history-disturbed.test.ts';
+
+export const history: PlantedArea = {
+  name: 'history',
+  defects: [
+    {
+      name: 'how far it has come is committed before the rows',
+      file: range,
+      line: `    await refuseQuarantined(client, range);
+`,
+      instead: `    await refuseQuarantined(client, range);
+    await client.query('update filter_parts set from_offset = $1 where from_offset > $1', [from]);
+    await client.query('commit; begin');
+`,
+      test: disturbed,
+      only: killed,
+    },
+    {
+      name: 'what an update counted under the former filter is counted once more',
+      file: range,
+      line: 'await subtractActivity(client, { above: from, upTo: to });',
+      instead: 'await Promise.resolve(subtractActivity);',
+      test,
+      only: isWhole,
+    },
+    {
+      name: 'a contract ends with the last of its ends',
+      file: lifetimes,
+      line: 'order by e.ended_offset limit 1) f),',
+      instead: 'order by e.ended_offset desc limit 1) f),',
+      test,
+      only: isWhole,
+    },
+    {
+      name: 'what has ended after its range is active for ever',
+      file: lifetimes,
+      line: 'await endStays(client);',
+      instead: 'await Promise.resolve(endStays);',
+      test,
+      only: isWhole,
+    },
+    {
+      name: 'the first update of a range is read with no range',
+      file: 'src/pipeline/earlier.ts',
+      line: 'const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * wanted }, stop);',
+      instead: 'const updates = await earlierUpdates(connected.parts, { from: from + 1, to, most: 4 * wanted }, stop);',
+      test,
+      only: isWhole,
+    },
+    {
+      name: 'what was active where history begins is not asked for',
+      file: 'src/pipeline/earlier.ts',
+      line: 'const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;',
+      instead: 'const isKnown = begin >= 0 || (due.completeFrom ?? Infinity) <= begin;',
+      test,
+      only: 'ends where the participant is pruned',
+    },
+  ],
+};
