@@ -28,8 +28,8 @@ export const widen: PlantedArea = {
     {
       name: 'the last contract of each step is lost',
       file,
-      line: "return `${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;",
-      instead: "return `${place} > (${after.join(', ')}) and ${place} < (${upTo.join(', ')})`;",
+      line: "and ${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;",
+      instead: "and ${place} > (${after.join(', ')}) and ${place} < (${upTo.join(', ')})`;",
       test: 'history/widen-disturbed.test.ts',
       only: 'goes on under whoever takes over',
     },

@@ -177,7 +177,7 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
     await assertEpoch(client, epoch);
     await takeWitnessed(client, staged, stretch);
     await changeParties(client, staged, stretch);
-    await addStates(client, staged);
+    await addStates(client, staged, stretch);
     await client.query(`delete from ${staged}.arrived`);
     const { rows } = await client.query<Filled>(
       `update ${staged}.filled f
@@ -207,10 +207,14 @@ async function nextStretch(client: ClientBase, staged: string, contracts: number
   return { after: [found.after, found.afterNode], upTo: [found.upTo, found.upToNode] };
 }
 
-/** SQL: the rows of a table of the staging that lie in the stretch. Numbers of our own making. */
+/**
+ * SQL: the rows of a table of the staging that lie in the stretch. Numbers of our own making. The offsets alone say again what
+ * the places say: of a range of these the server knows how few rows it is, of two comparisons of places it takes a quarter of all.
+ */
 function within(alias: string, { after, upTo }: Stretch): string {
   const place = `(${alias}."offset", ${alias}.node_id)`;
-  return `${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;
+  return `${alias}."offset" between ${String(after[0])} and ${String(upTo[0])}
+          and ${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;
 }
 
 const emptied = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
@@ -280,14 +284,15 @@ async function changeParties(client: ClientBase, staged: string, stretch: Stretc
 }
 
 /** Narrow rows of what arrived: active, or ended by what the stream has stored since. */
-async function addStates(client: ClientBase, staged: string): Promise<void> {
+async function addStates(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
   await client.query(
     `with new as materialized (
        select s."offset", s.node_id, s.contract_id, s.template_pk, s.synchronizer_pk, c.parties_pk, s.ended_offset,
               s.ended_by, s.ended_at, s.ended_node_id, (select g.seed_offset from ${staged}.stream g) as listed
          from ${staged}.arrived a
          join ${staged}.states s on s."offset" = a."offset" and s.node_id = a.node_id
-         join contracts c on c."offset" = a."offset" and c.node_id = a.node_id),
+         join contracts c on c."offset" = a."offset" and c.node_id = a.node_id
+        where ${within('s', stretch)} and ${within('c', stretch)}),
      ends as (
        select n.contract_id, u.synchronizer_pk, e."offset" as ended_offset, e.node_id as ended_node_id,
               'a'::"char" as ended_by, coalesce(u.effective_at, u.record_time) as ended_at
