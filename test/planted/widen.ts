@@ -11,7 +11,7 @@ export const widen: PlantedArea = {
     {
       name: 'contracts of a step are added once more with the next one',
       file,
-      line: 'await client.query(`delete from ${staged}.arrived`);',
+      line: 'await client.query(`truncate ${staged}.arrived`);',
       instead: '',
       test: 'history/widen-disturbed.test.ts',
       only: 'goes on under whoever takes over',
@@ -69,9 +69,9 @@ export const widen: PlantedArea = {
     {
       name: 'what was redacted while it was gathered comes back',
       file,
-      line: 'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)`,',
+      line: 'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)\n',
       instead:
-        'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false`,',
+        'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false\n',
       test: 'history/widen-disturbed.test.ts',
       only: 'does not bring back what was redacted meanwhile',
     },

@@ -178,7 +178,8 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
     await takeWitnessed(client, staged, stretch);
     await changeParties(client, staged, stretch);
     await addStates(client, staged, stretch);
-    await client.query(`delete from ${staged}.arrived`);
+    // Not deleted: what is dead there would be gone through by each step after it.
+    await client.query(`truncate ${staged}.arrived`);
     const { rows } = await client.query<Filled>(
       `update ${staged}.filled f
           set "offset" = $1, node_id = $2,
@@ -226,7 +227,8 @@ async function addContracts(client: ClientBase, staged: string, stretch: Stretch
   await client.query(
     `update contracts c set ${emptied}
        from ${staged}.arrived a, redacted_contracts r
-      where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)`,
+      where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)
+        and ${within('c', stretch)}`,
   );
 }
 
@@ -276,7 +278,7 @@ async function changeParties(client: ClientBase, staged: string, stretch: Stretc
          from ${staged}.states s
          join contracts c on c."offset" = s."offset" and c.node_id = s.node_id
          join ${staged}.wider w on w.former = c.parties_pk and w.listed = s.parties_pk
-        where ${within('s', stretch)}),
+        where ${within('s', stretch)} and ${within('c', stretch)}),
      alive as (update live l set parties_pk = n.parties_pk from new n where ${byId}),
      gone as (update ended l set parties_pk = n.parties_pk from new n where ${byId})
      update contracts c set parties_pk = n.parties_pk from new n where c."offset" = n."offset" and c.node_id = n.node_id`,
