@@ -37,11 +37,15 @@ const compared = (
   live: ['true', []],
   ended: [`t.ended_offset > ${after}`, []],
   // How it was found, and what only its update says.
-  contracts: [`t."offset" > ${after} or ${isLive}`, ['origin', 'workflow_id', 'acs_delta', 'reassignment_counter']],
-  interface_views: [`t."offset" > ${after} or ${isLive}`, []],
+  contracts: [
+    `t."offset" > ${after} or l."offset" is not null`,
+    ['origin', 'workflow_id', 'acs_delta', 'reassignment_counter'],
+  ],
+  interface_views: [`t."offset" > ${after} or l."offset" is not null`, []],
 });
 
-const isLive = `exists (select from SCHEMA.live l where l."offset" = t."offset" and l.node_id = t.node_id)`;
+/** A join, for a million rows are compared as well. */
+const liveOnes = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
 
 /** What one schema has and another lacks of it, with names instead of numbers; at most so many rows of each. */
 export async function differences(
@@ -86,10 +90,8 @@ async function rowsOf(url: string, schema: string, after: number): Promise<reado
     const listed = names.includes('parties_pk') && names.includes('synchronizer_pk');
     const whole = `(${namedRow(schema, String(name), names)})`;
     const row = [listed ? ofList(schema, whole, after) : whole, ...without.map((column) => `'${column}'`)];
-    const where = condition.replaceAll('SCHEMA', schema);
-    return [
-      `select '${String(name)} ' || (${row.join(' - ')})::text as row from ${schema}.${String(name)} t where ${where}`,
-    ];
+    const from = `${schema}.${String(name)} t ${condition.includes(' l.') ? liveOnes.replace('SCHEMA', schema) : ''}`;
+    return [`select '${String(name)} ' || (${row.join(' - ')})::text as row from ${from} where ${condition}`];
   });
   parts.push(
     `select 'active ' || k.package_id || k.entity_name || ' ' || a.activated - a.deactivated
