@@ -1,6 +1,6 @@
 /** The invariants of docs/invariants.md, for tests that leave a stream in an unusual state. */
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { invariants } from '../../src/store/verify/broken-rules.ts';
+import { invariants, wholeTables } from '../../src/store/verify/broken-rules.ts';
 
 /** What breaks an invariant, as `I10: an archive …`; empty when all hold. */
 export async function brokenRules(url: string, schema: string): Promise<readonly string[]> {
@@ -8,7 +8,10 @@ export async function brokenRules(url: string, schema: string): Promise<readonly
   try {
     const broken: string[] = [];
     for (const { id, sql } of invariants) {
-      const { rows } = await database.withClient((client) => client.query<{ found: string }>(sql));
+      const { rows } = await database.transaction(async (client) => {
+        await client.query(`set local ${wholeTables}`);
+        return client.query<{ found: string }>(sql);
+      });
       if (rows.length > 0) broken.push(`${id}: ${rows[0]?.found ?? ''} (${rows.length})`);
     }
     return broken;

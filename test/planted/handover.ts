@@ -37,13 +37,6 @@ export const handover: PlantedArea = {
       test,
     },
     {
-      name: 'views are named anew there',
-      file,
-      line: '    await carryNames(client, storages);\n',
-      instead: '    await Promise.resolve(carryNames);\n',
-      test,
-    },
-    {
       name: 'completions that only the former server has are not brought',
       file: 'src/store/handover/rows-across.ts',
       line: "if (completions === 'none') return always;",
@@ -56,7 +49,6 @@ export const handover: PlantedArea = {
       line: "from.query(\n      'lock table redactions, redacted_contracts, redacted_exercises, retention_holds, verifications in exclusive mode',\n    )",
       instead: 'Promise.resolve()',
       test,
-      only: 'stays where it is when it is given up',
     },
   ],
 };
