@@ -165,6 +165,7 @@ const engines = [
   ['arrow', 'files', 'pyarrow'],
   ['clickhouse', 'one table of Delta Lake', 'chdb'],
   ['clickhouse', 'files', 'chdb'],
+  ['spark', 'files', 'pyspark'],
 ] as const;
 
 describe.each(engines)('%s reads them as %s', (engine, form, modules) => {

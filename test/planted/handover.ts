@@ -22,7 +22,7 @@ export const handover: PlantedArea = {
       test,
     },
     {
-      name: 'the new storage has a lower epoch than the former writer',
+      name: 'the former writer has a higher epoch than what was handed over',
       file,
       line: "'update stream set epoch = epoch + $1, handover = null, handover_peer = null', [epoch]",
       instead:
