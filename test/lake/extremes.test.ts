@@ -172,12 +172,13 @@ describe.each(engines)('%s reads them as %s', (engine, form, modules) => {
   const isThere = spawnSync(python, ['-c', `import ${modules}`]).status === 0;
   if (!isThere) process.stdout.write(`${engine} not asked: ${python} has no ${modules} (LAKE_PYTHON names another)\n`);
 
-  it.skipIf(!isThere)('before and after a second export', () => {
+  it.skipIf(!isThere)('before and after a second export', { timeout: 180_000 }, () => {
     const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];
     const text = execFileSync(python, args, {
       encoding: 'utf8',
       maxBuffer: 16 * 1024 * 1024,
-      timeout: 120_000,
+      // A Spark that starts on a busy machine takes more than a minute.
+      timeout: 170_000,
       cwd: grown.path,
     });
     const { rows, words, lists, parties } = JSON.parse(text) as ReadByPython;

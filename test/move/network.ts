@@ -124,7 +124,7 @@ export class Network {
 export const traveller = 'Traveller::1220cc';
 
 /** A contract that goes to the other synchronizer and back, and is archived; then another one. */
-class Traveller {
+export class Traveller {
   readonly #ledger: Ledger;
   readonly #parties = ['Bank::1220cc', traveller] as const;
   #contractId: string | undefined;
