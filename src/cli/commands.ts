@@ -13,6 +13,7 @@ import { backfillCommand } from './follow/backfill.ts';
 import { demoCommand } from './follow/demo.ts';
 import { migrateCommand } from './follow/migrate.ts';
 import { runCommand } from './follow/run.ts';
+import { codegenCommand } from './inspect/codegen.ts';
 import { diffCommand } from './inspect/diff.ts';
 import { explainCommand } from './inspect/explain.ts';
 import { indexCommand } from './inspect/index-verb.ts';
@@ -53,6 +54,7 @@ export const commands: readonly Command[] = [
   exportCommand,
   verifyCommand,
   viewsCommand,
+  codegenCommand,
   ledgerCommand,
   quarantineCommand,
   configCommand,

@@ -233,6 +233,12 @@ export const commandCodes = {
     'a file that the command line names cannot be read or written',
     'check the path and the permissions of the file',
   ),
+  DAR_UNREADABLE: kind(
+    'fatal',
+    ExitCode.undecodable,
+    'a file that the command line names is no DAR',
+    'name a .dar file as the compiler writes it',
+  ),
   COMMANDS_INVALID: kind(
     'fatal',
     ExitCode.undecodable,

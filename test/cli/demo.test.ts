@@ -203,6 +203,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   query: [/"count":\d{4}/, 'select count(*) from explore.updates'],
   verify: [/"outcome": "equal"/, '--sql', '--acs'],
   views: [/token_holding_v1__holding/, 'list'],
+  codegen: [/'typed\.token_holding_v1__holding'/, '--lang', 'ts'],
   ledger: [/participant1::/, 'end', '--json'],
   quarantine: [/nothing is set aside/, 'list'],
   migrate: [/is up to date/],

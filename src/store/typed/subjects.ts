@@ -1,5 +1,6 @@
 /** Pure: what the packages have that deserves a view, with the columns of all versions that upgrade each other. */
 import type { ChoiceModel, DamlType, PackageLookup, PackageModel, TypeName } from '../../daml/package-model.ts';
+import { byNameAndVersion } from '../../daml/package-order.ts';
 import { columnsOf, type PayloadColumn } from '../../daml/payload-columns.ts';
 
 export type ViewKind = 'template' | 'choice' | 'interface';
@@ -125,15 +126,4 @@ function union(versions: readonly Version[], lookup: PackageLookup): readonly Wa
 /** Two columns are the same when they show the same value in the same type. */
 export function columnKey({ path, type }: Pick<PayloadColumn, 'path' | 'type'>): string {
   return JSON.stringify([path, type]);
-}
-
-/** By the numbers of the version; the id decides between equal ones, so that the order is always the same. */
-function byNameAndVersion(one: PackageModel, other: PackageModel): number {
-  if (one.name !== other.name) return one.name < other.name ? -1 : 1;
-  const [left, right] = [one, other].map(({ version }) => version.split('.').map(Number)) as [number[], number[]];
-  for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
-    const difference = (left[at] ?? 0) - (right[at] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return one.packageId < other.packageId ? -1 : 1;
 }

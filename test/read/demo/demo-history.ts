@@ -103,6 +103,7 @@ function known(created: CreatedEvent): Known {
 }
 
 export interface DemoDatabase extends AsyncDisposable {
+  readonly url: string;
   readonly world: World;
   readonly indexer: IndexerRun;
   /** Rows of a statement, with the search path of a PQS user. */
@@ -133,6 +134,7 @@ export async function indexDemo(): Promise<DemoDatabase> {
   await query('analyze');
   await query('set search_path = pqs');
   return {
+    url: database.url,
     world: new World(sandbox.ledger),
     indexer,
     query,

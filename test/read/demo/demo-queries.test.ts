@@ -8,6 +8,7 @@ import { licensingUpgrade } from '../../../packages/ledger-sandbox/src/demo/pack
 import type { Json } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.ts';
 import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
+import { describeGeneratedTypes } from '../../codegen/demo-types.ts';
 import { indexDemo, viewed, type DemoDatabase, type Known, type World } from './demo-history.ts';
 
 const amulet = 'splice-amulet:Splice.Amulet:Amulet';
@@ -20,6 +21,8 @@ beforeAll(async () => {
   ({ world } = demo);
 }, 240_000);
 afterAll(() => demo[Symbol.asyncDispose]());
+
+describeGeneratedTypes(() => demo);
 
 const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...values);
 /** The first column of every row, sorted. */

@@ -1,0 +1,126 @@
+/** `codegen`: the views of the database and the contents of contracts as types, for programs that read them. */
+import { readFile } from 'node:fs/promises';
+import { loadConfig } from '../../config/config.ts';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { PackageModel } from '../../daml/package-model.ts';
+import type { TypesInput } from '../../codegen/typescript.ts';
+import type { Call, Command } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+import { bytesOf, saveBytes } from '../ledger/files.ts';
+
+const usage = '--lang ts [--out FILE] [--check] [--dar FILE…]';
+
+export const codegenCommand: Command = {
+  name: 'codegen',
+  usage,
+  summary: 'types for programs that read: the views for Kysely, and payloads, choices and interfaces',
+  does: [
+    'Writes one file of TypeScript from the views of the database and the packages of the contracts in it: `DB` for',
+    'Kysely, null only where there can be one, and what each template, choice and interface view holds. DARs given with',
+    '--dar are added; where no database is named, their payloads alone are written. The same input gives the same bytes.',
+  ],
+  operands: [],
+  flags: [
+    { name: 'lang', value: 'ts', doc: 'the language: ts' },
+    { name: 'out', value: 'FILE', doc: 'file to write; default: standard output' },
+    { name: 'check', doc: 'write nothing: exit 1 and say what differs when FILE is not what would be written' },
+    { name: 'dar', value: 'FILE', list: true, doc: 'packages that are not in the database, or all without one' },
+  ],
+  examples: [
+    'codegen --lang ts --out src/ledger.ts',
+    'codegen --lang ts --out src/ledger.ts --check',
+    'codegen --lang ts --dar model-1.2.0.dar > payloads.ts',
+  ],
+  exits: [
+    [1, '--check: the file is another one, or is not there'],
+    [2, 'the command line'],
+    [69, 'the database cannot be reached'],
+    [77, 'the role may not read it'],
+  ],
+  page: 'docs/library.md',
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, FILE_UNUSABLE, DAR_UNREADABLE, PACKAGE_UNREADABLE, STORE_ errors */
+  run: async (call) => {
+    const { out, check, dars } = wantedOf(call.given);
+    const { typescriptOf } = await import('../../codegen/typescript.ts');
+    const text = typescriptOf(await inputOf(call, dars));
+    if (check) return await compare(out ?? '', text, call);
+    if (out === undefined) call.write(text);
+    else await saveBytes(out, Buffer.from(text));
+    return ExitCode.stopped;
+  },
+};
+
+interface Wanted {
+  readonly out: string | undefined;
+  readonly check: boolean;
+  readonly dars: readonly string[];
+}
+
+function wantedOf(given: Given): Wanted {
+  const wrong = (found: string): IndexerError => misuse(found, `ledger-indexer codegen ${usage}`);
+  const lang = given.text('lang');
+  if (lang !== 'ts') throw wrong(lang === undefined ? 'codegen needs --lang ts' : '--lang takes ts');
+  const out = given.text('out');
+  const check = given.has('check');
+  if (check && out === undefined) throw wrong('--check needs --out FILE: what is to be compared');
+  return { out, check, dars: given.texts('dar') };
+}
+
+async function inputOf({ given, env }: Call, dars: readonly string[]): Promise<TypesInput> {
+  const config = loadConfig(given.options, env);
+  const added = dars.length === 0 ? [] : await packagesOf(dars);
+  const addedNames = added.filter(({ templates, interfaces }) => templates.length + interfaces.length > 0).map(nameOf);
+  if (config.database.url === undefined && dars.length > 0) {
+    return { packages: added, names: new Set(addedNames), views: undefined };
+  }
+  const opening = { command: 'codegen', remedy: 'name the database whose views are meant, or a DAR with --dar' };
+  return await withDatabase(config, opening, async (database) => {
+    const { readPackages, readPackageState } = await import('../../store/typed/package-store.ts');
+    const { readRelations } = await import('../../store/reads/relations.ts');
+    const views = await readRelations(database);
+    const { named } = await readPackageState(database);
+    const shown = views.relations.flatMap(({ subject }) => subject?.packageName ?? []);
+    const packages = [...(await readPackages(database)), ...added];
+    return { packages, names: new Set([...named, ...shown, ...addedNames]), views };
+  });
+}
+
+async function packagesOf(files: readonly string[]): Promise<readonly PackageModel[]> {
+  const { packagesInDar } = await import('../../daml/dar.ts');
+  return (await Promise.all(files.map(async (file) => packagesInDar(await bytesOf(file), file)))).flat();
+}
+
+function nameOf({ name }: PackageModel): string {
+  return name;
+}
+
+/** Says which lines are not there, and which are not wanted. */
+async function compare(file: string, wanted: string, { print }: Call): Promise<ExitCode> {
+  const found = await readFile(file, 'utf8').catch((cause: unknown) => {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    throw new IndexerError(`cannot read ${file}`, { code: 'FILE_UNUSABLE', cause });
+  });
+  if (found === wanted) return ExitCode.stopped;
+  if (found === undefined) print(`${file} is not there`);
+  else for (const line of differences(file, found.split('\n'), wanted.split('\n'))) print(line);
+  return ExitCode.different;
+}
+
+const mostLines = 20;
+
+function differences(file: string, found: readonly string[], wanted: readonly string[]): readonly string[] {
+  let start = 0;
+  while (start < found.length && found[start] === wanted[start]) start += 1;
+  let end = 0;
+  const shorter = Math.min(found.length, wanted.length) - start;
+  while (end < shorter && found.at(-1 - end) === wanted.at(-1 - end)) end += 1;
+  const lines = [
+    ...found.slice(start, found.length - end).map((line) => `- ${line}`),
+    ...wanted.slice(start, wanted.length - end).map((line) => `+ ${line}`),
+  ];
+  const more = lines.length > mostLines ? [`… and ${String(lines.length - mostLines)} lines more`] : [];
+  return [`${file} differs from line ${String(start + 1)} on:`, ...lines.slice(0, mostLines), ...more];
+}

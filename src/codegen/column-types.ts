@@ -1,0 +1,140 @@
+/** Columns of views as types: what node-postgres gives for a value by default, and null only where there can be one. Pure. */
+import type { DamlType, PackageModel } from '../daml/package-model.ts';
+import { bindParameters, fieldType, findDataType } from '../daml/type-walk.ts';
+import type { Relation, RelationColumn, RelationSubject } from '../store/reads/relations.ts';
+import { literalText } from './identifiers.ts';
+import type { KnownTypes } from './known-types.ts';
+import { canBeNull } from './never-null.ts';
+import type { PayloadTypes } from './payload-types.ts';
+import { templateName, type LedgerTypes } from './ledger-types.ts';
+
+/** By the name that Postgres has for it; arrays apart. */
+const plainTexts: Readonly<Record<string, string>> = {
+  boolean: 'boolean',
+  smallint: 'number',
+  integer: 'number',
+  'double precision': 'number',
+  real: 'number',
+  'timestamp with time zone': 'Date',
+  'timestamp without time zone': 'Date',
+  date: 'Date',
+  interval: 'Interval',
+  json: 'daml.Json',
+  jsonb: 'daml.Json',
+  bytea: 'Uint8Array',
+};
+
+/** What the driver parses in arrays; it gives elements of any other type as text. It rounds those of numeric. */
+const elementTexts: Readonly<Record<string, string>> = { ...plainTexts, numeric: 'number' };
+
+/** What is not known to it, such as int8 and numeric, whose digits a number would lose, is text. */
+export function driverText(type: string): string {
+  if (!type.endsWith('[]')) return plainTexts[type] ?? 'string';
+  return `${elementTexts[type.slice(0, -2)] ?? 'string'}[]`;
+}
+
+/** What the columns of one database need. */
+export interface ColumnContext {
+  readonly known: KnownTypes;
+  readonly types: PayloadTypes;
+  readonly ledger: LedgerTypes;
+  /** Whether contents may have been removed. */
+  readonly redacted: boolean;
+}
+
+/** The type of a column. */
+export function columnText(relation: Relation, column: RelationColumn, context: ColumnContext): string {
+  const { subject, role, name } = relation;
+  if (subject === undefined) {
+    return orNull(driverText(column.type), canBeNull(`${role}.${name}`, column.name, context.redacted));
+  }
+  if (Object.hasOwn(subject.fields, column.name)) return fieldText(subject, column, context);
+  const nullable = canBeNull(subject.kind, column.name, context.redacted);
+  return orNull(leadingText(subject, column, context.ledger) ?? driverText(column.type), nullable);
+}
+
+/** Of what a view holds as a whole. */
+function leadingText(
+  subject: RelationSubject,
+  { name, type }: RelationColumn,
+  ledger: LedgerTypes,
+): string | undefined {
+  if (type !== 'jsonb') return undefined;
+  const place = ledger.place(subject);
+  const part = { payload: 'payload', contract_key: 'key', view: 'view', argument: 'argument', result: 'result' }[name];
+  return place === undefined || part === undefined ? undefined : `${place}[${literalText(part)}]`;
+}
+
+function fieldText(subject: RelationSubject, column: RelationColumn, context: ColumnContext): string {
+  const { known, redacted } = context;
+  const field = subject.fields[column.name];
+  if (field === undefined) return orNull(driverText(column.type), true);
+  const versions = known.versionsOf(subject.packageName).flatMap((model) => rootOf(subject, model) ?? []);
+  const found = versions.map((root) => follow(root, field.path, context));
+  const texts = new Set(found.flatMap((each) => each?.text(field.type) ?? []));
+  const isAlways =
+    found.length > 0 &&
+    found.every((each) => each?.isAlways === true) &&
+    !subject.isUnread &&
+    !isShared(subject, column.name);
+  const text = texts.size === 0 ? driverText(column.type) : [...texts].sort().join(' | ');
+  return orNull(text, !isAlways || redacted || subject.kind === 'interface');
+}
+
+/** Whether another column is made of the same field, or one within: then each shows the values of its versions alone. */
+function isShared(subject: RelationSubject, name: string): boolean {
+  const own = subject.fields[name];
+  if (own === undefined || own.type === 'text' || own.type === 'jsonb') return false;
+  const start = own.path.join('\0');
+  const within = Object.entries(subject.fields).filter(([other, { path }]) => {
+    const text = path.join('\0');
+    return other !== name && (text === start || text.startsWith(`${start}\0`));
+  });
+  return within.length > 0;
+}
+
+/** What the fields of a subject are fields of. */
+function rootOf({ kind, moduleName, entityName, choice }: RelationSubject, model: PackageModel): DamlType | undefined {
+  const isNamed = (entity: { readonly moduleName: string; readonly entityName: string }): boolean =>
+    entity.moduleName === moduleName && entity.entityName === entityName;
+  const template = model.templates.find(isNamed);
+  const face = model.interfaces.find(isNamed);
+  if (kind === 'interface') return face?.view;
+  if (kind === 'choice') return (template ?? face)?.choices.find(({ name }) => name === choice)?.argument;
+  if (template === undefined) return undefined;
+  return { kind: 'named', name: `${model.packageId}:${templateName({ moduleName, entityName })}`, arguments: [] };
+}
+
+interface Followed {
+  /** Whether there is always a value. */
+  readonly isAlways: boolean;
+  /** The type in a column of this type of Postgres; undefined: what the driver gives for it. */
+  text(type: string): string | undefined;
+}
+
+/** Goes from a type down to what a path leads to; undefined where it leads nowhere. */
+function follow(root: DamlType, path: readonly string[], { known, types }: ColumnContext): Followed | undefined {
+  let type = root;
+  let isAlways = true;
+  for (const [at, key] of path.entries()) {
+    if (type.kind !== 'named') return undefined;
+    const definition = findDataType(type.name, known.lookup);
+    const isLast = at === path.length - 1;
+    if (definition?.kind === 'variant' && isLast && key === 'tag') {
+      const tags = definition.cases.map(({ name }) => literalText(name)).join(' | ');
+      return { isAlways, text: () => (tags === '' ? undefined : tags) };
+    }
+    const field = definition?.kind === 'record' ? definition.fields.find(({ name }) => name === key) : undefined;
+    if (field === undefined || definition?.kind !== 'record') return undefined;
+    type = fieldType(field.type, bindParameters(definition.parameters, type.arguments));
+    if (type.kind === 'optional' && type.of.kind !== 'optional') {
+      isAlways = false;
+      type = type.of;
+    }
+  }
+  return { isAlways, text: (column) => (column === 'jsonb' || column === 'text' ? types.text(type) : undefined) };
+}
+
+function orNull(text: string, nullable: boolean): string {
+  return nullable && text !== 'unknown' ? `${text} | null` : text;
+}

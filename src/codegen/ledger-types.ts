@@ -1,0 +1,113 @@
+/** Templates and interfaces by their names, with what their contracts, choices and views hold. Pure. */
+import type { ChoiceModel, DamlType, PackageModel, TemplateModel, InterfaceModel } from '../daml/package-model.ts';
+import type { RelationSubject } from '../store/reads/relations.ts';
+import { keyText, literalText } from './identifiers.ts';
+import type { KnownTypes } from './known-types.ts';
+import type { PayloadTypes } from './payload-types.ts';
+
+/** `Module.Path:Entity`. */
+export function templateName({ moduleName, entityName }: { readonly moduleName: string; readonly entityName: string }) {
+  return `${moduleName}:${entityName}`;
+}
+
+type Entity = TemplateModel | InterfaceModel;
+
+interface Named<E extends Entity> {
+  /** `package:Module.Path:Entity`, as `template_fqn` has it. */
+  readonly fqn: string;
+  /** In each version of the package that has it, the oldest first. */
+  readonly versions: readonly { readonly model: PackageModel; readonly entity: E }[];
+}
+
+export class LedgerTypes {
+  readonly templates: readonly Named<TemplateModel>[];
+  readonly interfaces: readonly Named<InterfaceModel>[];
+  readonly #types: PayloadTypes;
+
+  /** @param names of packages whose templates and interfaces are wanted */
+  constructor(known: KnownTypes, types: PayloadTypes, names: ReadonlySet<string>) {
+    const wanted = known.packages.filter(({ name }) => names.has(name));
+    this.templates = entitiesOf(wanted, ({ templates }) => templates);
+    this.interfaces = entitiesOf(wanted, ({ interfaces }) => interfaces);
+    this.#types = types;
+  }
+
+  /** Where the whole of what a typed view shows is described; undefined when it is not. */
+  place({ kind, packageName, moduleName, entityName, choice }: RelationSubject): string | undefined {
+    const fqn = `${packageName}:${templateName({ moduleName, entityName })}`;
+    const template = this.templates.find((each) => each.fqn === fqn);
+    const face = this.interfaces.find((each) => each.fqn === fqn);
+    const [place, found] = template === undefined ? ['Interfaces', face] : ['Templates', template];
+    if (found === undefined || (kind === 'interface' && face === undefined)) return undefined;
+    const entity = `${place}[${literalText(fqn)}]`;
+    if (kind !== 'choice') return entity;
+    return choicesOf(found.versions).has(choice) ? `${entity}['choices'][${literalText(choice)}]` : undefined;
+  }
+
+  /** The two maps. */
+  text(): string {
+    const templates = this.templates.map(({ fqn, versions }) => {
+      const { model, entity } = newest(versions);
+      const payload: DamlType = { kind: 'named', name: `${model.packageId}:${templateName(entity)}`, arguments: [] };
+      const key = entity.key === undefined ? 'null' : this.#types.text(entity.key);
+      return this.#entry(fqn, [`readonly payload: ${this.#types.text(payload)};`, `readonly key: ${key};`], versions);
+    });
+    const interfaces = this.interfaces.map(({ fqn, versions }) =>
+      this.#entry(fqn, [`readonly view: ${this.#types.text(newest(versions).entity.view)};`], versions),
+    );
+    return [
+      '/** What contracts hold, by `template_fqn`: payload, key (null without one), and argument and result of each choice. */',
+      `export interface Templates {\n${templates.join('\n')}\n}`,
+      '',
+      '/** What views of interfaces hold, by `interface_fqn`, and argument and result of each choice. */',
+      `export interface Interfaces {\n${interfaces.join('\n')}\n}`,
+    ].join('\n');
+  }
+
+  #entry(fqn: string, lines: readonly string[], versions: Named<Entity>['versions']): string {
+    const choices = [...choicesOf(versions)].sort(([one], [other]) => (one < other ? -1 : 1));
+    const texts = choices.map(([name, { argument, result, consuming }]) =>
+      [
+        `      readonly ${keyText(name)}: {`,
+        `        readonly argument: ${this.#types.text(argument)};`,
+        `        readonly result: ${this.#types.text(result)};`,
+        `        readonly consuming: ${String(consuming)};`,
+        '      };',
+      ].join('\n'),
+    );
+    const all = texts.length === 0 ? ['    readonly choices: {};'] : ['    readonly choices: {', ...texts, '    };'];
+    const numbers = [...new Set(versions.map(({ model }) => model.version))].join(', ');
+    return [
+      `  /** ${versions.length === 1 ? 'Version' : 'Versions'} ${numbers}. */`,
+      `  readonly ${literalText(fqn)}: {`,
+      ...lines.map((line) => `    ${line}`),
+      ...all,
+      '  };',
+    ].join('\n');
+  }
+}
+
+function entitiesOf<E extends Entity>(
+  models: readonly PackageModel[],
+  entities: (model: PackageModel) => readonly E[],
+): readonly Named<E>[] {
+  const found = new Map<string, { readonly model: PackageModel; readonly entity: E }[]>();
+  for (const model of models) {
+    for (const entity of entities(model)) {
+      const fqn = `${model.name}:${templateName(entity)}`;
+      found.set(fqn, [...(found.get(fqn) ?? []), { model, entity }]);
+    }
+  }
+  return [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([fqn, versions]) => ({ fqn, versions }));
+}
+
+function newest<E extends Entity>(versions: Named<E>['versions']): Named<E>['versions'][number] {
+  const last = versions.at(-1);
+  if (last === undefined) throw new TypeError('a template without a version');
+  return last;
+}
+
+/** Of all versions, each as the newest that has it says. */
+function choicesOf(versions: Named<Entity>['versions']): ReadonlyMap<string, ChoiceModel> {
+  return new Map(versions.flatMap(({ entity }) => entity.choices.map((choice) => [choice.name, choice] as const)));
+}

@@ -1,0 +1,105 @@
+/**
+ * Which columns of the views always have a value: where the catalog of the tables says `not null` and no join can miss, and where
+ * a view guarantees it. The first are proven by the planner in a test, which is why they are all here; the others follow from
+ * the [invariants](../../docs/invariants.md): each small number stands in its dictionary (I25), each beginning and end of a
+ * contract has its row in contracts (I11), each update its batch (I40); or the view counts, concatenates or names a case.
+ * What the ledger may leave out, such as the times of an update, is null in types as it may be in rows.
+ */
+
+const explore: Readonly<Record<string, string>> = {
+  active_contracts:
+    'contract_id template_fqn package_name module_name entity_name package_id signatories observers witnesses ' +
+    'created_at_offset synchronizer_id',
+  activity: 'hour template_fqn package_name module_name entity_name package_id creates archives exercises',
+  activity_updates: 'hour transactions paid_traffic_cost creates archives exercises',
+  allocations: 'contract_id standard created_at_offset synchronizer_id',
+  amulet_burns: 'offset reason amount',
+  amulet_transfers: 'offset node_id choice',
+  app_activity_markers: 'contract_id is_active created_at_offset',
+  command_latency: 'offset succeeded',
+  completion_coverage: 'from_offset to_offset status why',
+  completions: 'offset act_as succeeded status_code',
+  contracts:
+    'contract_id template_fqn package_name module_name entity_name package_id status is_active signatories observers ' +
+    'witnesses created_at_offset origin synchronizer_id node_id',
+  coverage: 'from_offset to_offset status why',
+  events: 'offset node_id event_type parties',
+  exercises:
+    'offset node_id contract_id template_fqn module_name entity_name package_id choice acting_parties witnesses consuming',
+  featured_apps: 'contract_id is_active created_at_offset',
+  filter_coverage: 'kind name from_offset why',
+  hosts: 'host from_offset shift',
+  interface_coverage: 'interface_id state noted_at why',
+  interface_views: 'contract_id offset interface_fqn status_code template_fqn is_active',
+  mining_rounds: 'status last_offset',
+  parties: 'party signatory_of observer_of witness_of exercised first_offset last_offset',
+  pending_transfer_instructions:
+    'contract_id standard sender_account_id receiver_account_id created_at_offset synchronizer_id',
+  reassignments: 'offset node_id kind contract_id template_fqn reassignment_id source target witnesses incomplete',
+  rejected_commands: 'offset act_as status_code',
+  reward_coupons: 'contract_id kind status created_at_offset',
+  rewards: 'kind coupons collected expired active',
+  templates: 'template_fqn package_name module_name entity_name package_id kind active activated unknown',
+  token_balances: 'account_id total locked unlocked available holdings',
+  token_changes:
+    'offset account_id kind amount_in amount_out net locked_in locked_out holdings_in holdings_out basis moved explained unread',
+  token_discrepancies: 'offset account_id logged moved',
+  token_events: 'offset node_id account_id is_by_admin',
+  token_holding_events: 'offset contract_id cause standard account_id amount is_locked',
+  token_holdings:
+    'contract_id standard account_id amount is_locked is_locked_now created_at_offset template_fqn synchronizer_id',
+  token_holdings_unread: 'contract_id template_fqn why signatories observers is_active created_at_offset',
+  token_legs: 'offset basis kind',
+  token_transfer_steps: 'offset node_id choice standard sender_account_id receiver_account_id acting_parties',
+  token_transfers: 'offset kind basis',
+  traffic_costs: 'offset bytes',
+  traffic_purchases: 'offset purchases',
+  unclaimed_rewards: 'contract_id is_active created_at_offset',
+  updates: 'offset kind event_count indexed_at host host_offset',
+  validator_heartbeats: 'offset node_id choice contract_id consuming',
+  validators: 'status contract_id package_version licenses created_at_offset',
+  wasted_traffic: 'commands',
+};
+
+const pqs: Readonly<Record<string, string>> = { transactions: 'ix offset indexed_at' };
+
+/** Columns before those of the fields, by what a view of schema typed shows. `archived_…` and the contract key are found by hand. */
+const typed = {
+  template: 'contract_id created_at_offset node_id signatories observers synchronizer_id package_id status is_active',
+  choice: 'contract_id exercised_at_offset node_id acting_parties consuming template package_id',
+  interface: 'contract_id created_at_offset template signatories observers package_id package_version',
+} as const;
+
+/** What a redaction removes and nothing else: never null where nothing was redacted. */
+const contents = new Set([
+  'explore.active_contracts.payload',
+  'explore.contracts.payload',
+  'explore.exercises.argument',
+  'explore.exercises.result',
+  'template.payload',
+  'choice.argument',
+  'choice.result',
+]);
+
+const words = new Map(
+  [...Object.entries({ explore, pqs }), ['', typed] as const].flatMap(([schema, views]) =>
+    Object.entries<string>(views).map(([view, names]) => {
+      const key = schema === '' ? view : `${schema}.${view}`;
+      return [key, new Set(names.split(' '))] as const;
+    }),
+  ),
+);
+
+/** What a column belongs to: a view of explore or pqs, `explore.contracts`; or `template`, `choice` or `interface` of schema typed. */
+export type ViewKey = string;
+
+/** Whether a column that is made of no field can be null. @param redacted whether contents may have been removed */
+export function canBeNull(view: ViewKey, column: string, redacted: boolean): boolean {
+  if (contents.has(`${view}.${column}`)) return redacted;
+  return words.get(view)?.has(column) !== true;
+}
+
+/** All that is said here of schema explore and pqs, as `explore.view.column`; for tests. */
+export function neverNullColumns(): readonly string[] {
+  return [...words].flatMap(([view, names]) => (view.includes('.') ? [...names].map((name) => `${view}.${name}`) : []));
+}

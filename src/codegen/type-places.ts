@@ -1,0 +1,63 @@
+/**
+ * Where each data type stands in the generated file: in a namespace of its package, in small letters, and one for each part of
+ * its module's name. Modules begin with a capital, so no name on the way hides a package.
+ */
+import { capital, identifiersOf } from './identifiers.ts';
+import type { KnownTypes, TypeKey } from './known-types.ts';
+
+export interface TypePlace {
+  readonly namespaces: readonly string[];
+  readonly name: string;
+}
+
+export class TypePlaces {
+  readonly #known: KnownTypes;
+  readonly #packages: ReadonlyMap<string, string>;
+  /** Parts of module names. */
+  readonly #parts: ReadonlyMap<string, string>;
+  /** Of each package and module, `package:Module.Path`, the names of its types. */
+  readonly #types = new Map<string, ReadonlyMap<string, string>>();
+
+  constructor(known: KnownTypes) {
+    this.#known = known;
+    const names = known.packages.map(({ name }) => name);
+    this.#packages = identifiersOf(names, (name) => name.toLowerCase());
+    const modules = known.packages.flatMap(({ dataTypes }) => Object.keys(dataTypes).map(moduleOf));
+    this.#parts = identifiersOf(new Set(modules.flatMap((name) => name.split('.'))), capital);
+  }
+
+  of(key: TypeKey): TypePlace {
+    const [packageName = '', moduleName = '', name = ''] = key.split(':');
+    const modules = moduleName.split('.').map((part) => this.#parts.get(part) ?? part);
+    return {
+      namespaces: [this.#packages.get(packageName) ?? packageName, ...modules],
+      name: this.#typesIn(packageName, moduleName).get(name) ?? name,
+    };
+  }
+
+  /** As it is written anywhere in the file. */
+  path(key: TypeKey): string {
+    const { namespaces, name } = this.of(key);
+    return [...namespaces, name].join('.');
+  }
+
+  #typesIn(packageName: string, moduleName: string): ReadonlyMap<string, string> {
+    const place = `${packageName}:${moduleName}`;
+    const found = this.#types.get(place) ?? identifiersOf(this.#namesIn(packageName, moduleName));
+    this.#types.set(place, found);
+    return found;
+  }
+
+  #namesIn(packageName: string, moduleName: string): readonly string[] {
+    const start = `${moduleName}:`;
+    return this.#known
+      .versionsOf(packageName)
+      .flatMap(({ dataTypes }) => Object.keys(dataTypes))
+      .filter((name) => name.startsWith(start))
+      .map((name) => name.slice(start.length));
+  }
+}
+
+function moduleOf(qualifiedName: string): string {
+  return qualifiedName.slice(0, qualifiedName.indexOf(':'));
+}

@@ -1,0 +1,37 @@
+/** The packages in a DAR: a zip archive of `.dalf` files, as a compiler writes it and `POST /v2/packages` takes it. */
+import { unzipSync } from 'fflate';
+import { IndexerError } from '../errors/indexer-error.ts';
+import { readPackageArchive } from './package-archive.ts';
+import type { PackageModel } from './package-model.ts';
+
+/** What the packages of one DAR may be unpacked; those of the standard library take about 10 MiB. */
+const mostBytes = 512 * 1024 * 1024;
+
+/**
+ * All of its packages, its dependencies among them.
+ * @throws IndexerError DAR_UNREADABLE naming `file`, when it is no DAR or too large; PACKAGE_UNREADABLE
+ */
+export function packagesInDar(bytes: Uint8Array, file: string): readonly PackageModel[] {
+  let unpacked = 0;
+  const wanted = ({ name, originalSize }: { readonly name: string; readonly originalSize: number }): boolean => {
+    if (!name.endsWith('.dalf')) return false;
+    unpacked += originalSize;
+    if (unpacked > mostBytes) throw unreadable(file, `its packages are larger than ${String(mostBytes)} bytes`);
+    return true;
+  };
+  const archives = Object.values(unzipped(bytes, wanted, file));
+  if (archives.length === 0) throw unreadable(file, 'it holds no .dalf file');
+  return archives.map((archive) => readPackageArchive(archive));
+}
+
+function unzipped(bytes: Uint8Array, filter: (file: { name: string; originalSize: number }) => boolean, file: string) {
+  try {
+    return unzipSync(bytes, { filter });
+  } catch (thrown) {
+    throw thrown instanceof IndexerError ? thrown : unreadable(file, 'it is no zip archive, or damaged', thrown);
+  }
+}
+
+function unreadable(file: string, found: string, cause?: unknown): IndexerError {
+  return new IndexerError(`${file} cannot be read as a DAR: ${found}`, { code: 'DAR_UNREADABLE', cause });
+}

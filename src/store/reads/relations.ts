@@ -1,0 +1,89 @@
+/** The views for readers with their columns and types, and what the typed ones were made from: for programs that write code. */
+import { historySuffix } from '../../daml/view-names.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import type { ViewKind } from '../typed/subjects.ts';
+
+export interface RelationColumn {
+  readonly name: string;
+  /** As Postgres writes it, e.g. `timestamp with time zone`. */
+  readonly type: string;
+}
+
+/** What a typed view shows. */
+export interface RelationSubject {
+  readonly kind: ViewKind;
+  readonly packageName: string;
+  readonly moduleName: string;
+  readonly entityName: string;
+  /** Empty for templates and interfaces. */
+  readonly choice: string;
+  /** Whether a version of it was seen whose package was not read yet. */
+  readonly isUnread: boolean;
+  /** Columns made of fields, by name: where in the payload, argument or view they are found. */
+  readonly fields: Readonly<Record<string, { readonly path: readonly string[]; readonly type: string }>>;
+}
+
+export interface Relation {
+  readonly schema: string;
+  /** Which of the schemas that is, whatever it is called. */
+  readonly role: 'explore' | 'typed' | 'pqs';
+  readonly name: string;
+  readonly columns: readonly RelationColumn[];
+  /** Of schema typed only. */
+  readonly subject: RelationSubject | undefined;
+}
+
+export interface Relations {
+  /** By schema and name; those that are internal to schema pqs are left out. */
+  readonly relations: readonly Relation[];
+  /** Whether contents were ever removed. */
+  readonly redacted: boolean;
+}
+
+const columns = `
+  select n.nspname::text as schema, c.relname::text as name,
+         json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum) as columns
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+   where n.nspname = any ($1) and c.relkind = 'v' and c.relname !~ '^__'
+   group by n.nspname, c.relname
+   order by n.nspname collate "C", c.relname collate "C"`;
+
+const subjects = `
+  select v.view_name as name, v.kind, v.package_name as "packageName", v.module_name as "moduleName",
+         v.entity_name as "entityName", v.choice,
+         exists (select from templates t
+                  where t.module_name = v.module_name and t.entity_name = v.entity_name
+                    and not exists (select from packages p where p.package_id = t.package_id)) as "isUnread",
+         coalesce((select json_object_agg(c.column_name, json_build_object('path', c.path, 'type', c.type))
+                     from typed_columns c where c.view_name = v.view_name), '{}') as fields
+    from typed_views v`;
+
+/** Reads them in one snapshot. @throws IndexerError STORE_ errors */
+export function readRelations(database: Database): Promise<Relations> {
+  const { explore, typed, pqs } = readSchemas(database.schema);
+  const roles = new Map<string, Relation['role']>([
+    [explore, 'explore'],
+    [typed, 'typed'],
+    [pqs, 'pqs'],
+  ]);
+  return database.transaction(async (client) => {
+    await client.query('set transaction isolation level repeatable read, read only');
+    const found = await client.query<Omit<Relation, 'role' | 'subject'>>(columns, [[...roles.keys()]]);
+    const made = await client.query<RelationSubject & { readonly name: string }>(subjects);
+    const redactions = await client.query<{ any: boolean }>('select exists (select from redactions) as any');
+    const byView = new Map(made.rows.map(({ name, ...subject }) => [name, subject]));
+    const relations = found.rows.map((row): Relation => {
+      const role = roles.get(row.schema) ?? 'explore';
+      const subject = byView.get(row.name) ?? byView.get(withoutSuffix(row.name));
+      return { ...row, role, subject: role === 'typed' ? subject : undefined };
+    });
+    return { relations, redacted: redactions.rows[0]?.any ?? false };
+  });
+}
+
+function withoutSuffix(name: string): string {
+  return name.endsWith(historySuffix) ? name.slice(0, -historySuffix.length) : name;
+}

@@ -1,0 +1,68 @@
+/** Types of packages that a compiler made: all that are there, compiled together and each DAR for itself. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { codegenCommand } from '../../src/cli/inspect/codegen.ts';
+import { ExitCode } from '../../src/errors/exit-code.ts';
+import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
+import { runCommand } from '../support/run-command.ts';
+import { darNames, haveDars } from '../daml/dars.ts';
+import { darsFolder } from '../support/wire/recorded.ts';
+import { complaints } from './compiled.ts';
+
+async function codegen(...words: readonly string[]): Promise<{ readonly code: ExitCode; readonly text: string }> {
+  let text = '';
+  const write = (more: string): void => void (text += more);
+  const code = await runCommand(
+    codegenCommand,
+    ['--lang', 'ts', ...words],
+    {},
+    { write, print: (line) => write(`${line}\n`) },
+  );
+  return { code, text };
+}
+
+describe('codegen of DARs', () => {
+  it('makes types that compile of each and of all of them, the same whatever their order', async () => {
+    if (!haveDars('types of compiled packages are not compiled')) return;
+    const files = darNames().map((name) => join(darsFolder, name));
+    const sources: Record<string, string> = {};
+    for (const [at, file] of files.entries()) sources[`dar${String(at)}.ts`] = (await codegen('--dar', file)).text;
+    const all = await codegen(...files.flatMap((file) => ['--dar', file]));
+    expect(all.code).toBe(ExitCode.stopped);
+    expect(await complaints({ ...sources, 'all.ts': all.text })).toBe('');
+    expect((await codegen(...files.toReversed().flatMap((file) => ['--dar', file]))).text).toBe(all.text);
+  });
+
+  it('writes a file, says what differs from it, and refuses what is no DAR', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-codegen-'));
+    try {
+      const [dar, out, noDar] = ['model.dar', 'ledger.ts', 'no.dar'].map((name) => join(folder, name)) as [
+        string,
+        string,
+        string,
+      ];
+      const { archive } = compiled({ name: 'harbor-notes', version: '2.0.0', templates: ['Note'] });
+      writeFileSync(dar, darOf({ 'harbor-notes-2.0.0.dalf': archive }));
+      writeFileSync(noDar, 'PK');
+      const words = ['--dar', dar, '--out', out];
+      expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.different, text: `${out} is not there\n` });
+      expect(await codegen(...words)).toEqual({ code: ExitCode.stopped, text: '' });
+      expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.stopped, text: '' });
+      const made = readFileSync(out, 'utf8');
+      writeFileSync(out, made.replace('readonly key: null;', 'readonly key: string;'));
+      const said = await codegen(...words, '--check');
+      expect(said.code).toBe(ExitCode.different);
+      expect(said.text).toMatch(/differs from line \d+ on:\n- {5}readonly key: string;\n\+ {5}readonly key: null;\n$/);
+      await expect(codegen('--dar', noDar)).rejects.toMatchObject({
+        code: 'DAR_UNREADABLE',
+        message: expect.stringContaining(noDar) as string,
+      });
+      await expect(codegen('--check', '--dar', dar)).rejects.toMatchObject({ code: 'USAGE' });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * The generated types beside the demo: they compile, its rows fit them, and what is never null there never is. Part of
+ * test/read/demo/demo-queries.test.ts, which has indexed it.
+ */
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codegenCommand } from '../../src/cli/inspect/codegen.ts';
+import { neverNullColumns } from '../../src/codegen/never-null.ts';
+import type { DemoDatabase } from '../read/demo/demo-history.ts';
+import { runCommand } from '../support/run-command.ts';
+import { complaints } from './compiled.ts';
+import { declaredColumns, readViews, rowsOfViews, type ViewRows } from './nulls.ts';
+import { literal } from './row-literals.ts';
+
+async function codegen(url: string): Promise<string> {
+  let text = '';
+  const write = (more: string): void => void (text += more);
+  await runCommand(codegenCommand, ['--lang', 'ts'], { DATABASE_URL: url }, { write });
+  return text;
+}
+
+/** Rows of each view, as values of the type that it has. */
+function program(views: readonly ViewRows[]): string {
+  const lines = views.map(
+    ({ view, sample }, at) => `export const rows${String(at)}: DB['${view}'][] = [${sample.map(literal).join(',\n')}];`,
+  );
+  return ["import type { DB } from './ledger.js';", ...lines].join('\n');
+}
+
+/** @param demo once it is indexed */
+export function describeGeneratedTypes(demo: () => DemoDatabase): void {
+  describe('codegen of the demo', () => {
+    /** As programs connect: nothing is set. */
+    let client: Client;
+    let types: string;
+    let views: readonly ViewRows[];
+    beforeAll(async () => {
+      const { url } = demo();
+      client = new Client({ connectionString: url });
+      await client.connect();
+      types = await codegen(url);
+      views = await rowsOfViews(client);
+    });
+    afterAll(() => client.end());
+    it('makes the same types each time, which rows of all views fit', async () => {
+      const rows = program(views);
+      expect(rows).toContain('"splice-amulet:Splice.Amulet:Amulet"');
+      expect(await complaints({ 'ledger.ts': types, 'rows.ts': rows })).toBe('');
+      expect(await codegen(demo().url)).toBe(types);
+    });
+
+    it('gives Kysely the columns of a view, and a program the payload of a contract', async () => {
+      const use = `
+      import type { Kysely } from 'kysely';
+      import type { ContractOf, DB, Interfaces } from './ledger.js';
+      export async function amounts(db: Kysely<DB>, owner: string): Promise<readonly { id: string; amount: string }[]> {
+        const rows = await db.selectFrom('typed.splice_amulet__amulet').select(['contract_id', 'amount_initial_amount'])
+          .where('owner', '=', owner).execute();
+        return rows.map((row) => ({ id: row.contract_id, amount: row.amount_initial_amount }));
+      }
+      export function initial({ payload }: ContractOf<'splice-amulet:Splice.Amulet:Amulet'>): string {
+        return payload.amount.initialAmount;
+      }
+      export function owner({ account }: Interfaces['splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding']['view']): string {
+        return account.owner ?? '';
+      }
+      export async function wrong(db: Kysely<DB>): Promise<void> {
+        // @ts-expect-error there is no such column
+        await db.selectFrom('typed.splice_amulet__amulet').select('amount_initial').execute();
+        // @ts-expect-error an offset is text, as the driver gives it
+        await db.selectFrom('explore.updates').selectAll().where('offset', '>', 5).execute();
+      }`;
+      expect(await complaints({ 'ledger.ts': types, 'use.ts': use })).toBe('');
+    });
+
+    it('says never null of what never is, and of most of what never is', async () => {
+      const { never, nullable } = declaredColumns(types);
+      const counted = views.flatMap(({ columns }) => columns);
+      expect(counted.filter(({ column, nulls }) => nulls > 0 && never.has(column))).toEqual([]);
+      expect(
+        counted.map(({ column }) => column).filter((column) => !never.has(column) && !nullable.has(column)),
+      ).toEqual([]);
+      const filled = counted.filter(({ rows, nulls }) => rows > 0 && nulls === 0);
+      const known = filled.filter(({ column }) => never.has(column));
+      console.log(
+        `${String(never.size)} of ${String(counted.length)} columns are never null; of ${String(filled.length)} without null in the demo, ${String(known.length)}`,
+      );
+      expect(known.length / filled.length).toBeGreaterThan(0.75);
+    });
+
+    it('says never null of each column of which the planner can prove it', async () => {
+      const { rows } = await client.query<{ version: number }>(
+        "select current_setting('server_version_num')::int as version",
+      );
+      if ((rows[0]?.version ?? 0) < 170_000) {
+        process.stdout.write('columns that are never null are not proven: the planner of Postgres 17 does that\n');
+        return;
+      }
+      const said = new Set(neverNullColumns());
+      const unsaid: string[] = [];
+      for (const { view, columns } of (await readViews(client)).filter(({ view }) => !view.startsWith('typed.'))) {
+        for (const column of columns.filter((name) => !said.has(`${view}.${name}`))) {
+          const plan = await client.query<{ 'QUERY PLAN': string }>(
+            `explain select from ${view} v where v."${column}" is null`,
+          );
+          if (plan.rows.length === 2 && plan.rows[1]?.['QUERY PLAN'].trim() === 'One-Time Filter: false')
+            unsaid.push(`${view}.${column}`);
+        }
+      }
+      expect(unsaid).toEqual([]);
+      const there = new Set(views.flatMap(({ columns }) => columns.map(({ column }) => column)));
+      expect([...said].filter((column) => !there.has(column))).toEqual([]);
+    });
+
+    it('says null of contents once some were removed', async () => {
+      const before = declaredColumns(types).never;
+      await client.query(
+        "insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'a test', 'test')",
+      );
+      const { never } = declaredColumns(await codegen(demo().url));
+      await client.query("delete from ledger.redactions where redaction_id = 'r'");
+      const lost = [...before].filter((column) => !never.has(column));
+      expect(lost).toEqual(expect.arrayContaining(['explore.contracts.payload', 'typed.splice_amulet__amulet.owner']));
+      expect(never).toContain('typed.splice_amulet__amulet.contract_id');
+    });
+  });
+}

@@ -1,0 +1,70 @@
+/** Which columns of the views for readers are null where: what a database holds, beside what the generated types say. */
+import type { Client } from 'pg';
+
+export interface ColumnNulls {
+  /** `explore.contracts.payload` */
+  readonly column: string;
+  readonly rows: number;
+  readonly nulls: number;
+}
+
+const views = `
+  select format('%I.%I', n.nspname, c.relname) as view, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+   where n.nspname in ('explore', 'typed', 'pqs') and c.relkind = 'v' and c.relname !~ '^__'
+   group by 1 order by 1`;
+
+/** What a view holds. */
+export interface ViewRows {
+  readonly view: string;
+  readonly columns: readonly ColumnNulls[];
+  /** Some of its rows, as the driver gives them. */
+  readonly sample: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Of every view; each is asked once, since some take long. */
+export async function rowsOfViews(client: Pick<Client, 'query'>): Promise<readonly ViewRows[]> {
+  const found: ViewRows[] = [];
+  for (const { view, columns } of await readViews(client)) {
+    await client.query(`create temp table copied as select * from ${view}`);
+    const counts = columns.map((column) => `count("${column}")`).join(', ');
+    const { rows } = await client.query<{ rows: number; there: number[] }>(
+      `select count(*)::int as rows, array[${counts}]::int[] as there from copied`,
+    );
+    const [{ rows: all, there } = { rows: 0, there: [] }] = rows;
+    const sample = (await client.query<Record<string, unknown>>('select * from copied limit 8')).rows;
+    await client.query('drop table copied');
+    const nulls = columns.map((column, at) => ({
+      column: `${view}.${column}`,
+      rows: all,
+      nulls: all - (there[at] ?? 0),
+    }));
+    found.push({ view, columns: nulls, sample });
+  }
+  return found;
+}
+
+/** The views, with their columns in order. */
+export async function readViews(
+  client: Pick<Client, 'query'>,
+): Promise<readonly { readonly view: string; readonly columns: readonly string[] }[]> {
+  return (await client.query<{ view: string; columns: string[] }>(views)).rows;
+}
+
+/** Of a generated file: the columns of `DB` that are never null, and those that can be. */
+export function declaredColumns(file: string): {
+  readonly never: ReadonlySet<string>;
+  readonly nullable: ReadonlySet<string>;
+} {
+  const [, body = ''] = /export interface DB \{\n([^]*?)\n\}\n/.exec(file) ?? [];
+  const [never, nullable] = [new Set<string>(), new Set<string>()];
+  for (const [, view = '', columns = ''] of body.matchAll(/ {2}readonly '([^']+)': \{\n([^]*?)\n {2}\};/g)) {
+    for (const [, column = '', type = ''] of columns.matchAll(/readonly '?([^':]+)'?: (.+);/g)) {
+      const canBeNull = /(?:^|\| )null$/.test(type) || type === 'unknown';
+      (canBeNull ? nullable : never).add(`${view}.${column}`);
+    }
+  }
+  return { never, nullable };
+}

@@ -1,0 +1,13 @@
+/** Values as node-postgres gives them, written as TypeScript, for the compiler to compare with a type. */
+
+/** An expression that makes the value again. */
+export function literal(value: unknown): string {
+  if (value instanceof Date) return `new Date(${JSON.stringify(value)})`;
+  if (value instanceof Uint8Array) return 'new Uint8Array()';
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
+  const entries = Object.entries(value).map(([key, inside]) => `${JSON.stringify(key)}: ${literal(inside)}`);
+  // An interval has methods.
+  if ('toPostgres' in value) entries.push("toPostgres: () => '', toISO: () => '', toISOString: () => ''");
+  return `{ ${entries.join(', ')} }`;
+}
