@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, query } from '../support/database.ts';
+import { linkDependencies, printedUntil, writeApp } from './app.ts';
 
 const project = join(import.meta.dirname, '../..');
 const mostBytes = 1_500_000;
@@ -31,6 +32,7 @@ beforeAll(async () => {
     'migrations',
     'scripts',
     'docs',
+    'types',
     'packages',
   ];
   for (const name of [...copied, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
@@ -119,6 +121,7 @@ describe('the package', () => {
       // What help and remedies name.
       ...(await readdir(join(source, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
       'scripts/requirements.cjs',
+      'types/ledger-indexer.d.ts',
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
@@ -147,19 +150,51 @@ describe('the package', () => {
   }, 60_000);
 
   it('has types that another program compiles against, as strictly as it likes', async () => {
-    const folder = await mkdtemp(join(scratch, 'typed-'));
-    await mkdir(join(folder, 'node_modules'));
-    expect(run('tar', ['-xzf', join(scratch, pack().filename)], join(folder, 'node_modules')).status).toBe(0);
-    await rename(join(folder, 'node_modules/package'), join(folder, 'node_modules/ledger-indexer'));
+    const folder = await unpacked('typed-');
     const compile = async (signatories: string): Promise<SpawnSyncReturns<string>> => {
       await writeFile(join(folder, 'use.mts'), consumer(signatories));
-      const strict = ['--strict', '--noEmit', '--target', 'esnext', '--module', 'nodenext', '--types', ''];
+      const strict = [
+        '--strict',
+        '--exactOptionalPropertyTypes',
+        '--noUncheckedIndexedAccess',
+        '--noEmit',
+        '--target',
+        'esnext',
+        '--module',
+        'nodenext',
+        '--types',
+        '',
+      ];
       return run('node', [join(source, 'node_modules/typescript/bin/tsc'), ...strict, 'use.mts'], folder);
     };
     const compiled = await compile('(payload) => [payload.owner]');
     expect(compiled.stdout).toBe('');
     // Types that were not found would be `any`, and let this pass too.
     expect((await compile('7')).stdout).toMatch(/TS2322: Type 'number' is not assignable/);
+  }, 120_000);
+
+  it('is enough for the app of the documentation: types from the database, a query, and what comes to the ledger', async () => {
+    const folder = await unpacked('app-');
+    linkDependencies(folder);
+    await writeApp(folder);
+    await using ledger = await startSandbox();
+    generateHistory(ledger.ledger, { seed: 1, updates: 40 });
+    await using database = await createTestDatabase();
+    const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
+    expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
+    const codegen = ['codegen', '--lang', 'ts', '--out', 'ledger.ts'];
+    expect(await ended(folder, main, codegen, env)).toMatchObject({ code: 0, stderr: '' });
+    const compiled = run('node', [join(source, 'node_modules/typescript/bin/tsc'), '-p', '.'], folder);
+    expect(compiled.stdout).toBe('');
+    let comes = false;
+    const text = await printedUntil(folder, 'app.js', env, /^new: 00/m, (printed) => {
+      if (!comes && / of /.test(printed)) generateHistory(ledger.ledger, { seed: 2, updates: 20 });
+      comes ||= / of /.test(printed);
+    });
+    expect(text).toMatch(/^\d+ of [\w-]+:[\w.]+:\w+$[^]*^new: 00/m);
+    expect(await printedUntil(folder, 'client.js', env, /never/, () => undefined)).toMatch(
+      /^the ledger ends at \d+\n$/,
+    );
   }, 120_000);
 
   it('installed into an empty folder answers --help at once, on this Node and on Node 24', async () => {
@@ -175,7 +210,7 @@ describe('the package', () => {
     const installed = run('npm', ['install', ...flags, join(scratch, filename)], folder);
     expect(installed.status, installed.stderr).toBe(0);
     expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
-    expect(await readdir(join(folder, 'node_modules'))).not.toContain('fflate');
+    expect(await readdir(join(folder, 'node_modules'))).not.toContain('yaml');
     helpIn(folder, 'this Node', '');
     await onNode24(folder);
     await refusesTheDemo(folder);
@@ -187,8 +222,27 @@ describe('the package', () => {
   }, 300_000);
 });
 
+/** A new folder in which the package is what the tarball holds, and nothing else is. */
+async function unpacked(prefix: string): Promise<string> {
+  const folder = await mkdtemp(join(scratch, prefix));
+  await mkdir(join(folder, 'node_modules'));
+  expect(run('tar', ['-xzf', join(scratch, pack().filename)], join(folder, 'node_modules')).status).toBe(0);
+  await rename(join(folder, 'node_modules/package'), join(folder, 'node_modules/ledger-indexer'));
+  return folder;
+}
+
 function consumer(signatories: string): string {
-  return `import { startLedgerIndexer, type TestTemplate } from 'ledger-indexer/testing';
+  return `import { createLedgerClient, followUpdates, type CreatedEvent, type Update } from 'ledger-indexer';
+    const stop: AbortSignal = new AbortController().signal;
+    for await (const { update } of followUpdates({ url: 'http://127.0.0.1:1', after: 0, signal: stop })) {
+      const seen: Update = update;
+      const [event] = seen.Transaction?.value.events ?? [];
+      const created: CreatedEvent | undefined = event?.CreatedEvent;
+      const offset: number = await createLedgerClient({ url: created?.contractId ?? '' }).state.ledgerEnd();
+      // @ts-expect-error it is a number
+      const text: string = offset;
+    }
+    import { startLedgerIndexer, type TestTemplate } from 'ledger-indexer/testing';
     const template: TestTemplate = { name: 'p:M:T', signatories: ${signatories} };
     await using stack = await startLedgerIndexer({ templates: [template] });
     export const rows: { n: number }[] = await stack.query<{ n: number }>('select 1 as n');`;

@@ -12,7 +12,7 @@ export interface UploadOptions {
 
 export interface PackageContent {
   /** A DALF archive payload (protobuf). */
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   /** Header `Canton-Package-Hash`: lower-case hex, the package id itself; undefined when a proxy dropped it. */
   readonly hash: string | undefined;
 }

@@ -1,0 +1,238 @@
+/**
+ * Updates as an endless list: one stream after the other, each after the last update of the one before. It ends when it is told
+ * to, or with an error that another try would not heal.
+ */
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
+import { assertTokenMayTravel } from '../ledger/access/token.ts';
+import { type LedgerFilter, updateFormat, updatesRequest } from '../ledger/api/request-format.ts';
+import { updateAnswer, type Update, type UpdateValue } from '../ledger/api/update-types.ts';
+import { updateCalls } from '../ledger/api/updates.ts';
+import { ledgerError } from '../ledger/errors/make-ledger-error.ts';
+import { openFrameStream, type FrameStream } from '../ledger/transport/frame-stream.ts';
+import { createTransport } from '../ledger/transport/transport.ts';
+import { Inbox } from '../pipeline/intake/inbox.ts';
+import { decide, FailureCount, pause } from '../pipeline/retry/retry.ts';
+import { type ConnectionOptions, transportOptions } from './connection.ts';
+
+/** Which updates, from where on. */
+export interface FollowOptions extends ConnectionOptions {
+  /** Exclusive: the first update is the next one. 0 is the beginning of the ledger. */
+  readonly after: number;
+  /** The id of the update at `after`: when the ledger has another one there, such as after a restore, it fails. */
+  readonly afterUpdateId?: string;
+  /** Default: any party the participant hosts, which takes the right CanReadAsAnyParty. */
+  readonly parties?: readonly string[];
+  /** `#package-name:Module:Entity`; default: all. */
+  readonly templates?: readonly string[];
+  /** `#package-name:Module:Entity`; contracts that implement one come with its view. */
+  readonly interfaces?: readonly string[];
+  /** Default `LEDGER_EFFECTS`: creates and every exercise. `ACS_DELTA`: creates and archives. */
+  readonly shape?: 'LEDGER_EFFECTS' | 'ACS_DELTA';
+  /** Changes of party hosting as well; default false. */
+  readonly topology?: boolean;
+  /** With `createdEventBlob`, for disclosed contracts; default false. */
+  readonly createdEventBlobs?: boolean;
+  /** Offsets that were reached without an update as well, with kind `OffsetCheckpoint`; default false. */
+  readonly checkpoints?: boolean;
+  /** Longest pause between two tries, milliseconds; default 30,000. */
+  readonly retryMaxMs?: number;
+  /** Told of each failure that is followed by another try. */
+  readonly onRetry?: (error: Error, delayMs: number) => void;
+}
+
+/** One update, whole. */
+export interface FollowedUpdate {
+  /** What the next call takes as `after`. */
+  readonly offset: number;
+  /** `Transaction`, `Reassignment`, `TopologyTransaction`, `OffsetCheckpoint`, or a kind of a later release. */
+  readonly kind: string;
+  /** What the next call takes as `afterUpdateId`; undefined for `OffsetCheckpoint`. */
+  readonly updateId: string | undefined;
+  /** As the ledger sent it; Daml values are plain JSON. */
+  readonly update: Update;
+}
+
+/** Held while the program is slow; above it the ledger has to wait. */
+const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
+const taken = { frames: 200, bytes: 1024 * 1024 };
+const pingIntervalMs = 20_000;
+const retryMaxMs = 30_000;
+/** Of who gives no signal. */
+const never = new AbortController().signal;
+
+/**
+ * Every update after an offset, in order, none twice and none left out, for as long as it is asked for the next: it waits for
+ * what is to come. Streams that break are opened again; while the program is slow, the ledger waits. It ends when
+ * `signal` is aborted or the loop is left.
+ * @throws LedgerError what another try does not heal, such as LEDGER_PRUNED, LEDGER_PERMISSION_DENIED or HISTORY_CHANGED;
+ * after five minutes LEDGER_OFFSET_AFTER_END, which a replica that lags behind says too
+ */
+export async function* followUpdates(options: FollowOptions): AsyncGenerator<FollowedUpdate, void, undefined> {
+  const { signal } = options;
+  const place: Place = { offset: options.after, proof: proofOf(options) };
+  const failures = new FailureCount();
+  for (;;) {
+    if (isAborted(signal)) return;
+    try {
+      for await (const update of session(options, place)) {
+        failures.clear();
+        yield update;
+      }
+      if (isAborted(signal)) return;
+      throw ledgerError('LEDGER_STREAM_CLOSED', `the ledger ended the stream after offset ${String(place.offset)}`);
+    } catch (thrown) {
+      if (isAborted(signal)) return;
+      await beforeNext(toIndexerError(thrown), failures, options);
+    }
+  }
+}
+
+/** A look through a function: the signal may have changed since the last one. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+/** Waits as long as is right after this failure. @throws the failure when nothing is */
+async function beforeNext(error: IndexerError, failures: FailureCount, options: FollowOptions): Promise<void> {
+  const decision = decide(error, failures.add(error), options.retryMaxMs ?? retryMaxMs, Math.random());
+  if (decision.kind === 'give-up' || decision.phase === 'parked') throw error;
+  options.onRetry?.(error, decision.delayMs);
+  await pause(decision.delayMs, options.signal ?? never);
+}
+
+/** How far the list has come. */
+interface Place {
+  offset: number;
+  /** The newest update whose id is known: what the ledger still has to have. */
+  proof: { readonly offset: number; readonly updateId: string } | undefined;
+}
+
+function proofOf({ after, afterUpdateId }: FollowOptions): Place['proof'] {
+  return afterUpdateId === undefined ? undefined : { offset: after, updateId: afterUpdateId };
+}
+
+/** What one stream brings; moves the place before it hands an update over. */
+async function* session(options: FollowOptions, place: Place): AsyncGenerator<FollowedUpdate, void, undefined> {
+  const transport = transportOptions(options);
+  const filter = filterOf(options);
+  await prove(options, place, filter);
+  const token = (await transport.tokenSource.lease())?.token;
+  assertTokenMayTravel(transport.url, token, transport.insecure);
+  const feed = openFeed(options, updatesRequest(place.offset, filter), token);
+  try {
+    for (;;) {
+      const frames = await feed.inbox.take(taken.frames, taken.bytes);
+      if (frames.length === 0) return;
+      for (const frame of frames) {
+        const update = followed(frame);
+        const isCheckpoint = update.kind === 'OffsetCheckpoint';
+        // A checkpoint tells again where the stream is; anything else would be an update that was handed over before.
+        if (update.offset < place.offset || (update.offset === place.offset && !isCheckpoint)) {
+          throw outOfOrder(update, place);
+        }
+        const isNew = update.offset > place.offset;
+        place.offset = update.offset;
+        if (update.updateId !== undefined) place.proof = { offset: update.offset, updateId: update.updateId };
+        if (!isCheckpoint || (isNew && options.checkpoints === true)) yield update;
+      }
+    }
+  } finally {
+    feed.close();
+  }
+}
+
+function filterOf(options: FollowOptions): LedgerFilter {
+  return {
+    parties: options.parties ?? [],
+    templates: options.templates ?? [],
+    interfaces: options.interfaces ?? [],
+    createdEventBlobs: options.createdEventBlobs ?? false,
+    shape: options.shape ?? 'LEDGER_EFFECTS',
+    topology: options.topology ?? false,
+  };
+}
+
+/** Offsets are given anew after a restore, so it is the id that shows whether this is the same history. @throws HISTORY_CHANGED */
+async function prove(options: FollowOptions, { proof }: Place, filter: LedgerFilter): Promise<void> {
+  if (proof === undefined) return;
+  const calls = updateCalls(createTransport(transportOptions(options)));
+  const found = updateOf((await calls.byOffset(proof.offset, updateFormat(filter)))?.update ?? {});
+  if (found?.value['updateId'] === proof.updateId) return;
+  const there = found === undefined ? 'none' : 'another one';
+  throw new IndexerError(`expected update ${proof.updateId} at offset ${String(proof.offset)}, found ${there}`, {
+    code: 'HISTORY_CHANGED',
+    remedy: 'begin anew from the active contracts of this ledger',
+  });
+}
+
+interface Feed {
+  readonly inbox: Inbox<Buffer>;
+  close(): void;
+}
+
+function openFeed(options: FollowOptions, request: object, token: string | undefined): Feed {
+  const { signal } = options;
+  const { url, tls } = transportOptions(options);
+  let stream: FrameStream | undefined;
+  const inbox = new Inbox<Buffer>(held, {
+    pause: () => stream?.pause(),
+    resume: () => stream?.resume(),
+    paused: () => undefined,
+  });
+  const stop = (): void => {
+    inbox.stop();
+  };
+  signal?.addEventListener('abort', stop);
+  stream = openFrameStream({
+    url,
+    path: '/v2/updates',
+    request,
+    token,
+    tls,
+    pingIntervalMs,
+    onFrame: (frame) => {
+      inbox.push(frame, frame.length);
+    },
+    onEnd: (error) => {
+      inbox.end(error);
+    },
+  });
+  if (isAborted(signal)) stop();
+  const close = (): void => {
+    signal?.removeEventListener('abort', stop);
+    stream.close();
+  };
+  return { inbox, close };
+}
+
+/** @throws IndexerError LEDGER_UNDECODABLE */
+function followed(frame: Buffer): FollowedUpdate {
+  const { update } = updateAnswer(parsed(frame), '/v2/updates');
+  const found = updateOf(update ?? {});
+  if (found === undefined || update === undefined || update === null) {
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected an update with an offset from /v2/updates, found something else');
+  }
+  const { kind, value } = found;
+  const updateId = typeof value['updateId'] === 'string' ? value['updateId'] : undefined;
+  return { offset: value.offset, kind, updateId, update };
+}
+
+function parsed(frame: Buffer): unknown {
+  try {
+    return JSON.parse(frame.toString('utf8'));
+  } catch {
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON from /v2/updates, found something else');
+  }
+}
+
+function updateOf(update: Update): { readonly kind: string; readonly value: UpdateValue } | undefined {
+  const [entry] = Object.entries(update) as readonly (readonly [string, { readonly value: UpdateValue }])[];
+  return entry === undefined ? undefined : { kind: entry[0], value: entry[1].value };
+}
+
+function outOfOrder({ offset, kind }: FollowedUpdate, place: Place): IndexerError {
+  return ledgerError(
+    'LEDGER_OUT_OF_ORDER',
+    `${kind} at offset ${String(offset)} came after offset ${String(place.offset)}`,
+  );
+}

@@ -1,0 +1,117 @@
+/** The library against a ledger that misbehaves: every update once and in order, an end when it is asked for, errors with a code. */
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import {
+  createLedgerClient,
+  followUpdates,
+  isLedgerError,
+  type FollowOptions,
+} from '../../src/library/ledger-indexer.ts';
+
+async function sandbox(updates: number): Promise<Sandbox> {
+  const started = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(started.ledger, { seed: 3, updates });
+  return started;
+}
+
+/** Offsets of all updates but those that the list was not asked for. */
+function offsetsOf({ ledger }: Sandbox): readonly number[] {
+  const all = ledger.range(0, ledger.ledgerEnd(), Infinity);
+  return all.flatMap(({ offset, update }) => (update === undefined || 'TopologyTransaction' in update ? [] : [offset]));
+}
+
+/** Follows until this offset. */
+async function followed(options: FollowOptions, until: number): Promise<readonly number[]> {
+  const found: number[] = [];
+  for await (const { offset } of followUpdates({ retryMaxMs: 20, ...options })) {
+    found.push(offset);
+    if (offset >= until) break;
+  }
+  return found;
+}
+
+describe('followUpdates', () => {
+  it('hands every update over once and in order, however often the stream is cut', async () => {
+    await using ledger = await sandbox(400);
+    ledger.faults.cutEveryFrames = { min: 3, max: 40 };
+    const offsets = offsetsOf(ledger);
+    const failures: string[] = [];
+    const onRetry = (error: Error): void => void failures.push(isLedgerError(error) ? error.code : error.message);
+    expect(await followed({ url: ledger.url, after: 0, onRetry }, offsets.at(-1) ?? 0)).toEqual(offsets);
+    expect(failures.length).toBeGreaterThan(5);
+    expect(new Set(failures)).toEqual(new Set(['LEDGER_STREAM_CLOSED']));
+  });
+
+  it('goes on where another call ended, waits for what is to come, and ends without an error when it is told to', async () => {
+    await using ledger = await sandbox(30);
+    const offsets = offsetsOf(ledger);
+    const [half = 0] = offsets.slice(15);
+    const first = await followed({ url: ledger.url, after: 0 }, half);
+    const stop = new AbortController();
+    const later: number[] = [];
+    for await (const update of followUpdates({ url: ledger.url, after: half, signal: stop.signal })) {
+      later.push(update.offset);
+      if (update.offset === offsets.at(-1)) generateHistory(ledger.ledger, { seed: 4, updates: 3 });
+      // While it waits: the signal has to wake it.
+      if (update.offset === offsetsOf(ledger).at(-1)) setTimeout(() => stop.abort(), 50);
+    }
+    expect([...first, ...later]).toEqual(offsetsOf(ledger));
+    expect(later.length).toBeGreaterThan(offsets.length - first.length);
+  });
+
+  it('tells of offsets without an update only who asks for them', async () => {
+    await using ledger = await sandbox(5);
+    const end = ledger.ledger.ledgerEnd();
+    const kinds = new Set<string>();
+    for await (const { kind, offset, updateId } of followUpdates({ url: ledger.url, after: 0, checkpoints: true })) {
+      kinds.add(kind);
+      expect(updateId === undefined).toBe(kind === 'OffsetCheckpoint');
+      if (offset >= end) break;
+    }
+    expect(kinds).toContain('Transaction');
+  });
+
+  it('ends with an error where the ledger has another history, or another try would not help', async () => {
+    await using ledger = await sandbox(10);
+    const after = offsetsOf(ledger)[4] ?? 0;
+    const afterUpdateId = await firstId({ url: ledger.url, after: after - 1 });
+    const end = offsetsOf(ledger).at(-1) ?? 0;
+    expect(await followed({ url: ledger.url, after, afterUpdateId }, end)).toEqual(offsetsOf(ledger).slice(5));
+    await expect(followed({ url: ledger.url, after, afterUpdateId: '1220ab' }, end)).rejects.toMatchObject({
+      code: 'HISTORY_CHANGED',
+    });
+    const templates = ['#nobody:Nowhere:Nothing'];
+    await expect(followed({ url: ledger.url, after, templates }, end)).rejects.toMatchObject({
+      code: 'LEDGER_FILTER_UNKNOWN',
+      retry: 'park',
+    });
+  });
+});
+
+async function firstId(options: FollowOptions): Promise<string> {
+  for await (const { updateId } of followUpdates(options)) return updateId ?? '';
+  return '';
+}
+
+describe('createLedgerClient', () => {
+  it('asks with a token that a function gives, and rejects with a code and what to do', async () => {
+    await using ledger = await sandbox(3);
+    let asked = 0;
+    const token = (): string => `token-${String((asked += 1))}`;
+    const client = createLedgerClient({ url: `${ledger.url}/`, token });
+    expect(await client.state.ledgerEnd()).toBe(ledger.ledger.ledgerEnd());
+    expect(asked).toBe(1);
+    const refused = createLedgerClient({ url: ledger.url, token: 'two words' }).state.ledgerEnd();
+    await expect(refused).rejects.toMatchObject({
+      code: 'LEDGER_TOKEN_MALFORMED',
+      retry: expect.any(String) as string,
+    });
+    const failure: unknown = await createLedgerClient({ url: 'http://127.0.0.1:1' })
+      .state.ledgerEnd()
+      .catch((thrown: unknown) => thrown);
+    expect(isLedgerError(failure) && failure.remedy).toMatch(/\w/);
+    expect(isLedgerError(new Error('of somebody else'))).toBe(false);
+  });
+});

@@ -1,0 +1,74 @@
+/**
+ * The app of docs/library.md in an empty folder. ledger-indexer is what the tarball holds; what it needs, and what the app brings
+ * with it (kysely, pg, the compiler), are links to what is installed in the project, so that nothing is fetched.
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const project = join(import.meta.dirname, '../..');
+
+/** Links every package of the project but our own into the folder's node_modules. */
+export function linkDependencies(folder: string): void {
+  const [from, to] = [join(project, 'node_modules'), join(folder, 'node_modules')];
+  for (const name of readdirSync(from).filter((each) => !/^\.|^ledger-indexer/.test(each))) {
+    if (!name.startsWith('@')) symlinkSync(join(from, name), join(to, name));
+    else {
+      mkdirSync(join(to, name));
+      for (const scoped of readdirSync(join(from, name))) symlinkSync(join(from, name, scoped), join(to, name, scoped));
+    }
+  }
+}
+
+/** A file of the page, by the comment before its block; at most 60 lines. */
+export function fileOfPage(name: string): string {
+  const page = readFileSync(join(project, 'docs/library.md'), 'utf8');
+  const [, text = ''] = new RegExp(`<!-- ${name} -->\\n\\n\`\`\`ts\\n([^]*?)\`\`\``).exec(page) ?? [];
+  if (text === '' || text.split('\n').length > 60)
+    throw new Error(`docs/library.md has no ${name} of at most 60 lines`);
+  return text;
+}
+
+const compilerOptions = {
+  target: 'ES2023',
+  module: 'NodeNext',
+  moduleResolution: 'NodeNext',
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noPropertyAccessFromIndexSignature: true,
+  skipLibCheck: true,
+};
+
+/** Writes the sources of the page and what the compiler is told. */
+export async function writeApp(folder: string): Promise<void> {
+  await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts', 'client.ts'] }));
+  for (const name of ['app.ts', 'client.ts']) await writeFile(join(folder, name), fileOfPage(name));
+}
+
+/** Runs a file until it has printed this, then ends it. Resolves to all that it printed, also when it ends before. */
+export function printedUntil(
+  folder: string,
+  file: string,
+  env: NodeJS.ProcessEnv,
+  wanted: RegExp,
+  onText: (text: string) => void,
+): Promise<string> {
+  const child = spawn(process.execPath, [file], {
+    cwd: folder,
+    env: { ...env, PATH: process.env['PATH'] },
+    timeout: 60_000,
+  });
+  let text = '';
+  const take = (more: string): void => {
+    text += more;
+    onText(text);
+    if (wanted.test(text)) child.kill();
+  };
+  child.stdout.setEncoding('utf8').on('data', take);
+  child.stderr.setEncoding('utf8').on('data', take);
+  return new Promise((resolve) => child.once('close', () => resolve(text)));
+}
