@@ -1,7 +1,7 @@
 /** Columns of views as types: what node-postgres gives for a value by default, and null only where there can be one. Pure. */
 import type { DamlType, PackageModel } from '../daml/package-model.ts';
 import { bindParameters, fieldType, findDataType } from '../daml/type-walk.ts';
-import type { Relation, RelationColumn, RelationSubject } from '../store/reads/relations.ts';
+import type { Relation, RelationColumn, RelationSubject } from '../store/typed/relations.ts';
 import { literalText } from './identifiers.ts';
 import type { KnownTypes } from './known-types.ts';
 import { canBeNull } from './never-null.ts';

@@ -1,6 +1,6 @@
 /** Templates and interfaces by their names, with what their contracts, choices and views hold. Pure. */
 import type { ChoiceModel, DamlType, PackageModel, TemplateModel, InterfaceModel } from '../daml/package-model.ts';
-import type { RelationSubject } from '../store/reads/relations.ts';
+import type { RelationSubject } from '../store/typed/relations.ts';
 import { keyText, literalText } from './identifiers.ts';
 import type { KnownTypes } from './known-types.ts';
 import type { PayloadTypes } from './payload-types.ts';

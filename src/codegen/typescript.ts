@@ -1,6 +1,6 @@
 /** The whole generated file. The same input gives the same bytes. Pure. */
 import type { PackageModel } from '../daml/package-model.ts';
-import type { Relation, Relations } from '../store/reads/relations.ts';
+import type { Relation, Relations } from '../store/typed/relations.ts';
 import { columnText, type ColumnContext } from './column-types.ts';
 import { keyText, literalText } from './identifiers.ts';
 import { KnownTypes } from './known-types.ts';

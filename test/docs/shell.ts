@@ -65,6 +65,11 @@ interface NotRun {
 export const notRun: readonly NotRun[] = [
   { page: '', command: /^npm start/, reason: 'the daemon itself: test/e2e starts it in every way' },
   { page: '', command: /^npm install /, reason: 'needs the registry; the packed package is installed by its own test' },
+  {
+    page: 'docs/library.md',
+    command: / --no-install ledger-indexer codegen/,
+    reason: 'is of an app with the packed package: test/package runs it there',
+  },
   { page: 'docs/testing.md', command: /^git clone |npm pack/, reason: 'is of this repository: test/package packs it' },
   {
     page: 'docs/tracing.md',

@@ -79,7 +79,7 @@ async function inputOf({ given, env }: Call, dars: readonly string[]): Promise<T
   const opening = { command: 'codegen', remedy: 'name the database whose views are meant, or a DAR with --dar' };
   return await withDatabase(config, opening, async (database) => {
     const { readPackages, readPackageState } = await import('../../store/typed/package-store.ts');
-    const { readRelations } = await import('../../store/reads/relations.ts');
+    const { readRelations } = await import('../../store/typed/relations.ts');
     const views = await readRelations(database);
     const { named } = await readPackageState(database);
     const shown = views.relations.flatMap(({ subject }) => subject?.packageName ?? []);

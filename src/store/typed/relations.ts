@@ -2,7 +2,7 @@
 import { historySuffix } from '../../daml/view-names.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import type { ViewKind } from '../typed/subjects.ts';
+import type { ViewKind } from './subjects.ts';
 
 export interface RelationColumn {
   readonly name: string;
