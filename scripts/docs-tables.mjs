@@ -5,11 +5,13 @@ import { commandsMarkdown } from '../dist/cli/command-line/help.js';
 import { commands } from '../dist/cli/commands.js';
 import { configMarkdown } from '../dist/config/config.js';
 import { troubleshootingMarkdown } from '../dist/errors/troubleshooting.js';
+import { relationsMarkdown } from '../dist/store/graphql/relations-table.js';
 
 put('docs/operations.md', 'configuration', configMarkdown());
 put('docs/operations.md', 'troubleshooting', troubleshootingMarkdown());
 // The program links from the folder of the project, the page from its own.
 put('docs/commands.md', 'commands', commandsMarkdown(commands).replaceAll('](docs/', ']('));
+put('docs/graphql.md', 'relations', relationsMarkdown());
 
 /** Replaces what stands between the markers of this name. */
 function put(page, name, table) {

@@ -93,7 +93,9 @@ create or replace view :explore.exercises as
            :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name) end
            as interface_fqn,
          e.argument::jsonb as argument, e.result::jsonb as result, w.acting_parties, w.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
-         u.effective_at, u.record_time, s.synchronizer_id, id_text(u.update_id) as update_id, e.redaction_id
+         u.effective_at, u.record_time, s.synchronizer_id, id_text(u.update_id) as update_id, e.redaction_id,
+         (select max(l.activated_offset) from contract_states l
+           where l.contract_id = id_text(e.contract_id) and l.activated_offset <= e."offset") as contract_created_at_offset
     from exercises e
     left join event_parties w on w.parties_pk = e.parties_pk
     left join choices h on h.choice_pk = e.choice_pk

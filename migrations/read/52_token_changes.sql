@@ -71,6 +71,19 @@ create or replace view :explore.token_holding_events as
 comment on view :explore.token_holding_events is
   'Every holding as it appears and disappears: a log of what an account held, with the amount negative where it goes. Complete where coverage says known, but for token_holdings_unread. Needs an interface Holding in the filter.';
 
+create or replace function :explore.token_holding_log(party text) returns setof :explore.token_holding_events
+  language sql stable parallel safe rows 1000
+begin atomic
+  select e."offset", e.node_id, id_text(u.update_id), u.effective_at, u.record_time, e.contract_id, e.cause, e.standard, e.owner,
+         e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.sign * e.amount, e.is_locked
+    from :explore.token_holding_events_of(party) e
+    left join updates u on u."offset" = e."offset"
+   where e.standard is not null
+   order by 1, 2;
+end;
+comment on function :explore.token_holding_log(text) is
+  'The rows of token_holding_events of one owner, or of all with null, in their order, without reading the holdings of others. An owner has to be a stakeholder of the holdings.';
+
 create or replace view :explore.token_legs as
   -- Both sides of a leg are one movement; either may be all that the reader sees.
   select s."offset", min(s.node_id) as node_id, 'event' as basis,

@@ -56,6 +56,7 @@ begin
         ('complete_from', 'Exclusive: whatever was active at this offset, or began after it, has the view that the participant could show; 0: wherever the stream is complete. Null while none were taken.'),
         ('consuming', 'Whether the exercise archived the contract.'),
         ('contact_point', 'Where the operator can be reached, in its own words.'),
+        ('contract_created_at_offset', 'Offset of the activation that was exercised on, as contracts has it: the last one before the exercise. Null where it is not here.'),
         ('contract_id', 'Contract id.'),
         ('contract_key', 'Contract key, the ledger''s own JSON; null without key.'),
         ('coupon_id', 'Contract id of the coupon that was given for it; null if none.'),

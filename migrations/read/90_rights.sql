@@ -70,6 +70,7 @@ grant execute on function
   :explore.token_choices(text, text, text[]),
   :explore.token_holding(bigint, integer),
   :explore.token_holding_events_of(text),
+  :explore.token_holding_log(text),
   :explore.token_holdings_at(bigint),
   :explore.token_journal(text, bigint, bigint),
   :explore.token_journal_bounds(bigint, bigint),

@@ -16,6 +16,7 @@ import { runCommand } from './follow/run.ts';
 import { codegenCommand } from './inspect/codegen.ts';
 import { diffCommand } from './inspect/diff.ts';
 import { explainCommand } from './inspect/explain.ts';
+import { graphqlCommand } from './inspect/graphql.ts';
 import { indexCommand } from './inspect/index-verb.ts';
 import { queryCommand } from './inspect/query.ts';
 import { statementCommand } from './inspect/statement.ts';
@@ -55,6 +56,7 @@ export const commands: readonly Command[] = [
   verifyCommand,
   viewsCommand,
   codegenCommand,
+  graphqlCommand,
   ledgerCommand,
   quarantineCommand,
   configCommand,

@@ -204,6 +204,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   verify: [/"outcome": "equal"/, '--sql', '--acs'],
   views: [/token_holding_v1__holding/, 'list'],
   codegen: [/'typed\.token_holding_v1__holding'/, '--lang', 'ts'],
+  graphql: [/explore\.updates/, '--tags'],
   ledger: [/participant1::/, 'end', '--json'],
   quarantine: [/nothing is set aside/, 'list'],
   migrate: [/is up to date/],

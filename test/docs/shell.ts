@@ -83,6 +83,11 @@ export const notRun: readonly NotRun[] = [
   { page: 'docs/security.md', command: / ledger-indexer$/, reason: 'the daemon itself: test/security/roles.test.ts' },
   { page: 'CONTRIBUTING.md', command: /npx vitest run /, reason: 'is a test run of its own' },
   { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.test.ts' },
+  {
+    page: 'docs/graphql.md',
+    command: /^(?:docker compose|cd graphql|npm |export |curl )/,
+    reason: 'needs an engine, packages of others and their servers: test/graphql, .ci/compose-test',
+  },
   { page: 'docs/lake.md', command: / s3:/, reason: 'needs a bucket: test/lake/bucket.test.ts' },
   { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.test.ts' },
 ];

@@ -7,6 +7,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { configMarkdown } from '../../src/config/config.ts';
 import { troubleshootingMarkdown } from '../../src/errors/troubleshooting.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';
+import { relationsMarkdown } from '../../src/store/graphql/relations-table.ts';
 import { root } from './pages.ts';
 
 function between(page: string, name: string): string {
@@ -49,4 +50,8 @@ describe('docs/commands.md', () => {
     // The program links from the folder of the project, the page from its own.
     expect(between('docs/commands.md', 'commands')).toBe(commandsMarkdown(commands).replaceAll('](docs/', ']('));
   });
+});
+
+it('docs/graphql.md shows the relations that there are', () => {
+  expect(between('docs/graphql.md', 'relations')).toBe(relationsMarkdown());
 });

@@ -106,6 +106,7 @@ export interface DemoDatabase extends AsyncDisposable {
   readonly url: string;
   readonly world: World;
   readonly indexer: IndexerRun;
+  readonly url: string;
   /** Rows of a statement, with the search path of a PQS user. */
   query(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]>;
 }
@@ -137,6 +138,7 @@ export async function indexDemo(): Promise<DemoDatabase> {
     url: database.url,
     world: new World(sandbox.ledger),
     indexer,
+    url: database.url,
     query,
     [Symbol.asyncDispose]: async () => {
       await reader.end();

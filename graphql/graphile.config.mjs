@@ -1,0 +1,63 @@
+// PostGraphile 5 over the views for readers, with the keys and relations that `ledger-indexer graphql --tags` wrote. What is set
+// by the environment, and what it is for, says docs/graphql.md.
+import { readFileSync, watchFile } from 'node:fs';
+import { makePgService } from 'postgraphile/adaptors/pg';
+import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';
+import { pgSmartTagsFromFile } from 'postgraphile/utils';
+import { PostGraphileConnectionFilterPreset } from 'postgraphile-plugin-connection-filter';
+import { maskError } from './errors.mjs';
+import { LimitsPlugin } from './limits.mjs';
+import { OverloadsPlugin } from './overloads.mjs';
+import { readerOf } from './readers.mjs';
+
+const {
+  DATABASE_URL_FILE,
+  DATABASE_URL = DATABASE_URL_FILE && readFileSync(DATABASE_URL_FILE, 'utf8').trim(),
+  POSTGRES_SCHEMA = 'ledger',
+  GRAPHQL_TAGS = 'postgraphile.tags.json5',
+  GRAPHQL_EXIT_ON_CHANGE = 'false',
+  GRAPHQL_HOST = '127.0.0.1',
+  GRAPHQL_PORT = '5678',
+  GRAPHQL_CONNECTIONS = '10',
+  GRAPHQL_MAX_ROWS = '1000',
+} = process.env;
+
+const prefix = POSTGRES_SCHEMA === 'ledger' ? '' : `${POSTGRES_SCHEMA}_`;
+const schemas = [`${prefix}explore`, `${prefix}typed`];
+const tagsFile = `${GRAPHQL_TAGS.startsWith('/') ? '' : `${process.cwd()}/`}${GRAPHQL_TAGS}`;
+
+/** What indexes and the planner can make something of: no patterns, which read everything. */
+const operators =
+  'isNull equalTo notEqualTo in notIn lessThan lessThanOrEqualTo greaterThan greaterThanOrEqualTo contains containedBy overlaps';
+
+// New views need a new schema: whoever started the process starts it again.
+if (GRAPHQL_EXIT_ON_CHANGE === 'true') {
+  watchFile(tagsFile, { interval: 2000 }, (now, before) => {
+    if (now.mtimeMs === before.mtimeMs) return;
+    console.log('The tags have changed: ends, to be started again');
+    process.exit(0);
+  });
+}
+
+export default {
+  extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset],
+  plugins: [pgSmartTagsFromFile(tagsFile), OverloadsPlugin, LimitsPlugin],
+  // Ids of its own would be called as columns are. An order that nobody asked for may sort all of history.
+  disablePlugins: ['NodePlugin', 'PgConnectionArgOrderByDefaultValuePlugin'],
+  pgServices: [
+    makePgService({
+      connectionString: DATABASE_URL,
+      schemas,
+      pubsub: false,
+      poolConfig: { max: Number(GRAPHQL_CONNECTIONS), application_name: 'ledger-indexer graphql' },
+    }),
+  ],
+  schema: {
+    maxRows: Number(GRAPHQL_MAX_ROWS),
+    connectionFilterAllowedOperators: operators.split(' '),
+    connectionFilterComputedColumns: false,
+    connectionFilterRelations: false,
+  },
+  grafast: { context: (request) => readerOf(request, schemas) },
+  grafserv: { host: GRAPHQL_HOST, port: Number(GRAPHQL_PORT), graphqlOverGET: false, maskError },
+};

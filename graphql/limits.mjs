@@ -1,0 +1,33 @@
+// No answer without an end: a list has at most `schema.maxRows` rows, and so many as a page where nobody says how many. More is
+// refused, not cut, since a list that was cut in silence looks whole.
+import { lambda, SafeError } from 'postgraphile/grafast';
+
+const page = 100;
+
+export const LimitsPlugin = {
+  name: 'LedgerLimitsPlugin',
+  version: '1.0.0',
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field_args_arg(arg, build, context) {
+        const { scope } = context;
+        if (scope.argName !== 'first' || !(scope.isPgFieldConnection || scope.isPgFieldSimpleCollection)) return arg;
+        const { maxRows } = build.options;
+        return {
+          ...arg,
+          defaultValue: Math.min(page, maxRows),
+          description: `At most so many rows; no more than ${maxRows}.`,
+          applyPlan(_, $rows, asked) {
+            $rows.setFirst(lambda(asked.getRaw(), (first) => within(first, maxRows)));
+          },
+        };
+      },
+    },
+  },
+};
+
+function within(first, maxRows) {
+  if (first == null) return maxRows;
+  if (first >= 0 && first <= maxRows) return first;
+  throw new SafeError(`first: ${first} is not between 0 and ${maxRows}`);
+}

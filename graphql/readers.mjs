@@ -1,0 +1,73 @@
+// Who asks, and as which role of Postgres the answer is read. Row security of the role decides what is seen; nothing here does.
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+
+const {
+  POSTGRES_SCHEMA = 'ledger',
+  GRAPHQL_JWKS_URL,
+  GRAPHQL_JWT_SECRET_FILE,
+  GRAPHQL_JWT_ISSUER,
+  GRAPHQL_JWT_AUDIENCE,
+  GRAPHQL_CLAIM = 'sub',
+  GRAPHQL_ROLES = '{}',
+  GRAPHQL_STATEMENT_TIMEOUT = '10s',
+  GRAPHQL_NAMES = '',
+} = process.env;
+
+const roles = new Map(Object.entries(JSON.parse(GRAPHQL_ROLES)));
+const key = keyOfTokens();
+
+/** Undefined where no token is asked for. */
+function keyOfTokens() {
+  if (GRAPHQL_JWKS_URL) return createRemoteJWKSet(new URL(GRAPHQL_JWKS_URL));
+  if (!GRAPHQL_JWT_SECRET_FILE) return undefined;
+  const secret = readFileSync(GRAPHQL_JWT_SECRET_FILE, 'utf8').trim();
+  if (secret.length < 32) throw new Error('GRAPHQL_JWT_SECRET_FILE: a secret has 32 characters and more');
+  return new TextEncoder().encode(secret);
+}
+if (key !== undefined && !GRAPHQL_JWT_AUDIENCE) {
+  throw new Error('GRAPHQL_JWT_AUDIENCE is missing: a token that was made for somebody else would be taken');
+}
+
+/** What a request brings to Postgres. The settings of a role count when it logs in, so they are set once more here. */
+export async function readerOf(request, schemas) {
+  const incoming = request.node?.req;
+  const settings = {
+    search_path: [...schemas, POSTGRES_SCHEMA].map((name) => `"${name}"`).join(', '),
+    statement_timeout: GRAPHQL_STATEMENT_TIMEOUT,
+    transaction_read_only: 'on',
+  };
+  if (key === undefined) {
+    refuseOtherNames(incoming?.headers.host ?? '');
+    return { pgSettings: settings };
+  }
+  // Last: what is set after it is set as this role.
+  return { pgSettings: { ...settings, role: await roleOf(incoming?.headers.authorization) } };
+}
+
+async function roleOf(authorization = '') {
+  const [, token] = /^Bearer +([\w.-]+)$/i.exec(authorization) ?? [];
+  if (token === undefined) throw refused(401, 'A token is asked for: Authorization: Bearer …');
+  const { payload } = await jwtVerify(token, key, {
+    audience: GRAPHQL_JWT_AUDIENCE,
+    requiredClaims: ['exp'],
+    ...(GRAPHQL_JWT_ISSUER ? { issuer: GRAPHQL_JWT_ISSUER } : {}),
+  }).catch((cause) => {
+    throw refused(401, `The token is refused: ${cause.code ?? 'unknown'}`);
+  });
+  const role = roles.get(payload[GRAPHQL_CLAIM]);
+  if (role === undefined) throw refused(403, `No role belongs to the claim "${GRAPHQL_CLAIM}" of the token`);
+  return role;
+}
+
+/** Without tokens, a web page could have its own name lead to this address, and its visitor's browser would read for it. */
+function refuseOtherNames(host) {
+  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  if (name === 'localhost' || isIP(name) !== 0 || GRAPHQL_NAMES.split(',').includes(name)) return;
+  throw refused(421, 'This is no name of ours: see GRAPHQL_NAMES');
+}
+
+function refused(statusCode, message) {
+  return Object.assign(new Error(message), { statusCode });
+}

@@ -1,0 +1,30 @@
+// Installs what `graphql/` takes into a folder outside the project, and a Node 22 beside it where this one is older:
+//
+//   POSTGRAPHILE=/var/cache/postgraphile; node scripts/get-postgraphile.mjs "$POSTGRAPHILE"
+//
+// The tests of test/graphql use it then. Inside the project a package `node` would take over every script of npm.
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [, , folder] = process.argv;
+if (folder === undefined) {
+  console.error('usage: node scripts/get-postgraphile.mjs FOLDER');
+  process.exit(2);
+}
+const node22 = '22.23.3';
+const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+
+mkdirSync(join(folder, 'node'), { recursive: true });
+for (const file of ['package.json', 'package-lock.json']) {
+  copyFileSync(join(import.meta.dirname, '../graphql', file), join(folder, file));
+}
+npm(folder, 'ci', ...quietly);
+if (Number(process.versions.node.split('.')[0]) < 22) {
+  writeFileSync(join(folder, 'node/package.json'), '{ "private": true }\n');
+  npm(join(folder, 'node'), 'install', '--no-save', ...quietly, `node-${process.platform}-${process.arch}@${node22}`);
+}
+
+function npm(cwd, ...words) {
+  execFileSync('npm', words, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+}

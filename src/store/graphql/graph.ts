@@ -1,0 +1,99 @@
+/** Pure: the table of keys and relations, laid over the views that a database has. Everything in it is there. */
+import { exploreEntities, exploreFunctions, typedEntities, type Entity, type Relation } from './relations.ts';
+import { columnOf, type ReadSide, type ReadView } from './read-side.ts';
+
+/** A view with what it is called, its keys and what its rows belong to. */
+export interface Node {
+  readonly schema: string;
+  readonly view: string;
+  /** For who asks, in snake case: that of the view, of typed views behind `typed_`. No two are alike in camel case. */
+  readonly name: string;
+  readonly keys: readonly (readonly string[])[];
+  readonly edges: readonly Edge[];
+}
+
+export interface Edge {
+  readonly columns: readonly string[];
+  readonly to: { readonly schema: string; readonly view: string };
+  readonly toColumns: readonly string[];
+  readonly field: string;
+  readonly back: string | undefined;
+  /** Whether at most one row here belongs to a row there. */
+  readonly isOne: boolean;
+  readonly mayMiss: string | undefined;
+}
+
+export interface Graph {
+  readonly nodes: readonly Node[];
+  readonly functions: readonly GraphFunction[];
+}
+
+export interface GraphFunction {
+  readonly schema: string;
+  readonly name: string;
+  /** For readers; others are parts of views and functions. */
+  readonly isShown: boolean;
+  readonly overloads: number;
+  readonly returns: string | null;
+}
+
+export function graphOf({ schemas, views, functions }: ReadSide): Graph {
+  const names = new Names();
+  const isThere = new Set(views.filter(({ kind }) => kind === 'explore').map(({ name }) => name));
+  return {
+    nodes: views.map((view) => nodeOf(view, schemas.explore, isThere, names)),
+    functions: functions.map((each) => ({
+      ...each,
+      schema: schemas.explore,
+      isShown: exploreFunctions.includes(each.name),
+    })),
+  };
+}
+
+function nodeOf(view: ReadView, explore: string, isThere: ReadonlySet<string>, names: Names): Node {
+  const { keys, relations } = entityOf(view);
+  const own = keys.map((key) => key.map((name) => columnOf(view, name)));
+  return {
+    schema: view.schema,
+    view: view.name,
+    name: names.of(view),
+    keys: own,
+    edges: relations.filter(({ to }) => isThere.has(to)).map((relation) => edgeOf(view, relation, own, explore)),
+  };
+}
+
+const nothingKnown: Entity = { keys: [], relations: [] };
+
+function entityOf({ kind, name }: ReadView): Entity {
+  return kind === 'explore' ? (exploreEntities[name] ?? nothingKnown) : typedEntities[kind];
+}
+
+function edgeOf(view: ReadView, relation: Relation, keys: Node['keys'], explore: string): Edge {
+  const { to, toColumns, field, back, mayMiss } = relation;
+  const columns = relation.columns.map((name) => columnOf(view, name));
+  return {
+    columns,
+    to: { schema: explore, view: to },
+    toColumns,
+    field,
+    back,
+    isOne: keys.some((key) => key.every((name) => columns.includes(name))),
+    mayMiss,
+  };
+}
+
+/** Names in camel case lose their underscores, and types their plural: views that differ in nothing else are numbered. */
+class Names {
+  readonly #taken = new Set<string>();
+
+  of({ kind, name }: ReadView): string {
+    const wanted = kind === 'explore' ? name : `typed_${name}`;
+    for (let number = 1; ; number += 1) {
+      const tried = number === 1 ? wanted : `${wanted}_${String(number)}`;
+      const flat = tried.replaceAll('_', '').replace(/s$/, '');
+      if (this.#taken.has(flat)) continue;
+      this.#taken.add(flat);
+      return tried;
+    }
+  }
+}

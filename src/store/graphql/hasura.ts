@@ -1,0 +1,117 @@
+/**
+ * Pure: a graph as metadata of Hasura 2, the object that `replace_metadata` takes and `export_metadata` gives (version 3). Source:
+ * hasura.io/docs/2.0/api-reference/metadata-api/manage-metadata and /syntax-defs (relationships by manual_configuration).
+ */
+import type { Edge, Graph, GraphFunction, Node } from './graph.ts';
+
+interface QualifiedName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+interface Relationship {
+  readonly name: string;
+  readonly using: {
+    readonly manual_configuration: {
+      readonly remote_table: QualifiedName;
+      readonly column_mapping: Readonly<Record<string, string>>;
+      readonly insertion_order: null;
+    };
+  };
+}
+
+export interface HasuraTable {
+  readonly table: QualifiedName;
+  readonly configuration: { readonly custom_name: string };
+  readonly object_relationships: readonly Relationship[];
+  readonly array_relationships: readonly Relationship[];
+}
+
+export interface HasuraMetadata {
+  readonly version: 3;
+  readonly sources: readonly {
+    readonly name: 'default';
+    readonly kind: 'postgres';
+    readonly tables: readonly HasuraTable[];
+    readonly functions: readonly { readonly function: QualifiedName }[];
+    readonly configuration: {
+      readonly connection_info: {
+        readonly database_url: { readonly from_env: string };
+        readonly isolation_level: 'read-committed';
+        readonly use_prepared_statements: true;
+      };
+    };
+  }[];
+}
+
+/** @param urlVariable of Hasura's environment, with the URL of the database: as the role of a reader, whose rights hold for all who ask */
+export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string): HasuraMetadata {
+  const views = new Set(nodes.map(({ view }) => view));
+  return {
+    version: 3,
+    sources: [
+      {
+        name: 'default',
+        kind: 'postgres',
+        tables: nodes.map((node) => tableOf(node, nodes)),
+        functions: functions
+          .filter((each) => each.isShown && isTracked(each, views))
+          .map(({ schema, name }) => ({ function: { schema, name } })),
+        configuration: {
+          connection_info: {
+            database_url: { from_env: urlVariable },
+            isolation_level: 'read-committed',
+            use_prepared_statements: true,
+          },
+        },
+      },
+    ],
+  };
+}
+
+/** Hasura takes functions that give rows of something it knows, and none of two with the same name. */
+function isTracked({ overloads, returns }: GraphFunction, views: ReadonlySet<string>): boolean {
+  return overloads === 1 && returns !== null && views.has(returns);
+}
+
+function tableOf(node: Node, nodes: readonly Node[]): HasuraTable {
+  const towards = nodes.flatMap((from) =>
+    from.edges
+      .filter(({ to }) => to.schema === node.schema && to.view === node.view)
+      .flatMap((edge) => (edge.back === undefined ? [] : [{ from, edge, back: edge.back }])),
+  );
+  const backwards = (isOne: boolean): readonly Relationship[] =>
+    towards.filter(({ edge }) => edge.isOne === isOne).map(({ from, edge, back }) => backward(back, from, edge));
+  return {
+    table: { schema: node.schema, name: node.view },
+    configuration: { custom_name: node.name },
+    object_relationships: [...node.edges.map(forward), ...backwards(true)],
+    array_relationships: backwards(false),
+  };
+}
+
+function forward({ field, to, columns, toColumns }: Edge): Relationship {
+  return relationship(field, { schema: to.schema, name: to.view }, columns, toColumns);
+}
+
+function backward(name: string, { schema, view }: Node, { columns, toColumns }: Edge): Relationship {
+  return relationship(name, { schema, name: view }, toColumns, columns);
+}
+
+function relationship(
+  name: string,
+  remote: QualifiedName,
+  columns: readonly string[],
+  remoteColumns: readonly string[],
+): Relationship {
+  return {
+    name,
+    using: {
+      manual_configuration: {
+        remote_table: remote,
+        column_mapping: Object.fromEntries(columns.map((column, at) => [column, remoteColumns[at] ?? ''])),
+        insertion_order: null,
+      },
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** The views and functions for readers that a database has, as its catalog tells them: typed views differ from ledger to ledger. */
+import type { ClientBase } from 'pg';
+import { freeName } from '../../daml/identifiers.ts';
+import { historySuffix } from '../../daml/view-names.ts';
+import type { Database } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
+import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import type { ViewKind } from '../typed/subjects.ts';
+
+export interface ReadView {
+  readonly schema: string;
+  readonly name: string;
+  readonly kind: 'explore' | 'history' | ViewKind;
+  readonly columns: readonly string[];
+  /** Columns made from fields. They keep their names where a column that every view of the kind has is called the same. */
+  readonly fields: ReadonlySet<string>;
+}
+
+/** All functions of one name in schema explore. */
+export interface ReadFunction {
+  readonly name: string;
+  /** How many there are, by what they take. */
+  readonly overloads: number;
+  /** The view whose rows it gives; null where it gives something else, or the overloads differ. */
+  readonly returns: string | null;
+}
+
+export interface ReadSide {
+  readonly schemas: ReadSchemas;
+  /** By schema and name: the same database gives the same order. */
+  readonly views: readonly ReadView[];
+  readonly functions: readonly ReadFunction[];
+}
+
+export async function readReadSide(database: Database): Promise<ReadSide> {
+  const schemas = readSchemas(database.schema);
+  return database.withClient(async (client) => ({
+    schemas,
+    views: await readViews(client, schemas),
+    functions: await readFunctions(client, schemas.explore),
+  }));
+}
+
+async function readViews(client: ClientBase, { explore, typed }: ReadSchemas): Promise<readonly ReadView[]> {
+  const named = await tablesOf(client).selectFrom('typed_views').select(['view_name', 'kind']).execute();
+  const kinds = new Map(named.map(({ view_name: name, kind }) => [name, kind]));
+  const stored = await tablesOf(client).selectFrom('typed_columns').select(['view_name', 'column_name']).execute();
+  const { rows } = await client.query<{ schema: string; name: string; columns: readonly string[] }>(
+    `select n.nspname::text as schema, c.relname::text as name,
+            array(select a.attname::text from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                   order by a.attnum) as columns
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ($1, $2) and c.relkind = 'v'
+      order by n.nspname collate "C", c.relname collate "C"`,
+    [explore, typed],
+  );
+  return rows.flatMap(({ schema, name, columns }): readonly ReadView[] => {
+    if (schema === explore) return [{ schema, name, columns, kind: 'explore', fields: new Set() }];
+    const base = kinds.has(name) ? name : name.slice(0, -historySuffix.length);
+    const kind = kinds.get(base);
+    // Somebody else's, in a schema of ours.
+    if (kind === undefined) return [];
+    const fields = new Set(stored.filter((column) => column.view_name === base).map((column) => column.column_name));
+    return [{ schema, name, columns, kind: base === name ? kind : 'history', fields }];
+  });
+}
+
+async function readFunctions(client: ClientBase, explore: string): Promise<readonly ReadFunction[]> {
+  const { rows } = await client.query<ReadFunction>(
+    `select p.proname::text as name, count(*)::int as overloads,
+            case when count(distinct p.prorettype) = 1 and bool_and(p.proretset) then min(c.relname::text) end as returns
+       from pg_proc p
+       join pg_type t on t.oid = p.prorettype
+       left join pg_class c on c.oid = t.typrelid and c.relkind = 'v' and c.relnamespace = p.pronamespace
+      where p.pronamespace = (select oid from pg_namespace where nspname = $1)
+      group by p.proname
+      order by p.proname collate "C"`,
+    [explore],
+  );
+  return rows;
+}
+
+/** What a column that every view of a kind has is called in this one. */
+export function columnOf({ fields }: ReadView, name: string): string {
+  return freeName(name, fields);
+}

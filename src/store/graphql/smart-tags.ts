@@ -1,0 +1,82 @@
+/**
+ * Pure: a graph as smart tags of PostGraphile 5, the document `postgraphile.tags.json5` (JSON is JSON5). Descriptions are not in it: those are the
+ * comments of the views, which it reads by itself. Source: postgraphile.org/postgraphile/5/smart-tags-file.
+ */
+import type { Edge, Graph, Node } from './graph.ts';
+
+interface Tagged {
+  readonly tags: Readonly<Record<string, string | readonly string[]>>;
+}
+
+export interface SmartTags {
+  readonly version: 1;
+  readonly config: {
+    readonly class: Readonly<Record<string, Tagged>>;
+    readonly procedure: Readonly<Record<string, Tagged>>;
+  };
+}
+
+/** Lists beside connections at the root, lists alone for what belongs to a row; nothing is written by anybody who reads. */
+const ofViews = [
+  '-insert',
+  '-update',
+  '-delete',
+  '+list',
+  '-manyRelation:resource:connection',
+  '+manyRelation:resource:list',
+];
+const ofFunctions = ['+list'];
+const hidden = ['-queryField', '-mutationField', '-typeField', '-orderBy', '-filterBy'];
+const oneWay = '-singularRelation:resource:single -manyRelation:resource:list -manyRelation:resource:connection';
+
+export function smartTags({ nodes, functions }: Graph): SmartTags {
+  return {
+    version: 1,
+    config: {
+      class: Object.fromEntries(nodes.map((node) => [path(node.schema, node.view), { tags: tagsOf(node) }])),
+      procedure: Object.fromEntries(
+        functions.map(({ schema, name, isShown }) => [
+          path(schema, name),
+          { tags: { behavior: isShown ? ofFunctions : hidden } },
+        ]),
+      ),
+    },
+  };
+}
+
+function tagsOf({ name, keys: [primary, ...others], edges }: Node): Tagged['tags'] {
+  return {
+    name,
+    behavior: ofViews,
+    ...(primary === undefined ? {} : { primaryKey: primary.join(',') }),
+    ...(others.length === 0 ? {} : { unique: others.map((key) => key.join(',')) }),
+    ...(edges.length === 0 ? {} : { foreignKey: edges.map(foreignKey) }),
+  };
+}
+
+/** A constraint as it would be written in SQL, with what either side is called behind it. */
+function foreignKey({ columns, to, toColumns, field, back, isOne }: Edge): string {
+  const names = [
+    `@fieldName ${field}`,
+    ...(back === undefined ? [`@backwardBehavior ${oneWay}`] : backNames(back, isOne)),
+  ];
+  const constraint = `${list(columns)} references ${quoted(to.schema)}.${quoted(to.view)} ${list(toColumns)}`;
+  return [constraint, ...names].join('|');
+}
+
+function backNames(back: string, isOne: boolean): readonly string[] {
+  return isOne ? [`@foreignSingleFieldName ${back}`] : [`@foreignSimpleFieldName ${back}`];
+}
+
+function list(columns: readonly string[]): string {
+  return `(${columns.map(quoted).join(', ')})`;
+}
+
+/** Names of ours are of letters, digits and underscores; only that of the schema is somebody's choice. */
+function quoted(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`;
+}
+
+function path(schema: string, name: string): string {
+  return `${quoted(schema)}.${quoted(name)}`;
+}

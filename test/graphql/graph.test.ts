@@ -1,0 +1,115 @@
+/** What is made of the table of keys and relations for views that a database may have: names, columns, both documents. */
+import { describe, expect, it } from 'vitest';
+import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
+import { hasuraMetadata } from '../../src/store/graphql/hasura.ts';
+import { exploreEntities, typedEntities, type Entity } from '../../src/store/graphql/relations.ts';
+import type { ReadView } from '../../src/store/graphql/read-side.ts';
+import { smartTags } from '../../src/store/graphql/smart-tags.ts';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
+
+const schemas = readSchemas('my-desk');
+
+function explore(name: string): ReadView {
+  return { schema: schemas.explore, name, kind: 'explore', columns: [], fields: new Set() };
+}
+
+function typed(name: string, kind: ReadView['kind'], ...fields: readonly string[]): ReadView {
+  return { schema: schemas.typed, name, kind, columns: [], fields: new Set(fields) };
+}
+
+const functions = [
+  { name: 'active', overloads: 1, returns: 'active_contracts' },
+  { name: 'active_at', overloads: 3, returns: 'active_contracts' },
+  { name: 'fqn', overloads: 1, returns: null },
+];
+
+function graph(...views: readonly ReadView[]): Graph {
+  return graphOf({ schemas, views, functions });
+}
+
+const core = graph(explore('contracts'), explore('exercises'), explore('token_holdings'), explore('updates'));
+
+describe('the table', () => {
+  it('has relations to keys only, and each under one name', () => {
+    const towards: string[] = [];
+    for (const [name, { relations }] of [...Object.entries(exploreEntities), ...Object.entries(typedEntities)]) {
+      const fields = relations.map(({ field }) => field);
+      expect(new Set(fields).size, name).toBe(fields.length);
+      for (const { columns, to, toColumns, back } of relations) {
+        const keys = (exploreEntities[to] as Entity).keys.map((key) => key.toSorted().join());
+        expect(keys, `${name} to ${to}`).toContain(toColumns.toSorted().join());
+        expect(columns, name).toHaveLength(toColumns.length);
+        if (back !== undefined) towards.push(`${to}.${back}`);
+      }
+    }
+    expect(towards.filter((one, at) => towards.indexOf(one) !== at)).toEqual([]);
+  });
+});
+
+describe('a graph', () => {
+  it('leaves out relations to views that are not here', () => {
+    expect(graph(explore('exercises')).nodes[0]?.edges).toEqual([]);
+  });
+
+  it('takes the columns that every view of a kind has, whatever fields are called', () => {
+    const [, , node] = graph(
+      explore('contracts'),
+      explore('updates'),
+      typed('bank__note', 'template', 'contract_id'),
+    ).nodes;
+    expect(node?.keys).toEqual([['created_at_offset', 'contract_id_2']]);
+    expect(node?.edges[0]?.columns).toEqual(['contract_id_2', 'created_at_offset']);
+  });
+
+  it('numbers typed views that would be one name in camel case', () => {
+    const { nodes } = graph(typed('a__b_c', 'choice'), typed('a_b__c', 'choice'), typed('a_b__cs', 'choice'));
+    expect(nodes.map(({ name }) => name)).toEqual(['typed_a__b_c', 'typed_a_b__c_2', 'typed_a_b__cs_2']);
+  });
+});
+
+describe('smart tags', () => {
+  it('name both sides of a relation, and one row where there is one', () => {
+    const { class: classes } = smartTags(core).config;
+    expect(classes['"my-desk_explore".exercises']?.tags['foreignKey']).toEqual([
+      '(offset) references "my-desk_explore".updates (offset)|@fieldName update|@foreignSimpleFieldName exercises',
+      '(contract_id, contract_created_at_offset) references "my-desk_explore".contracts (contract_id, created_at_offset)' +
+        '|@fieldName contract|@foreignSimpleFieldName exercises',
+    ]);
+    expect(classes['"my-desk_explore".token_holdings']?.tags['foreignKey']).toEqual([
+      expect.stringMatching(/\|@fieldName contract\|@foreignSingleFieldName tokenHolding$/),
+    ]);
+  });
+
+  it('hide functions that are parts of others', () => {
+    const { procedure } = smartTags(core).config;
+    expect(procedure['"my-desk_explore".fqn']?.tags['behavior']).toContain('-queryField');
+    expect(procedure['"my-desk_explore".active_at']?.tags['behavior']).not.toContain('-queryField');
+  });
+});
+
+describe('metadata of Hasura', () => {
+  const [source] = hasuraMetadata(core, 'URL').sources;
+  const names = (table: string, kind: 'object_relationships' | 'array_relationships') =>
+    source?.tables.find(({ table: { name } }) => name === table)?.[kind].map(({ name }) => name);
+
+  it('has the same relations from both sides, as one row or as many', () => {
+    expect(names('exercises', 'object_relationships')).toEqual(['update', 'contract']);
+    expect(names('contracts', 'object_relationships')).toEqual(['createdUpdate', 'archivedUpdate', 'tokenHolding']);
+    expect(names('contracts', 'array_relationships')).toEqual(['exercises']);
+    expect(names('updates', 'array_relationships')).toEqual(['createdContracts', 'archivedContracts', 'exercises']);
+  });
+
+  it('maps columns to columns in either direction', () => {
+    const [exercises] = source?.tables.find(({ table }) => table.name === 'contracts')?.array_relationships ?? [];
+    expect(exercises?.using.manual_configuration).toEqual({
+      remote_table: { schema: 'my-desk_explore', name: 'exercises' },
+      column_mapping: { contract_id: 'contract_id', created_at_offset: 'contract_created_at_offset' },
+      insertion_order: null,
+    });
+  });
+
+  it('tracks functions that Hasura can: rows of a view, one of their name', () => {
+    const [with_] = hasuraMetadata(graph(explore('active_contracts')), 'URL').sources;
+    expect(with_?.functions.map((each) => each.function.name)).toEqual(['active']);
+  });
+});

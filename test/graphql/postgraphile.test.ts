@@ -1,0 +1,388 @@
+/**
+ * The demo's month as a GraphQL API: what the table says of keys and relations holds of its rows, PostGraphile makes of it what docs/graphql.md
+ * tells, and readers limited to parties see what these may see and nothing else.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { graphqlCommand } from '../../src/cli/inspect/graphql.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { graphOf, type Edge, type Graph, type Node } from '../../src/store/graphql/graph.ts';
+import { readReadSide } from '../../src/store/graphql/read-side.ts';
+import { blocksOf, pages } from '../docs/pages.ts';
+import { indexDemo, type DemoDatabase } from '../read/demo/demo-history.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { bearer, postgraphileInstalled, startPostgraphile, type Postgraphile } from './postgraphile.ts';
+
+const suffix = randomBytes(4).toString('hex');
+const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
+/** Views with the rights of their reader came with Postgres 15. */
+const canLimit = Number(server?.['server_version_num']) >= 150_000;
+if (!canLimit) process.stdout.write('roles limited to parties need Postgres 15: not asked over GraphQL here\n');
+
+let demo: DemoDatabase;
+let graph: Graph;
+let folder: string;
+let tags: string;
+
+beforeAll(async () => {
+  demo = await indexDemo();
+  folder = mkdtempSync(join(tmpdir(), 'graphql-test-'));
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test graphql' };
+  const database = openDatabase({ url: demo.url, ...options });
+  graph = graphOf(await readReadSide(database));
+  await database.close();
+  await demo.query(`set search_path = explore, typed, pqs, ledger`);
+  await graphql('--tags', '--out', join(folder, 'tags.json5'));
+  tags = readFileSync(join(folder, 'tags.json5'), 'utf8');
+}, 120_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await demo[Symbol.asyncDispose]();
+});
+
+async function graphql(...argv: string[]): Promise<string> {
+  let said = '';
+  const io = { print: (line: string) => (said += `${line}\n`), write: (text: string) => (said += text) };
+  await runCommand(graphqlCommand, argv, { DATABASE_URL: demo.url }, io);
+  return said;
+}
+
+const named = ({ schema, view }: Pick<Node, 'schema' | 'view'>): string => `${schema}.${view}`;
+const quoted = (alias: string, names: readonly string[]): string[] => names.map((name) => `${alias}."${name}"`);
+
+async function number(sql: string, ...values: unknown[]): Promise<number> {
+  const [row] = await demo.query(sql, ...values);
+  return Number(Object.values(row ?? {})[0]);
+}
+
+describe('the table of keys and relations, on the month of the demo', () => {
+  it('has keys that no two rows share, and no row lacks', async () => {
+    const wrong: string[] = [];
+    let keys = 0;
+    for (const node of graph.nodes) {
+      for (const key of node.keys) {
+        const columns = quoted('v', key);
+        const rows = `from ${named(node)} v`;
+        const bad = await number(`select count(*) from (select count(*) as times, ${columns.join(', ')} ${rows}
+          group by ${columns.join(', ')}) v where times > 1 or ${columns.map((name) => `${name} is null`).join(' or ')}`);
+        if (bad > 0) wrong.push(`${named(node)} (${key.join(', ')}): ${String(bad)}`);
+        keys += 1;
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(keys).toBeGreaterThan(100);
+  });
+
+  it('has relations whose other row is there, each seen on some row', async () => {
+    const orphans: string[] = [];
+    const idle: string[] = [];
+    for (const node of graph.nodes.filter(({ keys, edges }) => keys.length + edges.length > 0)) {
+      for (const edge of node.edges) {
+        const { met, missing } = await meets(node, edge);
+        if (missing > 0 && !isLawful(node, edge)) orphans.push(`${named(node)}.${edge.field}: ${String(missing)}`);
+        if (met === 0 && node.schema === 'explore') idle.push(`${node.view}.${edge.field}`);
+      }
+    }
+    expect(orphans).toEqual([]);
+    expect(idle).toEqual([]);
+  });
+});
+
+/** History begins with the first update in this run: only what was rejected has none. */
+function isLawful({ view }: Node, { mayMiss }: Edge): boolean {
+  return view === 'completions' && mayMiss !== undefined;
+}
+
+async function meets(node: Node, edge: Edge): Promise<{ readonly met: number; readonly missing: number }> {
+  const [mine, theirs] = [quoted('f', edge.columns), quoted('t', edge.toColumns)];
+  const [row] =
+    await demo.query(`with t as materialized (select distinct ${edge.toColumns.map((name) => `"${name}"`).join(', ')}, true as is_there
+      from ${named(edge.to)})
+    select count(t.is_there)::int as met, (count(*) - count(t.is_there))::int as missing
+      from ${named(node)} f left join t on ${mine.map((name, at) => `${name} = ${theirs[at] ?? ''}`).join(' and ')}
+     where ${mine.map((name) => `${name} is not null`).join(' and ')}`);
+  return row as unknown as { met: number; missing: number };
+}
+
+it('graphql writes a file once, and says which it makes when asked for both', async () => {
+  const path = join(folder, 'tags.json5');
+  expect(await graphql('--tags', '--out', path)).toMatch(/has them already: \d+ views and \d+ relations/);
+  await expect(graphql('--tags', '--hasura')).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(graphql('--tags', '--out', join(folder, 'none/tags'))).rejects.toMatchObject({ code: 'USAGE' });
+  const metadata = JSON.parse(await graphql('--hasura')) as { sources: readonly { tables: readonly unknown[] }[] };
+  expect(metadata.sources[0]?.tables).toHaveLength(graph.nodes.length);
+});
+
+const queries = pages()
+  .filter(({ path }) => path === 'docs/graphql.md')
+  .flatMap(blocksOf)
+  .filter(({ language }) => language === 'graphql')
+  .map(({ text }) => ({ text, name: /^(?:query|mutation) (\w+)/.exec(text)?.[1] ?? '' }));
+const seven = ['HoldingLog', 'UnlockedHoldings', 'TrafficOfValidator', 'Heartbeats', 'AmuletTransfers'].concat(
+  'TrafficPurchases',
+  'Validators',
+);
+
+describe.skipIf(!postgraphileInstalled)('PostGraphile over the demo', () => {
+  let api: Postgraphile;
+  let variables: Readonly<Record<string, unknown>>;
+  beforeAll(async () => {
+    api = await startPostgraphile(tags, { DATABASE_URL: demo.url });
+    const [party] = await demo.query('select owner from token_balances order by holdings desc, owner limit 1');
+    const [validator] = await demo.query('select provider from traffic_purchases order by provider limit 1');
+    const [middle] = await demo.query(`select "offset" from updates order by "offset" offset 700 limit 1`);
+    variables = { party: party?.['owner'], validator: validator?.['provider'], offset: middle?.['offset'] };
+  }, 60_000);
+  afterAll(async () => await api[Symbol.asyncDispose]());
+
+  it('starts without a warning: all that is tagged is there, and no two are called the same', () => {
+    expect(
+      api.log
+        .join('')
+        .replace(/^.*Server listening.*$/gm, '')
+        .trim(),
+    ).toBe('');
+  });
+
+  it.each(queries)('answers $name of docs/graphql.md, with rows', async ({ text }) => {
+    const used = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
+    const { data, errors } = await api.ask(text, Object.fromEntries(used));
+    expect(errors).toEqual([]);
+    for (const [field, rows] of Object.entries(data ?? {})) {
+      if (Array.isArray(rows)) expect(rows.length, field).toBeGreaterThan(0);
+      else expect(rows, field).toBeTruthy();
+    }
+  });
+
+  it('has relations both ways, with the rows that SQL has', async () => {
+    const [busy] = await demo.query(`select "offset" from exercises where contract_created_at_offset < "offset"
+      group by 1 order by count(*) desc, 1 desc limit 1`);
+    const { data } = await api.ask(
+      `query ($o: BigInt!) { updateByOffset(offset: $o) {
+         exercises(orderBy: NODE_ID_ASC) { nodeId choice contract { contractId exercises(first: 1000) { offset } } } } }`,
+      { o: busy?.['offset'] },
+    );
+    const { exercises } = (data as { updateByOffset: { exercises: readonly Json[] } }).updateByOffset;
+    const expected = await demo.query(
+      `select e.node_id, e.choice, e.contract_id,
+              (select least(count(*), 1000)::int from exercises o where o.contract_id = e.contract_id
+                  and o.contract_created_at_offset = e.contract_created_at_offset) as times
+         from exercises e where e."offset" = $1 order by e.node_id`,
+      busy?.['offset'],
+    );
+    expect(
+      exercises.map(({ nodeId, choice, contract }) => {
+        const { contractId, exercises: all } = contract as { contractId: string; exercises: readonly Json[] };
+        return { node_id: nodeId, choice, contract_id: contractId, times: all.length };
+      }),
+    ).toEqual(expected);
+  });
+
+  it('asks functions of the past by offset and by time, and refuses what is not known', async () => {
+    const { offset } = variables;
+    const ask = (call: string) => api.ask(`{ ${call} { contractId } }`);
+    const known = await demo.query('select contract_id from active_at($1::bigint, $2) order by 1', offset, 'Amulet');
+    const { data } = await ask(`activeAtList(atOffset: "${String(offset)}", template: "Amulet", first: 1000)`);
+    const ids = (data as { activeAtList: readonly { contractId: string }[] }).activeAtList.map((row) => row.contractId);
+    expect(ids.toSorted()).toEqual(known.map((row) => row['contract_id']));
+    expect(known.length).toBeGreaterThan(3);
+    const later = await ask(`activeAtTimeList(time: "2099-01-01T00:00:00Z", template: "Amulet", first: 1000)`);
+    expect((later.data as { activeAtTimeList: readonly Json[] }).activeAtTimeList).toHaveLength(
+      await number(`select count(*) from active('Amulet')`),
+    );
+    const refusedOffset = await ask('activeAtList(atOffset: "99999999")');
+    expect(refusedOffset.errors[0]?.message).toContain('is not known yet');
+  });
+
+  it('filters, pages, and refuses more rows than a list may have', async () => {
+    const all = await number(`select count(*) from contracts where status = 'archived'`);
+    const { data } = await api.ask(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
+      orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { totalCount nodes { contractId } pageInfo { endCursor hasNextPage } } }`);
+    const page = (data as { allContracts: Page }).allContracts;
+    expect([page.totalCount, page.nodes.length, page.pageInfo.hasNextPage]).toEqual([all, 2, true]);
+    const next = await api.ask(
+      `query ($c: Cursor) { allContracts(filter: { status: { equalTo: "archived" } }, first: 2, after: $c,
+        orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { nodes { contractId } } }`,
+      { c: page.pageInfo.endCursor },
+    );
+    const expected = await demo.query(
+      `select contract_id from contracts where status = 'archived' order by created_at_offset, node_id limit 4`,
+    );
+    const nodes = [...page.nodes, ...(next.data as { allContracts: Page }).allContracts.nodes];
+    expect(nodes.map(({ contractId }) => contractId)).toEqual(expected.map((row) => row['contract_id']));
+    const unsaid = await api.ask('{ allEventsList { offset } }');
+    expect((unsaid.data as { allEventsList: readonly Json[] }).allEventsList).toHaveLength(100);
+    const tooMany = await api.ask('{ allEventsList(first: 1001) { offset } }');
+    expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
+  });
+
+  it('shows no helper, and writes nothing', async () => {
+    const { data } = await api.ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
+    const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;
+    const names = queryType.fields.map(({ name }) => name);
+    expect(
+      names.filter((name) => /^(fqn|tokenPks|templatePks|networkContracts|texts|ledgerProduct)/.test(name)),
+    ).toEqual([]);
+    expect(names).toContain('tokenBalancesAtTimeList');
+    expect(mutationType.fields.map(({ name }) => name)).toEqual(['waitForOffset']);
+  });
+
+  it('answers to no name that is not its own', async () => {
+    const { status, data } = await api.ask('{ latestOffset }', {}, { 'x-forwarded-host': 'evil.example' });
+    expect([status, data]).toEqual([200, { latestOffset: expect.any(String) as unknown }]);
+  });
+
+  it('answers the seven public questions: p95 of each is printed', async () => {
+    const lines: string[] = [];
+    for (const { name, text } of queries.filter((each) => seven.includes(each.name))) {
+      const used = Object.fromEntries(Object.entries(variables).filter(([key]) => text.includes(`$${key}`)));
+      const times: number[] = [];
+      for (let round = 0; round < 20; round += 1) {
+        const began = performance.now();
+        await api.ask(text, used);
+        if (round >= 5) times.push(performance.now() - began);
+      }
+      times.sort((a, b) => a - b);
+      lines.push(
+        `${name} ${[0.5, 0.95].map((share) => (times[Math.ceil(times.length * share) - 1] ?? 0).toFixed(1)).join(' / ')}`,
+      );
+    }
+    expect(lines).toHaveLength(7);
+    process.stdout.write(`GraphQL on the demo, p50 / p95 in ms: ${lines.join(', ')}\n`);
+  });
+});
+
+type Json = Readonly<Record<string, unknown>>;
+interface Fields {
+  readonly fields: readonly { readonly name: string }[];
+}
+interface Page {
+  readonly totalCount: number;
+  readonly nodes: readonly { readonly contractId: string }[];
+  readonly pageInfo: { readonly endCursor: string; readonly hasNextPage: boolean };
+}
+
+describe.skipIf(!postgraphileInstalled || !canLimit)('readers limited to parties, over GraphQL', () => {
+  const roles = { login: `graphql_${suffix}`, one: `one_${suffix}`, two: `two_${suffix}` };
+  const secret = randomBytes(32).toString('hex');
+  let api: Postgraphile;
+  let parties: { readonly one: string; readonly two: string };
+  beforeAll(async () => {
+    const owners = await demo.query(`select owner from token_balances where owner !~ '^(dso|bank|issuer)' group by owner
+      order by sum(holdings) desc, owner limit 2`);
+    parties = { one: String(owners[0]?.['owner']), two: String(owners[1]?.['owner']) };
+    for (const who of ['one', 'two'] as const) {
+      await runCommand(grantReaderCommand, [roles[who], '--party', parties[who]], { DATABASE_URL: demo.url });
+    }
+    const grants = pages()
+      .flatMap(blocksOf)
+      .find(({ path, text }) => path === 'docs/graphql.md' && text.includes('create role'));
+    await demo.query('set default_transaction_read_only = off');
+    await demo.query(
+      (grants?.text ?? '')
+        .replaceAll(/\bgraphql\b/g, roles.login)
+        .replace('wallet_alice, desk', `${roles.one}, ${roles.two}`),
+    );
+    writeFileSync(join(folder, 'secret'), `${secret}\n`);
+    const url = new URL(demo.url);
+    [url.username, url.password] = [roles.login, '…'];
+    api = await startPostgraphile(tags, {
+      DATABASE_URL: url.href,
+      GRAPHQL_JWT_SECRET_FILE: join(folder, 'secret'),
+      GRAPHQL_JWT_AUDIENCE: 'graphql',
+      GRAPHQL_ROLES: JSON.stringify({ ann: roles.one, ben: roles.two, eve: 'pg_read_all_data' }),
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await api[Symbol.asyncDispose]();
+    await demo.query(`drop owned by ${Object.values(roles).join(', ')}`);
+    await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${Object.values(roles).join(', ')}`);
+  });
+
+  const what = `{
+    allContractsList(first: 200) { contractId signatories observers exercises(first: 10) { contractId actingParties witnesses } }
+    allExercisesList(first: 100) { offset contractId actingParties witnesses contract { signatories observers } update { updateId } }
+    allTokenHoldingsList(first: 100) { owner contractId contract { signatories observers } }
+    allInterfaceViewsList(first: 100) { contractId contract { signatories observers } }
+    allContracts { totalCount } allExercises { totalCount } allUpdates { totalCount } allTokenTransfers { totalCount }
+    allTypedSpliceAmuletAmulets { totalCount } allTypedTokenHoldingV1Holdings { totalCount }
+  }`;
+
+  it('sees of two parties what each may see: 0 rows leak, whichever asks beside the other', async () => {
+    const asking = { one: await bearer(secret, 'ann'), two: await bearer(secret, 'ben') };
+    const turns = ['one', 'two', 'two', 'one'] as const;
+    const answers = await Promise.all(turns.map(async (who) => ({ who, ...(await api.ask(what, {}, asking[who])) })));
+    let seen = 0;
+    for (const { who, data, errors } of answers) {
+      expect(errors).toEqual([]);
+      const lists = Object.entries(data ?? {}).flatMap(([, rows]) => (Array.isArray(rows) ? (rows as Json[]) : []));
+      expect(lists.filter((row) => !mentions(row, parties[who]))).toEqual([]);
+      seen += lists.length;
+      for (const [field, view] of counted) {
+        const { totalCount } = (data as Record<string, { totalCount: number }>)[field] ?? {};
+        expect(totalCount, `${field} of ${who}`).toBe(await countAs(roles[who], view));
+      }
+    }
+    expect(seen).toBeGreaterThan(60);
+    expect(parties.one).not.toBe(parties.two);
+  });
+
+  const counted = [
+    ['allContracts', 'explore.contracts'],
+    ['allExercises', 'explore.exercises'],
+    ['allUpdates', 'explore.updates'],
+    ['allTokenTransfers', 'explore.token_transfers'],
+    ['allTypedSpliceAmuletAmulets', 'typed.splice_amulet__amulet'],
+    ['allTypedTokenHoldingV1Holdings', 'typed.token_holding_v1__holding'],
+  ] as const;
+
+  /** As the role sees it without a server between. */
+  async function countAs(role: string, view: string): Promise<number> {
+    const client = new Client({ connectionString: demo.url });
+    await client.connect();
+    try {
+      await client.query(`set role ${role}`);
+      const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${view}`);
+      return rows[0]?.count ?? -1;
+    } finally {
+      await client.end();
+    }
+  }
+
+  it.each([
+    ['no token', async () => ({}), 401],
+    ['a token of another key', () => bearer(randomBytes(32).toString('hex'), 'ann'), 401],
+    ['a token for somebody else', () => bearer(secret, 'ann', { audience: 'other' }), 401],
+    ['a token that has ended', () => bearer(secret, 'ann', { expires: '-1m' }), 401],
+    ['a claim without a role', () => bearer(secret, 'mallory'), 403],
+    ['a name of what every object has', () => bearer(secret, 'constructor'), 403],
+  ] as const)('refuses %s', async (_, headers, status) => {
+    const answer = await api.ask('{ latestOffset allContractsList { contractId } }', {}, await headers());
+    expect([answer.status, answer.data ?? null]).toEqual([status, null]);
+    expect(answer.errors).toHaveLength(1);
+  });
+
+  it('reads nothing as a role that the login may not become', async () => {
+    const answer = await api.ask('{ allContractsList { contractId } }', {}, await bearer(secret, 'eve'));
+    expect(answer.errors.length).toBeGreaterThan(0);
+    expect(answer.data?.['allContractsList'] ?? null).toBeNull();
+  });
+});
+
+/** The party is among those of the row, or of the contract it belongs to. */
+function mentions(row: Json, party: string): boolean {
+  const own = ['signatories', 'observers', 'actingParties', 'witnesses'].some(
+    (name) => Array.isArray(row[name]) && (row[name] as string[]).includes(party),
+  );
+  return (
+    own ||
+    row['owner'] === party ||
+    (typeof row['contract'] === 'object' && row['contract'] !== null && mentions(row['contract'] as Json, party))
+  );
+}

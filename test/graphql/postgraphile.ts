@@ -1,0 +1,112 @@
+/** PostGraphile as graphql/ configures it, in a process of its own on Node 22; where it is not installed tests say so and are skipped. */
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+
+const project = join(import.meta.dirname, '../../graphql');
+const installed = process.env['POSTGRAPHILE'] ?? '';
+
+/** This Node where it is new enough, else the one that was installed beside. */
+function nodeOf(folder: string): string | undefined {
+  if (Number(process.versions.node.split('.')[0]) >= 22) return process.execPath;
+  const beside = join(folder, `node/node_modules/node-${process.platform}-${process.arch}/bin/node`);
+  return existsSync(beside) && spawnSync(beside, ['--version']).status === 0 ? beside : undefined;
+}
+
+const cli = join(installed, 'node_modules/postgraphile/dist/cli-run.js');
+const node = installed !== '' && existsSync(cli) ? nodeOf(installed) : undefined;
+export const postgraphileInstalled = node !== undefined;
+if (!postgraphileInstalled) {
+  process.stdout.write(
+    'tests of PostGraphile skipped: none here (POSTGRAPHILE names the folder that node scripts/get-postgraphile.mjs FOLDER filled)\n',
+  );
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly data: Readonly<Record<string, unknown>> | null | undefined;
+  readonly errors: readonly { readonly message: string }[];
+  /** As it came. */
+  readonly text: string;
+}
+
+export interface Postgraphile extends AsyncDisposable {
+  /** What it printed, both streams. */
+  readonly log: readonly string[];
+  ask(query: string, variables?: Readonly<Record<string, unknown>>, headers?: Record<string, string>): Promise<Answer>;
+}
+
+/** @param tags the document @param env of it, DATABASE_URL among it; nothing of this process but the path of programs */
+export async function startPostgraphile(tags: string, env: Readonly<Record<string, string>>): Promise<Postgraphile> {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-graphql-'));
+  for (const name of readdirSync(project).filter((name) => name.endsWith('.mjs'))) {
+    cpSync(join(project, name), join(folder, name));
+  }
+  symlinkSync(join(installed, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'postgraphile.tags.json5'), tags);
+  const log: string[] = [];
+  const child = spawn(node ?? '', [cli], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], GRAPHQL_PORT: '0', NODE_ENV: 'production', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const url = await new Promise<string>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`PostGraphile does not start: ${log.join('\n')}`)), 60_000);
+    const read = (piece: Buffer): void => {
+      log.push(piece.toString());
+      const [said] = /http:\/\/\S+\/graphql/.exec(log.join('')) ?? [];
+      if (said === undefined) return;
+      clearTimeout(late);
+      resolve(said);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    void ended.then(() => reject(new Error(`PostGraphile ended: ${log.join('\n')}`)));
+  });
+  return {
+    log,
+    ask: (query, variables = {}, headers = {}) => ask(url, query, variables, headers),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGTERM');
+      const late = setTimeout(() => child.kill('SIGKILL'), 5_000);
+      await ended;
+      clearTimeout(late);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function ask(
+  url: string,
+  query: string,
+  variables: Readonly<Record<string, unknown>>,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query, variables }),
+  });
+  const text = await answer.text();
+  const { data, errors = [] } = JSON.parse(text) as Pick<Answer, 'data'> & { readonly errors?: Answer['errors'] };
+  return { status: answer.status, data, errors, text };
+}
+
+/** A header with a token for a subject. */
+export async function bearer(
+  secret: string,
+  subject: string,
+  { audience = 'graphql', expires = '5m' }: { audience?: string; expires?: string } = {},
+): Promise<Record<string, string>> {
+  const token = await new SignJWT({})
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(subject)
+    .setAudience(audience)
+    .setExpirationTime(expires)
+    .sign(new TextEncoder().encode(secret));
+  return { authorization: `Bearer ${token}` };
+}
