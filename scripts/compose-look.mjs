@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 
-const { INDEXER_URL, PROMETHEUS_URL, DATABASE_URL } = process.env;
+const { INDEXER_URL, PROMETHEUS_URL, DATABASE_URL, GRAPHQL_URL } = process.env;
 const database = new Client({ connectionString: DATABASE_URL });
 await database.connect();
 
@@ -23,6 +23,18 @@ await database.end();
 console.log(
   `ci: compose: ready, ${before} updates and more, ${typed} typed views; the reader reads all and writes nothing`,
 );
+
+if (GRAPHQL_URL !== undefined) {
+  // Made anew with the views that came after its start.
+  await until('GraphQL has typed views and relations', async () => {
+    const query = '{ allExercisesList(first: 1) { update { offset } } allTypedSpliceAmuletAmuletsList(first: 1) { contractId } }';
+    const body = JSON.stringify({ query });
+    const answer = await fetch(GRAPHQL_URL, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const { data } = await answer.json();
+    return data?.allExercisesList[0]?.update.offset !== undefined && data.allTypedSpliceAmuletAmuletsList.length === 1;
+  });
+  console.log('ci: compose: GraphQL answers');
+}
 
 await until(
   'Prometheus scrapes',
