@@ -82,9 +82,10 @@ describe('the table of keys and relations, on the month of the demo', () => {
   it('has relations whose other row is there, each seen on some row', async () => {
     const orphans: string[] = [];
     const idle: string[] = [];
-    for (const node of graph.nodes.filter(({ keys, edges }) => keys.length + edges.length > 0)) {
-      for (const edge of node.edges) {
-        const { met, missing } = await meets(node, edge);
+    for (const node of graph.nodes.filter(({ edges }) => edges.length > 0)) {
+      const found = await meets(node);
+      for (const [at, edge] of node.edges.entries()) {
+        const { met, missing } = found[at] ?? { met: 0, missing: 1 };
         if (missing > 0 && !isLawful(node, edge)) orphans.push(`${named(node)}.${edge.field}: ${String(missing)}`);
         if (met === 0 && node.schema === 'explore') idle.push(`${node.view}.${edge.field}`);
       }
@@ -99,15 +100,40 @@ function isLawful({ view }: Node, { mayMiss }: Edge): boolean {
   return view === 'completions' && mayMiss !== undefined;
 }
 
-async function meets(node: Node, edge: Edge): Promise<{ readonly met: number; readonly missing: number }> {
-  const [mine, theirs] = [quoted('f', edge.columns), quoted('t', edge.toColumns)];
-  const [row] =
-    await demo.query(`with t as materialized (select distinct ${edge.toColumns.map((name) => `"${name}"`).join(', ')}, true as is_there
-      from ${named(edge.to)})
-    select count(t.is_there)::int as met, (count(*) - count(t.is_there))::int as missing
-      from ${named(node)} f left join t on ${mine.map((name, at) => `${name} = ${theirs[at] ?? ''}`).join(' and ')}
-     where ${mine.map((name) => `${name} is not null`).join(' and ')}`);
-  return row as unknown as { met: number; missing: number };
+const keysThere = new Map<string, string>();
+
+/** Keys of the other view as a table, so that a view is read once for all that leads to it. */
+async function keysOf({ to, toColumns }: Edge): Promise<string> {
+  const key = [named(to), ...toColumns].join();
+  const table = keysThere.get(key) ?? `keys_${String(keysThere.size)}`;
+  if (!keysThere.has(key)) {
+    const columns = toColumns.map((name) => `"${name}"`).join(', ');
+    await demo.query(
+      `create temporary table ${table} as select distinct ${columns}, true as is_there from ${named(to)}`,
+    );
+    await demo.query(`analyze ${table}`);
+    keysThere.set(key, table);
+  }
+  return table;
+}
+
+/** Of each edge: how many rows have their other row, and how many name one that is not there. */
+async function meets(node: Node): Promise<readonly { readonly met: number; readonly missing: number }[]> {
+  const joins: string[] = [];
+  const counts: string[] = [];
+  for (const [at, edge] of node.edges.entries()) {
+    const other = `t${String(at)}`;
+    const mine = quoted('f', edge.columns);
+    const theirs = quoted(other, edge.toColumns);
+    joins.push(
+      `left join ${await keysOf(edge)} ${other} on ${mine.map((name, i) => `${name} = ${theirs[i] ?? ''}`).join(' and ')}`,
+    );
+    const whole = mine.map((name) => `${name} is not null`).join(' and ');
+    counts.push(`json_build_object('met', count(${other}.is_there),
+      'missing', count(*) filter (where ${whole} and ${other}.is_there is null)) as e${String(at)}`);
+  }
+  const [row] = await demo.query(`select ${counts.join(', ')} from ${named(node)} f ${joins.join(' ')}`);
+  return Object.values(row ?? {}) as { met: number; missing: number }[];
 }
 
 it('graphql writes a file once, and says which it makes when asked for both', async () => {
@@ -129,19 +155,82 @@ const seven = ['HoldingLog', 'UnlockedHoldings', 'TrafficOfValidator', 'Heartbea
   'Validators',
 );
 
-describe.skipIf(!postgraphileInstalled)('PostGraphile over the demo', () => {
-  let api: Postgraphile;
+const roles = {
+  login: `graphql_${suffix}`,
+  desk: `desk_${suffix}`,
+  one: `one_${suffix}`,
+  two: `two_${suffix}`,
+};
+const secret = randomBytes(32).toString('hex');
+let api: Postgraphile;
+let parties: { readonly one: string; readonly two: string };
+
+/** A role for each of two parties, one that reads everything, and a login that may become them: as the page has it. */
+async function grantRoles(): Promise<void> {
+  const owners = await demo.query(`select owner from token_balances where owner !~ '^(dso|bank|issuer)' group by owner
+    order by sum(holdings) desc, owner limit 2`);
+  parties = { one: String(owners[0]?.['owner']), two: String(owners[1]?.['owner']) };
+  const env = { DATABASE_URL: demo.url };
+  await runCommand(grantReaderCommand, [roles.desk], env);
+  for (const who of ['one', 'two'] as const) {
+    await runCommand(grantReaderCommand, [roles[who], '--party', parties[who]], env);
+  }
+  const block = pages()
+    .filter(({ path }) => path === 'docs/graphql.md')
+    .flatMap(blocksOf)
+    .find(({ text }) => text.includes('create role'));
+  const all = `${roles.one}, ${roles.two}, ${roles.desk}`;
+  await demo.query((block?.text ?? '').replaceAll(/\bgraphql\b/g, roles.login).replace('wallet_alice, desk', all));
+}
+
+async function start(): Promise<Postgraphile> {
+  writeFileSync(join(folder, 'secret'), `${secret}\n`);
+  const url = new URL(demo.url);
+  [url.username, url.password] = [roles.login, '…'];
+  return startPostgraphile(tags, {
+    DATABASE_URL: url.href,
+    GRAPHQL_JWT_SECRET_FILE: join(folder, 'secret'),
+    GRAPHQL_JWT_AUDIENCE: 'graphql',
+    GRAPHQL_ROLES: JSON.stringify({ ann: roles.one, ben: roles.two, desk: roles.desk, eve: 'pg_read_all_data' }),
+  });
+}
+
+const canRun = postgraphileInstalled && canLimit;
+beforeAll(async () => {
+  if (!canRun) return;
+  await grantRoles();
+  api = await start();
+}, 60_000);
+afterAll(async () => {
+  if (!canRun) return;
+  await api[Symbol.asyncDispose]();
+  await demo.query(`drop owned by ${Object.values(roles).join(', ')}`);
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${Object.values(roles).join(', ')}`);
+});
+
+describe.skipIf(!canRun)('PostGraphile over the demo', () => {
   let variables: Readonly<Record<string, unknown>>;
+  let desk: Record<string, string>;
+  const ask = (text: string, given: Json = {}) => api.ask(text, given, desk);
   beforeAll(async () => {
-    api = await startPostgraphile(tags, { DATABASE_URL: demo.url });
+    desk = await bearer(secret, 'desk', { expires: '1h' });
     const [party] = await demo.query('select owner from token_balances order by holdings desc, owner limit 1');
     const [validator] = await demo.query('select provider from traffic_purchases order by provider limit 1');
     const [middle] = await demo.query(`select "offset" from updates order by "offset" offset 700 limit 1`);
     variables = { party: party?.['owner'], validator: validator?.['provider'], offset: middle?.['offset'] };
-  }, 60_000);
-  afterAll(async () => await api[Symbol.asyncDispose]());
+  });
 
-  it('starts without a warning: all that is tagged is there, and no two are called the same', () => {
+  it.each(queries)('answers $name of docs/graphql.md, with rows', async ({ text }) => {
+    const used = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
+    const { data, errors } = await ask(text, Object.fromEntries(used));
+    expect(errors).toEqual([]);
+    for (const [field, rows] of Object.entries(data ?? {})) {
+      if (Array.isArray(rows)) expect(rows.length, field).toBeGreaterThan(0);
+      else expect(rows, field).toBeTruthy();
+    }
+  });
+
+  it('made its schema without a warning: all that is tagged is there, and no two are called the same', () => {
     expect(
       api.log
         .join('')
@@ -150,20 +239,10 @@ describe.skipIf(!postgraphileInstalled)('PostGraphile over the demo', () => {
     ).toBe('');
   });
 
-  it.each(queries)('answers $name of docs/graphql.md, with rows', async ({ text }) => {
-    const used = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
-    const { data, errors } = await api.ask(text, Object.fromEntries(used));
-    expect(errors).toEqual([]);
-    for (const [field, rows] of Object.entries(data ?? {})) {
-      if (Array.isArray(rows)) expect(rows.length, field).toBeGreaterThan(0);
-      else expect(rows, field).toBeTruthy();
-    }
-  });
-
   it('has relations both ways, with the rows that SQL has', async () => {
     const [busy] = await demo.query(`select "offset" from exercises where contract_created_at_offset < "offset"
       group by 1 order by count(*) desc, 1 desc limit 1`);
-    const { data } = await api.ask(
+    const { data } = await ask(
       `query ($o: BigInt!) { updateByOffset(offset: $o) {
          exercises(orderBy: NODE_ID_ASC) { nodeId choice contract { contractId exercises(first: 1000) { offset } } } } }`,
       { o: busy?.['offset'] },
@@ -186,27 +265,27 @@ describe.skipIf(!postgraphileInstalled)('PostGraphile over the demo', () => {
 
   it('asks functions of the past by offset and by time, and refuses what is not known', async () => {
     const { offset } = variables;
-    const ask = (call: string) => api.ask(`{ ${call} { contractId } }`);
+    const at = (call: string) => ask(`{ ${call} { contractId } }`);
     const known = await demo.query('select contract_id from active_at($1::bigint, $2) order by 1', offset, 'Amulet');
-    const { data } = await ask(`activeAtList(atOffset: "${String(offset)}", template: "Amulet", first: 1000)`);
+    const { data } = await at(`activeAtList(atOffset: "${String(offset)}", template: "Amulet", first: 1000)`);
     const ids = (data as { activeAtList: readonly { contractId: string }[] }).activeAtList.map((row) => row.contractId);
     expect(ids.toSorted()).toEqual(known.map((row) => row['contract_id']));
     expect(known.length).toBeGreaterThan(3);
-    const later = await ask(`activeAtTimeList(time: "2099-01-01T00:00:00Z", template: "Amulet", first: 1000)`);
+    const later = await at(`activeAtTimeList(time: "2099-01-01T00:00:00Z", template: "Amulet", first: 1000)`);
     expect((later.data as { activeAtTimeList: readonly Json[] }).activeAtTimeList).toHaveLength(
       await number(`select count(*) from active('Amulet')`),
     );
-    const refusedOffset = await ask('activeAtList(atOffset: "99999999")');
+    const refusedOffset = await at('activeAtList(atOffset: "99999999")');
     expect(refusedOffset.errors[0]?.message).toContain('is not known yet');
   });
 
   it('filters, pages, and refuses more rows than a list may have', async () => {
     const all = await number(`select count(*) from contracts where status = 'archived'`);
-    const { data } = await api.ask(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
+    const { data } = await ask(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
       orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { totalCount nodes { contractId } pageInfo { endCursor hasNextPage } } }`);
     const page = (data as { allContracts: Page }).allContracts;
     expect([page.totalCount, page.nodes.length, page.pageInfo.hasNextPage]).toEqual([all, 2, true]);
-    const next = await api.ask(
+    const next = await ask(
       `query ($c: Cursor) { allContracts(filter: { status: { equalTo: "archived" } }, first: 2, after: $c,
         orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { nodes { contractId } } }`,
       { c: page.pageInfo.endCursor },
@@ -216,14 +295,14 @@ describe.skipIf(!postgraphileInstalled)('PostGraphile over the demo', () => {
     );
     const nodes = [...page.nodes, ...(next.data as { allContracts: Page }).allContracts.nodes];
     expect(nodes.map(({ contractId }) => contractId)).toEqual(expected.map((row) => row['contract_id']));
-    const unsaid = await api.ask('{ allEventsList { offset } }');
+    const unsaid = await ask('{ allEventsList { offset } }');
     expect((unsaid.data as { allEventsList: readonly Json[] }).allEventsList).toHaveLength(100);
-    const tooMany = await api.ask('{ allEventsList(first: 1001) { offset } }');
+    const tooMany = await ask('{ allEventsList(first: 1001) { offset } }');
     expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
   });
 
   it('shows no helper, and writes nothing', async () => {
-    const { data } = await api.ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
+    const { data } = await ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
     const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;
     const names = queryType.fields.map(({ name }) => name);
     expect(
@@ -233,11 +312,6 @@ describe.skipIf(!postgraphileInstalled)('PostGraphile over the demo', () => {
     expect(mutationType.fields.map(({ name }) => name)).toEqual(['waitForOffset']);
   });
 
-  it('answers to no name that is not its own', async () => {
-    const { status, data } = await api.ask('{ latestOffset }', {}, { 'x-forwarded-host': 'evil.example' });
-    expect([status, data]).toEqual([200, { latestOffset: expect.any(String) as unknown }]);
-  });
-
   it('answers the seven public questions: p95 of each is printed', async () => {
     const lines: string[] = [];
     for (const { name, text } of queries.filter((each) => seven.includes(each.name))) {
@@ -245,7 +319,7 @@ describe.skipIf(!postgraphileInstalled)('PostGraphile over the demo', () => {
       const times: number[] = [];
       for (let round = 0; round < 20; round += 1) {
         const began = performance.now();
-        await api.ask(text, used);
+        await ask(text, used);
         if (round >= 5) times.push(performance.now() - began);
       }
       times.sort((a, b) => a - b);
@@ -268,43 +342,7 @@ interface Page {
   readonly pageInfo: { readonly endCursor: string; readonly hasNextPage: boolean };
 }
 
-describe.skipIf(!postgraphileInstalled || !canLimit)('readers limited to parties, over GraphQL', () => {
-  const roles = { login: `graphql_${suffix}`, one: `one_${suffix}`, two: `two_${suffix}` };
-  const secret = randomBytes(32).toString('hex');
-  let api: Postgraphile;
-  let parties: { readonly one: string; readonly two: string };
-  beforeAll(async () => {
-    const owners = await demo.query(`select owner from token_balances where owner !~ '^(dso|bank|issuer)' group by owner
-      order by sum(holdings) desc, owner limit 2`);
-    parties = { one: String(owners[0]?.['owner']), two: String(owners[1]?.['owner']) };
-    for (const who of ['one', 'two'] as const) {
-      await runCommand(grantReaderCommand, [roles[who], '--party', parties[who]], { DATABASE_URL: demo.url });
-    }
-    const grants = pages()
-      .flatMap(blocksOf)
-      .find(({ path, text }) => path === 'docs/graphql.md' && text.includes('create role'));
-    await demo.query('set default_transaction_read_only = off');
-    await demo.query(
-      (grants?.text ?? '')
-        .replaceAll(/\bgraphql\b/g, roles.login)
-        .replace('wallet_alice, desk', `${roles.one}, ${roles.two}`),
-    );
-    writeFileSync(join(folder, 'secret'), `${secret}\n`);
-    const url = new URL(demo.url);
-    [url.username, url.password] = [roles.login, '…'];
-    api = await startPostgraphile(tags, {
-      DATABASE_URL: url.href,
-      GRAPHQL_JWT_SECRET_FILE: join(folder, 'secret'),
-      GRAPHQL_JWT_AUDIENCE: 'graphql',
-      GRAPHQL_ROLES: JSON.stringify({ ann: roles.one, ben: roles.two, eve: 'pg_read_all_data' }),
-    });
-  }, 60_000);
-  afterAll(async () => {
-    await api[Symbol.asyncDispose]();
-    await demo.query(`drop owned by ${Object.values(roles).join(', ')}`);
-    await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${Object.values(roles).join(', ')}`);
-  });
-
+describe.skipIf(!canRun)('readers limited to parties, over GraphQL', () => {
   const what = `{
     allContractsList(first: 200) { contractId signatories observers exercises(first: 10) { contractId actingParties witnesses } }
     allExercisesList(first: 100) { offset contractId actingParties witnesses contract { signatories observers } update { updateId } }

@@ -37,7 +37,8 @@ export function smartTags({ nodes, functions }: Graph): SmartTags {
       procedure: Object.fromEntries(
         functions.map(({ schema, name, isShown }) => [
           path(schema, name),
-          { tags: { behavior: isShown ? ofFunctions : hidden } },
+          // Types are made of hidden functions as well: token_holding would take the name of a row of token_holdings.
+          { tags: isShown ? { behavior: ofFunctions } : { name: `part_${name}`, behavior: hidden } },
         ]),
       ),
     },

@@ -1,0 +1,49 @@
+/** As which role a request is read, and which requests are not: graphql/readers.mjs without a server. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+interface Readers {
+  readonly readerOf: (
+    request: unknown,
+    schemas: readonly string[],
+  ) => Promise<{ readonly pgSettings: Readonly<Record<string, string>> }>;
+}
+
+async function readers(env: Readonly<Record<string, string>>): Promise<Readers> {
+  vi.resetModules();
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const path = '../../graphql/readers.mjs';
+  return (await import(path)) as Readers;
+}
+const asked = (host: string) => ({ node: { req: { headers: { host } } } });
+afterEach(() => vi.unstubAllEnvs());
+
+describe('without tokens', () => {
+  it('reads as the role of the URL, read only and for a time', async () => {
+    const { readerOf } = await readers({ GRAPHQL_STATEMENT_TIMEOUT: '3s' });
+    expect(await readerOf(asked('127.0.0.1:5678'), ['explore', 'typed'])).toEqual({
+      pgSettings: {
+        search_path: '"explore", "typed", "ledger"',
+        statement_timeout: '3s',
+        transaction_read_only: 'on',
+      },
+    });
+  });
+
+  it.each(['localhost:5678', '[::1]:5678', '10.0.0.7', 'graphql:5678'])('answers to %s', async (host) => {
+    const { readerOf } = await readers({ GRAPHQL_NAMES: 'graphql,other' });
+    await expect(readerOf(asked(host), [])).resolves.toBeTruthy();
+  });
+
+  it.each(['rebound.example:5678', '', 'localhost.evil.example'])('does not answer to "%s"', async (host) => {
+    const { readerOf } = await readers({ GRAPHQL_NAMES: 'graphql,other' });
+    await expect(readerOf(asked(host), [])).rejects.toMatchObject({ statusCode: 421 });
+  });
+});
+
+describe('with tokens', () => {
+  it('does not start without an audience, or with a secret that can be guessed', async () => {
+    await expect(readers({ GRAPHQL_JWKS_URL: 'https://login.example/jwks' })).rejects.toThrow('GRAPHQL_JWT_AUDIENCE');
+    vi.unstubAllEnvs();
+    await expect(readers({ GRAPHQL_JWT_SECRET_FILE: '/dev/null' })).rejects.toThrow('32 characters');
+  });
+});
