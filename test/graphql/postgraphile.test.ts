@@ -11,12 +11,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { graphqlCommand } from '../../src/cli/inspect/graphql.ts';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { graphOf, type Edge, type Graph, type Node } from '../../src/store/graphql/graph.ts';
+import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
 import { readReadSide } from '../../src/store/graphql/read-side.ts';
 import { blocksOf, pages } from '../docs/pages.ts';
 import { indexDemo, type DemoDatabase } from '../read/demo/demo-history.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { HeldRelations, isLawful, named, quoted } from './held-relations.ts';
 import { bearer, postgraphileInstalled, startPostgraphile, type Postgraphile } from './postgraphile.ts';
 
 const suffix = randomBytes(4).toString('hex');
@@ -53,9 +54,6 @@ async function graphql(...argv: string[]): Promise<string> {
   return said;
 }
 
-const named = ({ schema, view }: Pick<Node, 'schema' | 'view'>): string => `${schema}.${view}`;
-const quoted = (alias: string, names: readonly string[]): string[] => names.map((name) => `${alias}."${name}"`);
-
 async function number(sql: string, ...values: unknown[]): Promise<number> {
   const [row] = await demo.query(sql, ...values);
   return Number(Object.values(row ?? {})[0]);
@@ -80,10 +78,11 @@ describe('the table of keys and relations, on the month of the demo', () => {
   });
 
   it('has relations whose other row is there, each seen on some row', async () => {
+    const held = new HeldRelations(demo);
     const orphans: string[] = [];
     const idle: string[] = [];
     for (const node of graph.nodes.filter(({ edges }) => edges.length > 0)) {
-      const found = await meets(node);
+      const found = await held.meets(node);
       for (const [at, edge] of node.edges.entries()) {
         const { met, missing } = found[at] ?? { met: 0, missing: 1 };
         if (missing > 0 && !isLawful(node, edge)) orphans.push(`${named(node)}.${edge.field}: ${String(missing)}`);
@@ -94,47 +93,6 @@ describe('the table of keys and relations, on the month of the demo', () => {
     expect(idle).toEqual([]);
   });
 });
-
-/** History begins with the first update in this run: only what was rejected has none. */
-function isLawful({ view }: Node, { mayMiss }: Edge): boolean {
-  return view === 'completions' && mayMiss !== undefined;
-}
-
-const keysThere = new Map<string, string>();
-
-/** Keys of the other view as a table, so that a view is read once for all that leads to it. */
-async function keysOf({ to, toColumns }: Edge): Promise<string> {
-  const key = [named(to), ...toColumns].join();
-  const table = keysThere.get(key) ?? `keys_${String(keysThere.size)}`;
-  if (!keysThere.has(key)) {
-    const columns = toColumns.map((name) => `"${name}"`).join(', ');
-    await demo.query(
-      `create temporary table ${table} as select distinct ${columns}, true as is_there from ${named(to)}`,
-    );
-    await demo.query(`analyze ${table}`);
-    keysThere.set(key, table);
-  }
-  return table;
-}
-
-/** Of each edge: how many rows have their other row, and how many name one that is not there. */
-async function meets(node: Node): Promise<readonly { readonly met: number; readonly missing: number }[]> {
-  const joins: string[] = [];
-  const counts: string[] = [];
-  for (const [at, edge] of node.edges.entries()) {
-    const other = `t${String(at)}`;
-    const mine = quoted('f', edge.columns);
-    const theirs = quoted(other, edge.toColumns);
-    joins.push(
-      `left join ${await keysOf(edge)} ${other} on ${mine.map((name, i) => `${name} = ${theirs[i] ?? ''}`).join(' and ')}`,
-    );
-    const whole = mine.map((name) => `${name} is not null`).join(' and ');
-    counts.push(`json_build_object('met', count(${other}.is_there),
-      'missing', count(*) filter (where ${whole} and ${other}.is_there is null)) as e${String(at)}`);
-  }
-  const [row] = await demo.query(`select ${counts.join(', ')} from ${named(node)} f ${joins.join(' ')}`);
-  return Object.values(row ?? {}) as { met: number; missing: number }[];
-}
 
 it('graphql writes a file once, and says which it makes when asked for both', async () => {
   const path = join(folder, 'tags.json5');

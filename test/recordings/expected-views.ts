@@ -8,6 +8,8 @@ interface Seen {
   readonly update: (offset: Json | undefined) => Row;
   /** Deactivation of the row's activation: null while active, undefined when it never was. */
   readonly deactivated: (contract: Row) => Json | undefined;
+  /** The newest activation of a contract up to an offset; null when there is none. */
+  readonly activated: (contractId: Json | undefined, offset: Json | undefined) => Json;
 }
 
 export function addViews(expected: Expected, second: Recording['second']): void {
@@ -19,9 +21,21 @@ export function addViews(expected: Expected, second: Recording['second']): void 
       deactivated,
     ]),
   );
+  const activations = new Map<string, Json[]>();
+  const inOrder = [...rows.of('contracts')].toSorted((a, b) =>
+    asInteger(a['offset']) < asInteger(b['offset']) ? -1 : 1,
+  );
+  for (const row of inOrder) {
+    const key = keyOf(row, ['contract_id']);
+    activations.set(key, [...(activations.get(key) ?? []), row['offset'] ?? null]);
+  }
   const seen: Seen = {
     update: (offset = null) => updates.get(keyOf({ offset }, ['offset'])) ?? {},
     deactivated: (contract) => ended.get(keyOf(contract, ['contract_id', 'synchronizer_id', 'offset'])),
+    activated: (contract_id = null, offset) => {
+      const known = activations.get(keyOf({ contract_id }, ['contract_id'])) ?? [];
+      return known.filter((each) => asInteger(each) <= asInteger(offset)).at(-1) ?? null;
+    },
   };
   const contracts = new Map<string, Row>();
   for (const row of rows.of('updates')) rows.add('explore.updates', { ...row, ...hostOf(row['offset'], second) });
@@ -84,6 +98,7 @@ function exerciseRow(row: Row, seen: Seen): Row {
     // No package of the recording is known, so an interface has its id for a name.
     interface_fqn: row['interface_id'] ?? null,
     witnesses: row['witness_parties'] ?? null,
+    contract_created_at_offset: seen.activated(row['contract_id'], row['offset']),
   };
 }
 
