@@ -1,4 +1,4 @@
-// Installs what `graphql/` takes into a folder outside the project, and a Node 22 beside it where this one is older:
+// Installs what `docs/deploy/graphql` takes into a folder outside the project, and a Node 22 beside it where this one is older:
 //
 //   POSTGRAPHILE=/var/cache/postgraphile; node scripts/get-postgraphile.mjs "$POSTGRAPHILE"
 //
@@ -17,7 +17,7 @@ const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=erro
 
 mkdirSync(join(folder, 'node'), { recursive: true });
 for (const file of ['package.json', 'package-lock.json']) {
-  copyFileSync(join(import.meta.dirname, '../graphql', file), join(folder, file));
+  copyFileSync(join(import.meta.dirname, '../docs/deploy/graphql', file), join(folder, file));
 }
 npm(folder, 'ci', ...quietly);
 if (Number(process.versions.node.split('.')[0]) < 22) {

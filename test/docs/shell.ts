@@ -85,7 +85,7 @@ export const notRun: readonly NotRun[] = [
   { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.test.ts' },
   {
     page: 'docs/graphql.md',
-    command: /^(?:docker compose|cd graphql|npm |export |curl )/,
+    command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export |curl )/,
     reason: 'needs an engine, packages of others and their servers: test/graphql, .ci/compose-test',
   },
   { page: 'docs/lake.md', command: / s3:/, reason: 'needs a bucket: test/lake/bucket.test.ts' },

@@ -1,11 +1,11 @@
-/** PostGraphile as graphql/ configures it, in a process of its own on Node 22; where it is not installed tests say so and are skipped. */
+/** PostGraphile as docs/deploy/graphql configures it, in a process of its own on Node 22; where it is not installed tests say so and are skipped. */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 
-const project = join(import.meta.dirname, '../../graphql');
+const project = join(import.meta.dirname, '../../docs/deploy/graphql');
 const installed = process.env['POSTGRAPHILE'] ?? '';
 
 /** This Node where it is new enough, else the one that was installed beside. */

@@ -1,4 +1,4 @@
-/** As which role a request is read, and which requests are not: graphql/readers.mjs without a server. */
+/** As which role a request is read, and which requests are not: docs/deploy/graphql/readers.mjs without a server. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 interface Readers {
@@ -11,7 +11,7 @@ interface Readers {
 async function readers(env: Readonly<Record<string, string>>): Promise<Readers> {
   vi.resetModules();
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  const path = '../../graphql/readers.mjs';
+  const path = '../../docs/deploy/graphql/readers.mjs';
   return (await import(path)) as Readers;
 }
 const asked = (host: string) => ({ node: { req: { headers: { host } } } });
