@@ -50,7 +50,7 @@ describe('docs/deploy/kubernetes.yaml', () => {
 
   it('parses, and names only options that exist', () => {
     for (const document of documents) expect(document.errors).toEqual([]);
-    expect(parsed.map(({ kind }) => kind)).toEqual(['Secret', 'Deployment', 'Service']);
+    expect(parsed.map(({ kind }) => kind)).toEqual(['PodDisruptionBudget', 'Secret', 'Service', 'Deployment']);
     for (const { name } of container.env) expect(known, name).toContain(name);
   });
 

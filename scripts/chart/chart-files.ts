@@ -1,0 +1,116 @@
+/** What of the chart is made from the rest of the project: copies of alerts and dashboards, names of options, the table. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, type Options } from 'prettier';
+import { parse } from 'yaml';
+import { optionList } from '../../src/config/option-table.ts';
+
+/** The folder of the chart, from that of the project. */
+export const chartFolder = 'docs/deploy/helm/ledger-indexer';
+
+/** Contents by path, from the folder of the project. */
+export type Files = ReadonlyMap<string, string>;
+
+/** A part of values.schema.json. */
+export interface ValueSchema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+  readonly [keyword: string]: unknown;
+}
+
+/** Files of the chart that are made, as they should be. @param root the project's folder, with the chart as it is */
+export async function chartFiles(root: string): Promise<Files> {
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const style = JSON.parse(read('.prettierrc.json')) as Options;
+  const copies = [
+    ['grafana/alerts/ledger-indexer.rules.yaml', 'files/ledger-indexer.rules.yaml'],
+    ...readdirSync(join(root, 'grafana/dashboards')).map((name) => [
+      `grafana/dashboards/${name}`,
+      `files/dashboards/${name}`,
+    ]),
+  ];
+  const schemaPath = `${chartFolder}/values.schema.json`;
+  const schema = withOptions(JSON.parse(read(schemaPath)) as ValueSchema);
+  const values: unknown = parse(read(`${chartFolder}/values.yaml`));
+  const readme = `${chartFolder}/README.md`;
+  return new Map([
+    ...copies.map(([from = '', to = '']) => [`${chartFolder}/${to}`, read(from)] as const),
+    [schemaPath, await format(JSON.stringify(schema, undefined, 2), { ...style, parser: 'json' })],
+    [readme, await format(withTable(read(readme), valuesTable(schema, values)), { ...style, parser: 'markdown' })],
+  ]);
+}
+
+/** Options that the chart or the image settles, or that make no sense in a pod that runs for ever. */
+const settled = /^(?:INDEXER_(?:HTTP_HOST|HTTP_PORT|DATA_DIR|STOP_AT|DEMO_.*)|POSTGRES_MIGRATE)$/;
+
+/** The schema with the program's own options, where it lists options. */
+function withOptions(schema: ValueSchema): ValueSchema {
+  const open = optionList.filter(({ env, secret }) => secret === 'no' && !settled.test(env));
+  const files = optionList.flatMap(({ env, doc, fileVariant }) => {
+    if (fileVariant) return [[`${env}_FILE`, { description: doc, ...key }]];
+    return env.endsWith('_FILE') ? [[env, { description: doc, ...key }]] : [];
+  });
+  const { config, secret, ...others } = schema.properties ?? {};
+  const properties = {
+    ...others,
+    config: {
+      ...config,
+      properties: Object.fromEntries(open.map(({ env, doc, type }) => [env, { description: doc, ...valueOf(type) }])),
+    },
+    secret: {
+      ...secret,
+      properties: {
+        ...secret?.properties,
+        files: { ...secret?.properties?.['files'], properties: Object.fromEntries(files) },
+      },
+    },
+  };
+  // In the order they had.
+  const ordered = Object.keys(schema.properties ?? {}).map((name) => [
+    name,
+    (properties as Record<string, unknown>)[name],
+  ]);
+  return { ...schema, properties: Object.fromEntries(ordered) as Record<string, ValueSchema> };
+}
+
+/** What may stand for an option: YAML reads `off` as false, which would be no choice of any option. @param type as its table names it */
+function valueOf(type: string): object {
+  if (type.includes(', ')) return { enum: type.split(', ') };
+  return { type: ['string', type === 'boolean' ? 'boolean' : 'integer'] };
+}
+
+const key = { type: 'string', pattern: '^[-._a-zA-Z0-9]+$' };
+
+/** The values as Markdown: name, default and meaning of each. @param values those of values.yaml */
+export function valuesTable(schema: ValueSchema, values: unknown): string {
+  const rows = leaves(schema, values, '').map(({ name, initial, description }) => {
+    const shown = JSON.stringify(initial)?.replaceAll('|', String.raw`\|`);
+    return `| \`${name}\` | ${shown === undefined ? '' : `\`${shown}\``} | ${description} |`;
+  });
+  return ['| Value | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+interface Leaf {
+  readonly name: string;
+  readonly initial: unknown;
+  readonly description: string;
+}
+
+/** Values that are described; what has no description of its own is described by its parts. */
+function leaves(schema: ValueSchema, initial: unknown, path: string): readonly Leaf[] {
+  if (schema.description !== undefined) return [{ name: path, initial, description: schema.description }];
+  return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>
+    leaves(
+      part,
+      (initial as Readonly<Record<string, unknown>> | undefined)?.[name],
+      path === '' ? name : `${path}.${name}`,
+    ),
+  );
+}
+
+function withTable(page: string, table: string): string {
+  const [before, after] = ['<!-- values -->', '<!-- /values -->'];
+  const [head, tail] = [page.indexOf(before), page.indexOf(after)];
+  if (head < 0 || tail < head) throw new Error(`the page of the chart has no place between ${before} and ${after}`);
+  return `${page.slice(0, head + before.length)}\n\n${table}\n\n${page.slice(tail)}`;
+}
