@@ -1,4 +1,4 @@
-// Draws docs/images/status-page-{light,dark}.png: starts the built demo with a data folder of its own, opens its page in
+// Draws docs/images/{status,query}-page-{light,dark}.png: starts the built demo with a data folder of its own, opens its page in
 // Chromium, waits until the plots have something to show, and takes the pictures. Needs `npm run build` and Chromium.
 //   npm run docs:screenshots [-- --seconds 90] [-- --out FOLDER]
 import { spawn } from 'node:child_process';
@@ -50,6 +50,19 @@ function addressOf(child) {
   });
 }
 
+/** In both colours. */
+async function take(page, name) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.waitForTimeout(500);
+    const path = join(values.out, `${name}-${colorScheme}.png`);
+    await page.screenshot({ path });
+    const { size } = statSync(path);
+    process.stdout.write(`${path}: ${String(size)} bytes\n`);
+    if (size > largest) throw new Error(`${path} is larger than ${String(largest)} bytes`);
+  }
+}
+
 async function draw(url) {
   const browser = await chromium.launch({ executablePath: program, args: browserArgs.split(' ') });
   try {
@@ -58,15 +71,12 @@ async function draw(url) {
     await page.locator('#state', { hasText: /^Live/ }).waitFor({ timeout: 120_000 });
     await page.waitForTimeout(1_000 * Number(values.seconds));
     mkdirSync(values.out, { recursive: true });
-    for (const colorScheme of ['light', 'dark']) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await page.waitForTimeout(500);
-      const path = join(values.out, `status-page-${colorScheme}.png`);
-      await page.screenshot({ path });
-      const { size } = statSync(path);
-      process.stdout.write(`${path}: ${String(size)} bytes\n`);
-      if (size > largest) throw new Error(`${path} is larger than ${String(largest)} bytes`);
-    }
+    await take(page, 'status-page');
+    await page.goto(`${url}/query`);
+    await page.getByRole('button', { name: 'Holdings by instrument' }).click();
+    await page.locator('#outcome', { hasText: / rows, / }).waitFor();
+    await page.getByRole('button', { name: 'Chart' }).click();
+    await take(page, 'query-page');
   } finally {
     await browser.close();
   }

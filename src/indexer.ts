@@ -11,9 +11,12 @@ import type { RequestFacts, TransportOptions } from './ledger/transport/transpor
 import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
 import { type HealthOptions, HealthTracker } from './observe/health/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from './observe/http/http-server.ts';
+import { notFromHere } from './observe/http/local-caller.ts';
 import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
 import type { Logging } from './observe/log/logger.ts';
 import { countRequest, createMetrics, type Metrics, type PoolFacts, timeQuery } from './observe/metrics/metrics.ts';
+import type { ReadyQuery } from './observe/page/console-messages.ts';
+import { ConsolePage } from './observe/page/console-page.ts';
 import type { PageGuide } from './observe/page/messages.ts';
 import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing/tracing.ts';
@@ -23,6 +26,9 @@ import type { OpenStream } from './pipeline/ports/source.ts';
 import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/connection/database.ts';
 import { placeOf } from './store/connection/hosts.ts';
+import { readSchemas } from './store/connection/read-schemas.ts';
+import { openConsoleReads } from './store/console/console-reads.ts';
+import type { Explained } from './store/reads/explain.ts';
 import { readRecentFacts } from './store/reads/recent-facts.ts';
 import { readUpdateOutline } from './store/reads/update-outline.ts';
 import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
@@ -45,6 +51,8 @@ const requestTimeoutMs = 20_000;
 const longStatementMs = 60 * 60_000;
 /** The page is worth less than a busy server's time. */
 const pageReadMs = 500;
+/** Longest statement of the query page, where POSTGRES_STATEMENT_TIMEOUT allows it as much; a request has 75 s. */
+const consoleStatementMs = 30_000;
 /** Connections for what runs beside the lanes (polls, packages, views), so that no lane waits for one. */
 const besideLanes = 3;
 
@@ -57,10 +65,20 @@ export interface IndexerOptions {
   readonly logging: Logging;
   /** What the status page gives to paste; nothing by default. */
   readonly guide?: PageGuide;
+  /** What the query page needs; there is none without it. */
+  readonly console?: ConsoleParts;
+}
+
+export interface ConsoleParts {
+  readonly queries: readonly ReadyQuery[];
+  /** Lines, as `explain` prints them. */
+  readonly explainedLines: (found: Explained) => Iterable<string>;
+  /** The database is our own: a login that only reads may be made there. */
+  readonly ownDatabase: boolean;
 }
 
 export interface Indexer {
-  /** Base URL of the status page, /metrics, /livez, /readyz, /status and /wait. */
+  /** Base URL of the pages, /metrics, /livez, /readyz, /status and /wait. */
   readonly httpUrl: string;
   /** Resolves when everything up to the ledger end is stored for the first time; never when it ends before. */
   readonly live: Promise<void>;
@@ -74,7 +92,6 @@ export interface Indexer {
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const { config, logging } = options;
   const { httpHost, httpPort, httpNames } = config.indexer;
-  const { schema } = config.database;
   const waiters = new CheckpointWaiters();
   const work = new WorkClock();
   let onLive = (): void => undefined;
@@ -85,18 +102,10 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const health = new HealthTracker({ ...healthOptions(options), ...told, work });
   const metrics = metricsOf(options, work, waiters, () => connectionsOf(database));
   const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });
-  const database = openDatabase({
-    url: options.databaseUrl,
-    urlFile: config.database.urlFile,
-    schema,
-    statementTimeoutMs: config.database.statementTimeoutMs,
-    applicationName: writerSessionName(schema),
-    idleInTransactionMs: config.indexer.leaseMs,
-    maxConnections: config.indexer.writeLanes + besideLanes,
-    onQuery: (op, seconds) => timeQuery(metrics, op, seconds),
-  });
+  const database = openForStream(options, metrics);
   const shown = openForPage(options);
-  const page = pageOf(options, health, shown);
+  const console = openConsole(options);
+  const page = pageOf(options, health, shown, console !== undefined);
   try {
     const stop = new AbortController();
     const candidate = new WriterCandidate(database, config.indexer.leaseMs);
@@ -111,19 +120,58 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       verdict: () => health.verdict(),
       waiters,
       page,
+      console: console?.page,
     });
-    return new RunningIndexer(options, { stop, parts, http, live, database, shown, observer, candidate });
+    const opened = { database, shown, closeConsole: console?.close };
+    return new RunningIndexer(options, { stop, parts, http, live, ...opened, observer, candidate });
   } catch (thrown) {
     observer.close();
     page.close();
-    await Promise.all([database.close(), shown.close()]);
+    await Promise.all([database.close(), shown.close(), console?.close()]);
     throw thrown;
   }
 }
 
-function pageOf({ guide }: IndexerOptions, health: HealthTracker, shown: Database): StatusPage {
-  const readRecent = () => readRecentFacts(shown);
-  return new StatusPage({ health, readRecent, readOutline: (offset) => readUpdateOutline(shown, offset), guide });
+function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Metrics): Database {
+  const { urlFile, schema, statementTimeoutMs } = config.database;
+  return openDatabase({
+    url,
+    urlFile,
+    schema,
+    statementTimeoutMs,
+    applicationName: writerSessionName(schema),
+    idleInTransactionMs: config.indexer.leaseMs,
+    maxConnections: config.indexer.writeLanes + besideLanes,
+    onQuery: (op, seconds) => timeQuery(metrics, op, seconds),
+  });
+}
+
+function pageOf({ guide }: IndexerOptions, health: HealthTracker, shown: Database, hasConsole: boolean): StatusPage {
+  return new StatusPage({
+    health,
+    readRecent: () => readRecentFacts(shown),
+    readOutline: (offset) => readUpdateOutline(shown, offset),
+    guide,
+    mayQuery: (request) => hasConsole && notFromHere(request) === undefined,
+  });
+}
+
+/** The query page and what it reads with. */
+function openConsole({ console, config, databaseUrl }: IndexerOptions) {
+  const { indexer, database } = config;
+  if (console === undefined || !indexer.console) return undefined;
+  const { schema } = database;
+  const { consoleUrl, consoleUrlFile } = indexer;
+  const statementTimeoutMs = Math.min(consoleStatementMs, database.statementTimeoutMs);
+  const login =
+    consoleUrl === undefined
+      ? { url: databaseUrl, urlFile: database.urlFile, makeReader: console.ownDatabase }
+      : { url: consoleUrl, urlFile: consoleUrlFile, makeReader: false };
+  const reads = openConsoleReads({ ...login, schema, statementTimeoutMs });
+  const explain = async (id: string): Promise<string> => [...console.explainedLines(await reads.explain(id))].join('');
+  const { explore } = readSchemas(schema);
+  const guide = { queries: console.queries, explore, mostSeconds: statementTimeoutMs / 1000 };
+  return { page: new ConsolePage({ reads: { ...reads, explain }, guide }), close: () => reads.close() };
 }
 
 function healthOptions({ config, databaseUrl, version }: IndexerOptions): HealthOptions {
@@ -164,6 +212,7 @@ interface Running {
   readonly database: Database;
   /** What the status page reads from. */
   readonly shown: Database;
+  readonly closeConsole: (() => Promise<void>) | undefined;
   readonly observer: IndexerObserver;
   readonly candidate: WriterCandidate;
 }
@@ -192,12 +241,12 @@ class RunningIndexer implements Indexer {
   }
 
   async #takeDown(): Promise<void> {
-    const { stop, http, database, shown, observer, candidate } = this.#running;
+    const { stop, http, database, shown, closeConsole, observer, candidate } = this.#running;
     stop.abort();
     // What does not end in time is rolled back by the server when its connection is cut.
     const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
     await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
-    await Promise.all([database.close(500), shown.close(500), candidate.close()]);
+    await Promise.all([database.close(500), shown.close(500), closeConsole?.(), candidate.close()]);
     await http.close();
     observer.close();
   }

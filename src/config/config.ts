@@ -22,7 +22,10 @@ export type DatabaseConfig = Values<typeof options.database> & {
   readonly urlFile: string | undefined;
 };
 
-export type ProcessConfig = Values<typeof options.indexer>;
+export type ProcessConfig = Values<typeof options.indexer> & {
+  /** The file that holds the URL of the query page, if it comes from one. */
+  readonly consoleUrlFile: string | undefined;
+};
 
 export interface Config {
   readonly ledger: LedgerConfig;
@@ -48,7 +51,10 @@ export function loadConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Con
   const config = {
     ledger: ledgerConfig(source),
     database: databaseConfig(source),
-    indexer: valuesOf(options.indexer, source),
+    indexer: {
+      ...valuesOf(options.indexer, source),
+      consoleUrlFile: source.fileOf(options.indexer.consoleUrl),
+    },
   };
   source.refuseProblems();
   return config;

@@ -188,6 +188,23 @@ const indexerOptions = {
     '',
   ),
   httpPort: withDefault(indexer('INDEXER_HTTP_PORT', 'Its port; 0 takes any free one.'), integer(0, 65_535), '7580'),
+  console: withDefault(
+    indexer('INDEXER_CONSOLE', 'Whether `/query` is there, a page that asks SQL; only this machine is answered.'),
+    boolean,
+    'true',
+  ),
+  consoleUrl: optional(
+    indexer(
+      'INDEXER_CONSOLE_DATABASE_URL',
+      'Where that page reads and as whom, e.g. a standby, a role of `grant-reader`.',
+      {
+        secret: 'url',
+        fileVariant: true,
+        unset: 'as `DATABASE_URL`; refused for a superuser',
+      },
+    ),
+    databaseUrl,
+  ),
   batchUpdates: withDefault(
     indexer('INDEXER_BATCH_UPDATES', 'Most updates in one database transaction.'),
     integer(1, 100_000),

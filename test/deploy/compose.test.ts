@@ -31,6 +31,8 @@ const settled: Readonly<Record<string, string>> = {
   POSTGRES_SCHEMA: 'roles, passwords and dashboards of the file are made for the schema `ledger`',
   INDEXER_HTTP_HOST: 'the image listens on every address of the container; what is published is for this machine only',
   INDEXER_HTTP_PORT: 'inside the container it stays as it is; INDEXER_PORT is the one that is published',
+  INDEXER_CONSOLE: 'the query page answers the machine it runs on, and in the container nobody sits',
+  INDEXER_CONSOLE_DATABASE_URL: 'the same',
   INDEXER_STOP_AT: 'the service is started again whenever it ends; `docker compose run` is for what ends by itself',
   INDEXER_DATA_DIR: 'nothing is embedded in the container; the sandbox has a volume of its own',
 };

@@ -54,6 +54,7 @@ function arrows(): readonly (readonly [string, string])[] {
 const parts = [
   'src/observe/metrics/catalogue',
   'src/observe/page/browser',
+  'src/observe/page/browser/console',
   ...['market', 'registry', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
 ];
 

@@ -4,6 +4,7 @@
  */
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { ReadyQuery } from '../../observe/page/console-messages.ts';
 import type { PageGuide } from '../../observe/page/messages.ts';
 import { connectCommand } from '../../store/connection/connect-command.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
@@ -92,6 +93,19 @@ export function queries(schema: string, demo: boolean): readonly string[] {
     `select template_fqn, choice, sum(exercises) as exercises from ${explore}.activity where choice is not null group by 1, 2 order by 3 desc;`,
   ];
 }
+
+/** The same for the query page, by what they tell, and two that every ledger has answers to. */
+export function readyQueries(schema: string, demo: boolean): readonly ReadyQuery[] {
+  const { explore } = readSchemas(schema);
+  const titles = demo ? demoTitles : ledgerTitles;
+  const own = queries(schema, demo).map((query, nth) => ({ title: titles[nth] ?? '', statement: query }));
+  const hours = `select hour, sum(transactions) as transactions, sum(creates) as creates from ${explore}.activity_updates group by 1 order by 1;`;
+  const newest = `select "offset", kind, record_time, update_id, event_count from ${explore}.updates order by "offset" desc limit 100;`;
+  return [...own, { title: 'Updates per hour', statement: hours }, { title: 'Newest updates', statement: newest }];
+}
+
+const demoTitles = ['Holdings by instrument', 'Settlements of a day', 'How fresh it is'];
+const ledgerTitles = ['Token balances', 'Active contracts', 'Choices exercised'];
 
 /** Who has what, who settled with whom, how fresh it is: questions that the sandbox's traffic has answers to. */
 function demoQueries(explore: string, typed: string): readonly string[] {

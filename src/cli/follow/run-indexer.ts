@@ -3,7 +3,7 @@ import { openAccess } from '../../access.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import { freePortFrom } from '../../local-ports.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { startIndexer, type Indexer, type IndexerOptions } from '../../indexer.ts';
+import { startIndexer, type ConsoleParts, type Indexer, type IndexerOptions } from '../../indexer.ts';
 import { createLogger, type Logging } from '../../observe/log/logger.ts';
 import { assertPortFree } from '../../observe/http/http-server.ts';
 import { version } from '../../version.ts';
@@ -11,7 +11,8 @@ import { prepareDataDir } from '../demo/data-dir.ts';
 import { demoPort, keepPort } from '../demo/demo-ports.ts';
 import { startEmbeddedParts, type EmbeddedParts } from '../demo/embedded-parts.ts';
 import { greetWhenLive } from '../demo/greet.ts';
-import { pageGuide } from '../demo/greeting.ts';
+import { pageGuide, readyQueries } from '../demo/greeting.ts';
+import { explainedLines } from '../inspect/explained-lines.ts';
 import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
 
 /**
@@ -32,13 +33,29 @@ export async function runIndexer(argv: readonly string[], env: NodeJS.ProcessEnv
   try {
     const { ledgerUrl, databaseUrl } = embeddedParts;
     const guide = pageGuide(embeddedParts, config);
-    const options = { access, ledgerUrl, databaseUrl, version, logging, guide };
+    const console = consoleParts(embeddedParts, config);
+    const options = { access, ledgerUrl, databaseUrl, version, logging, guide, console };
     const indexer = await startOnFreePort({ ...options, config: withHistory(config, embeddedParts) }, mayMove);
     await untilDone({ config, embeddedParts, indexer, logging, stop });
   } finally {
     await embeddedParts.stop();
   }
   logger.info('stopped');
+}
+
+/** Lines as wide as a window shows them without moving sideways. */
+const explainedWidth = 100;
+
+type Embedded = Pick<EmbeddedParts, 'embeddedLedger' | 'embeddedDatabase'>;
+
+/** What the query page of a run needs. */
+export function consoleParts({ embeddedLedger, embeddedDatabase }: Embedded, config: Config): ConsoleParts {
+  const { traceUrl } = config.indexer;
+  return {
+    queries: readyQueries(config.database.schema, embeddedLedger),
+    explainedLines: (found) => explainedLines(found, { width: explainedWidth, coloured: false, traceUrl }),
+    ownDatabase: embeddedDatabase,
+  };
 }
 
 interface Running {
@@ -54,7 +71,7 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   const over = new AbortController();
   logging.logger.info(
     { http: indexer.httpUrl },
-    'listening: / (the status page) /status /readyz /livez /metrics /wait',
+    'listening: / (the status page) /query /status /readyz /livez /metrics /wait',
   );
   // Beside the stream; what hinders it is told and no reason to end.
   greetWhenLive({ ...run, over: over.signal }).catch((err: unknown) => {

@@ -1,7 +1,7 @@
 /**
- * The page for people, `/`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications, `/wait`. Read-only, GET
- * and HEAD without a body only, with limits on size, time and number of connections; nothing here can slow the pipeline
- * down or show a payload.
+ * The pages for people, `/` and `/query`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications,
+ * `/wait`. Read-only, with limits on size, time and number of connections; nothing here can slow the pipeline down. GET and HEAD
+ * without a body only, and no payload is shown: but at `/query`, which answers nobody but this machine.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -13,7 +13,9 @@ import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { StatusDocument } from '../health/health-tracker.ts';
 import type { Verdict } from '../health/health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { ConsolePage } from '../page/console-page.ts';
 import type { StatusPage } from '../page/status-page.ts';
+import { answerConsole, isConsolePath } from './console-endpoint.ts';
 import { answerWait } from './wait-endpoint.ts';
 
 /** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
@@ -42,6 +44,8 @@ export interface HttpServerOptions {
   readonly waiters: CheckpointWaiters;
   /** Answers `/`, `/events` and `/update`, which are not there without it; closed with the server. */
   readonly page?: StatusPage;
+  /** Answers `/query` and what is below it, which are not there without it. */
+  readonly console?: ConsolePage | undefined;
 }
 
 export interface RunningHttpServer {
@@ -143,12 +147,11 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
       'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_NAMES',
     );
   }
+  if (options.console !== undefined && isConsolePath(path)) {
+    return answerConsole(options.console, path, request, response);
+  }
   const page = pagePaths.has(path) ? options.page : undefined;
-  if (page === undefined && !paths.has(path))
-    return sendJson(response, 404, {
-      error: 'not found',
-      paths: [...(options.page === undefined ? [] : pagePaths), ...paths],
-    });
+  if (page === undefined && !paths.has(path)) return sendJson(response, 404, notFound(options));
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     return refuse(response, 405, 'only GET and HEAD are answered');
@@ -169,6 +172,11 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   const { state, ready, live, because } = options.verdict();
   const good = path === '/readyz' ? ready : live;
   sendJson(response, good ? 200 : 503, known ? { state, ready, live, because } : { ready, live });
+}
+
+function notFound({ page, console }: Answering): Readonly<Record<string, unknown>> {
+  const pages = [...(page === undefined ? [] : pagePaths), ...(console === undefined ? [] : ['/query'])];
+  return { error: 'not found', paths: [...pages, ...paths] };
 }
 
 function answerPage(

@@ -13,6 +13,8 @@ export interface PageGuide {
 
 export interface Hello {
   readonly guide: PageGuide | null;
+  /** Whether `/query` answers who looks. */
+  readonly mayQuery: boolean;
   /** The oldest first. */
   readonly samples: readonly Sample[];
 }

@@ -3,11 +3,10 @@
  * message for all of them. Holds no payload, no party and no secret, so none can be shown.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { scrub } from '../figures/scrub.ts';
 import type { HealthTracker, StatusDocument } from '../health/health-tracker.ts';
 import type { Hello, PageGuide, Sample, Tick } from './messages.ts';
+import { loadDocument, type PageDocument } from './page-document.ts';
 import { type ReadRecentFacts, RecentReader } from './recent-facts.ts';
 import { OutlineReader, type ReadUpdateOutline } from './update-outline.ts';
 
@@ -17,13 +16,19 @@ export interface StatusPageOptions {
   /** Without it no update opens. */
   readonly readOutline?: ReadUpdateOutline;
   readonly guide?: PageGuide | undefined;
+  /** Whether whoever sent this may ask questions at `/query`; nobody without it. */
+  readonly mayQuery?: (request: IncomingMessage) => boolean;
   /** Milliseconds between messages; 1000 by default. */
   readonly everyMs?: number;
 }
 
 export class StatusPage {
   readonly #options: StatusPageOptions;
-  readonly #document: PageDocument = loadDocument();
+  readonly #document: PageDocument = loadDocument({
+    page: 'page.html',
+    styles: ['page.css', 'plots.css', 'tables.css', 'outline.css', 'screens.css'],
+    scripts: ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'works.js', 'main.js'],
+  });
   readonly #history = new LiveHistory();
   readonly #viewers = new Viewers();
   readonly #recent: RecentReader | undefined;
@@ -57,7 +62,8 @@ export class StatusPage {
       response.end('{"error":"too many pages are open: try again"}\n');
       return;
     }
-    const hello: Hello = { guide: this.#options.guide ?? null, samples: this.#history.samples };
+    const { guide = null, mayQuery = () => false } = this.#options;
+    const hello: Hello = { guide, mayQuery: mayQuery(request), samples: this.#history.samples };
     this.#viewers.admit(response, message('hello', hello) + this.#now());
     if (request.method === 'HEAD') response.end();
     // The first to come sees what was read for the last one before; the next second brings more.
@@ -98,66 +104,6 @@ export class StatusPage {
     const tick: Tick = { status, sample, recent };
     return scrub(message('tick', tick));
   }
-}
-
-// Puts the page together from the files of folder `src/observe/page/browser`, which the package carries as they are: one document
-// that loads nothing else. Its security policy names style and script by their hashes and allows nothing more.
-
-interface PageDocument {
-  readonly html: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
-/** Later ones win over, or need, those before them. */
-const styles = ['page.css', 'plots.css', 'tables.css', 'outline.css', 'screens.css'];
-const scripts = ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'works.js', 'main.js'];
-
-/** Reads and joins the files. */
-function loadDocument(): PageDocument {
-  const style = styles.map(read).join('\n');
-  const script = `'use strict';\n${scripts.map((name) => asPart(read(name))).join('\n')}`;
-  // Functions as replacements: a text would have its dollar signs interpreted.
-  const html = read('page.html')
-    .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
-    .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
-  return {
-    html,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-store',
-      'content-security-policy': policy(style, script),
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-    },
-  };
-}
-
-function read(name: string): string {
-  return readFileSync(new URL(name, folder), 'utf8');
-}
-
-/** A module as part of one script: all of them share their names. */
-function asPart(module: string): string {
-  return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
-}
-
-function policy(style: string, script: string): string {
-  return [
-    "default-src 'none'",
-    `script-src '${hash(script)}'`,
-    `style-src '${hash(style)}'`,
-    "connect-src 'self'",
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-}
-
-function hash(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
 // Those who look at the page: Server-Sent Events, one message per second made once for all of them. Their number is

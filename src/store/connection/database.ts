@@ -43,6 +43,8 @@ export interface DatabaseOptions {
   readonly maxConnections?: number;
   /** The server ends a transaction in which nothing happens for so long, milliseconds; default 60 s. */
   readonly idleInTransactionMs?: number;
+  /** Each connection is lent once, and cut when the server has sent so many bytes over it; default: neither. */
+  readonly oneUse?: { readonly mostBytes: number };
   /** Told of every query of the pool. */
   readonly onQuery?: OnQuery;
 }
@@ -189,7 +191,8 @@ function poolConfig(options: PoolOptions, hosts: HostList, sockets: Set<Socket>)
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: exactTypes,
-    stream: () => trackedSocket(sockets),
+    ...(options.oneUse === undefined ? {} : { maxUses: 1 }),
+    stream: () => trackedSocket(sockets, options.oneUse?.mostBytes),
     onConnect: sessionSetup(options, hosts.count > 1),
   };
 }
@@ -206,11 +209,27 @@ function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: 
 }
 
 /** Own sockets are the only public way to end a connection that no longer answers. */
-function trackedSocket(sockets: Set<Socket>): Socket {
+function trackedSocket(sockets: Set<Socket>, mostBytes: number | undefined): Socket {
   const socket = new Socket();
   sockets.add(socket);
   socket.once('close', () => sockets.delete(socket));
+  if (mostBytes !== undefined) cutBeyond(socket, mostBytes);
   return socket;
+}
+
+/** The driver keeps a row until all of it is there, however large: what comes has to be counted beside it. */
+function cutBeyond(socket: Socket, mostBytes: number): void {
+  const watch = setInterval(() => {
+    if (socket.bytesRead > mostBytes) socket.destroy(answerTooLarge(mostBytes));
+  }, 20).unref();
+  socket.once('close', () => clearInterval(watch));
+}
+
+function answerTooLarge(mostBytes: number): IndexerError {
+  return new IndexerError(`the answer is larger than ${String(mostBytes / 1024 / 1024)} MiB`, {
+    code: 'QUERY_REFUSED',
+    remedy: 'ask for fewer rows, or for less of each',
+  });
 }
 
 /** Returns `unknown` because the driver awaits the promise but declares it as void. */

@@ -1,5 +1,6 @@
 /** The whole indexer inside the test's process, configured by environment variables as an operator does it. */
 import { openAccess } from '../../../src/access.ts';
+import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { startIndexer } from '../../../src/indexer.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
@@ -37,7 +38,8 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
   const stop = new AbortController();
   const access = await openAccess(config.ledger, stop.signal);
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = env;
-  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'test', logging });
+  const console = consoleParts({ embeddedLedger: false, embeddedDatabase: false }, config);
+  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'test', logging, console });
   let ended: string | undefined;
   indexer.done.then(
     () => (ended = 'by itself'),

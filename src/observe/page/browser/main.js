@@ -34,8 +34,9 @@ let heardAt = Date.now();
 let lost = false;
 
 /** @param {Hello} hello */
-function onHello({ guide, samples: earlier }) {
+function onHello({ guide, mayQuery, samples: earlier }) {
   samples = [...earlier];
+  byId('to-query').hidden = !mayQuery;
   byId('guide').hidden = guide === null;
   if (guide === null) return;
   const lines = guide.queries.map((query, nth) => snippet(query, `query ${nth + 1}`));

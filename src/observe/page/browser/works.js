@@ -44,11 +44,11 @@ function writeWork(item, work) {
     fill.style.width = `${work.percent}%`;
     bar.setAttribute('aria-valuenow', work.percent.toFixed(0));
   }
-  setText(text, inWords(work));
+  setText(text, progressText(work));
 }
 
 /** @param {WorkStatus} work */
-function inWords({ step, unit, done, total, perSecond, secondsLeft, problem }) {
+function progressText({ step, unit, done, total, perSecond, secondsLeft, problem }) {
   const counted = unit === null ? '' : `${count(done)}${total === null ? '' : ` of ${count(total)}`} ${unit}`;
   const speed = perSecond === null ? '' : `${rate(perSecond)}/s`;
   const left = secondsLeft === null ? '' : `${span(secondsLeft)} left`;

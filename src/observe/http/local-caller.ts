@@ -1,0 +1,43 @@
+/**
+ * Who may ask for contents without a password: a program of this machine, and of browsers only a page that we served ourselves.
+ * Reasons are for the person who asks.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '../../loopback.ts';
+
+/** What proxies say of those for whom they ask: with any of them the caller is somewhere else. */
+const forwarding =
+  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|true-client-ip|cf-connecting-ip)$/;
+
+/**
+ * Why this request is not one of this machine; undefined: it is. The address has to be one of loopback, and so has the name that
+ * was asked: a name that leads here is what a page of a stranger has (DNS rebinding). No proxy may stand in between.
+ */
+export function notFromHere(request: IncomingMessage): string | undefined {
+  const { headers, socket, httpVersion } = request;
+  if (!isLoopbackAddress(socket.remoteAddress)) return 'only this machine is answered here';
+  if (!isLoopback(hostnameOf(headers.host))) return 'asked by a name that is not localhost or 127.0.0.1';
+  // Proxies that say nothing of themselves ask by HTTP/1.0, which no browser speaks.
+  const proxied = httpVersion !== '1.1' || Object.keys(headers).some((name) => forwarding.test(name));
+  return proxied ? 'a proxy stands in between: only this machine is answered here' : undefined;
+}
+
+/**
+ * Why a request from here may still be a stranger's: a browser sends whatever a page of anybody makes it send. Undefined: the
+ * page was ours. A POST of JSON cannot be made by a form, and another origin would have to ask first, which nobody answers.
+ */
+export function notOfOurPage({ headers }: IncomingMessage): string | undefined {
+  if (headers['content-type'] !== 'application/json') return 'a question is JSON: content-type application/json';
+  if (headers.origin !== `http://${headers.host ?? ''}`) return 'the origin has to be this page';
+  const site = headers['sec-fetch-site'] ?? 'same-origin';
+  return site === 'same-origin' ? undefined : 'the origin has to be this page';
+}
+
+function isLoopbackAddress(address = ''): boolean {
+  const bare = address.replace(/^::ffff:/, '');
+  return bare === '::1' || isLoopback(bare);
+}
+
+function hostnameOf(host = ''): string {
+  return host.replace(/:\d*$/, '').toLowerCase();
+}

@@ -1,0 +1,167 @@
+/** The result as a chart: a line over time, bars otherwise. One column of numbers at a time, by the first other column. */
+import uPlot from 'uplot';
+import { byId, make, setText, show } from '../elements.js';
+import { count } from '../format.js';
+
+/** @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows */
+
+const height = 300;
+/** Bars that can be told apart. */
+const mostBars = 200;
+/** Room for a name below a bar, pixels, and characters that fit into it. */
+const nameRoom = 84;
+const longestName = 12;
+
+/** @type {uPlot | undefined} */
+let drawn;
+/** @type {ConsoleRows | undefined} */
+let result;
+
+/** Takes a result that the chart is made of when it is looked at. @param {ConsoleRows} answer */
+export function prepareChart(answer) {
+  result = answer;
+  const numbers = answer.columns.flatMap(({ name, isNumber }, at) =>
+    isNumber && at !== axisOf(answer) ? [[at, name]] : [],
+  );
+  const options = numbers.map(([at, name]) => {
+    const option = make('option', '', String(name));
+    option.value = String(at);
+    return option;
+  });
+  byId('drawn').replaceChildren(...options);
+  return numbers.length > 0 && answer.rows.length > 0;
+}
+
+/** The column that the others are drawn by: times, else names, else the first. @param {ConsoleRows} answer */
+function axisOf({ columns, rows }) {
+  const times = columns.findIndex((_, at) => rows.length > 0 && rows.every((row) => secondsOf(row[at]) !== null));
+  const names = columns.findIndex(({ isNumber }) => !isNumber);
+  return Math.max(0, times >= 0 ? times : names);
+}
+
+/** Seconds since 1970 of a time as Postgres writes it in UTC. @param {string | null | undefined} text */
+function secondsOf(text) {
+  const found = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?$/.exec(text ?? '');
+  return found === null ? null : Date.parse(`${found[1]}T${(found[2] ?? '00:00:00').slice(0, 12)}Z`) / 1000;
+}
+
+/** Draws it anew, as wide as there is room. */
+export function drawChart() {
+  drawn?.destroy();
+  drawn = undefined;
+  if (result === undefined || byId('chart-box').hidden) return;
+  const answer = result;
+  const [axis, column] = [axisOf(answer), Number(/** @type {HTMLSelectElement} */ (byId('drawn')).value)];
+  const overTime = answer.rows.every((row) => secondsOf(row[axis]) !== null);
+  const points = answer.rows.map((row) => ({
+    at: row[axis] ?? 'null',
+    value: row[column] === null ? null : Number(row[column]),
+  }));
+  const shown = overTime
+    ? points.toSorted((one, other) => (secondsOf(one.at) ?? 0) - (secondsOf(other.at) ?? 0))
+    : points.slice(0, mostBars);
+  const name = answer.columns[column]?.name ?? '';
+  const by = answer.columns[axis]?.name ?? '';
+  byId('chart').setAttribute('aria-label', described(name, by, shown, points.length));
+  const xs = shown.map(({ at }, nth) => (overTime ? (secondsOf(at) ?? 0) : nth));
+  const names = overTime ? undefined : shown.map(({ at }) => at);
+  const data = /** @type {uPlot.AlignedData} */ ([xs, shown.map(({ value }) => value)]);
+  drawn = new uPlot(
+    optionsOf(name, names, (nth) => point(shown[nth])),
+    data,
+    byId('chart'),
+  );
+  show('pointed', shown.length < points.length ? `the first ${count(shown.length)} of ${count(points.length)}` : '');
+}
+
+/** @param {{ at: string, value: number | null } | undefined} found */
+function point(found) {
+  setText(byId('pointed'), found === undefined ? '' : `${found.at}: ${found.value ?? 'null'}`);
+}
+
+/** @param {string} name @param {string} by @param {readonly { value: number | null }[]} points @param {number} all */
+function described(name, by, points, all) {
+  const values = points.flatMap(({ value }) => (value === null ? [] : [value]));
+  const range = values.length === 0 ? 'no values' : `from ${Math.min(...values)} to ${Math.max(...values)}`;
+  return `${name} by ${by}: ${count(points.length)} of ${count(all)} rows, ${range}. The table has the same values.`;
+}
+
+/**
+ * @param {string} name of the column
+ * @param {readonly string[] | undefined} names below the bars; a line over time without them
+ * @param {(nth: number) => void} onPoint
+ * @returns {uPlot.Options}
+ */
+function optionsOf(name, names, onPoint) {
+  const colour = (/** @type {string} */ variable) =>
+    getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+  const bars = uPlot.paths.bars?.({ size: [0.7, 60] });
+  const line = { stroke: colour('--accent'), width: 2, points: { size: 5 } };
+  const axis = {
+    stroke: colour('--muted'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { stroke: colour('--line'), width: 1 },
+  };
+  /** @type {Partial<uPlot.Series>} */
+  const asBars =
+    bars === undefined
+      ? line
+      : { stroke: colour('--accent'), fill: colour('--accent-mid'), paths: bars, points: { show: false } };
+  return {
+    width: Math.max(200, byId('chart').clientWidth),
+    height,
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false } },
+    scales: {
+      x: names === undefined ? { time: true } : { time: false, range: [-0.6, Math.max(0.6, names.length - 0.4)] },
+      y: { range: fromZero },
+    },
+    series: [{}, { label: name, ...(names === undefined ? line : asBars) }],
+    tzDate: (seconds) => uPlot.tzDate(new Date(1000 * seconds), 'Etc/UTC'),
+    axes: [
+      { ...axis, ...(names === undefined ? timeAxis : namedAxis(names)) },
+      { ...axis, size: 72 },
+    ],
+    hooks: { setCursor: [({ cursor: { idx } }) => idx != null && onPoint(idx)] },
+  };
+}
+
+/** Bars begin at zero, and so do lines: heights can be compared. @type {uPlot.Range.Function} */
+function fromZero(_plot, low, high) {
+  const [bottom, top] = [Math.min(0, low ?? 0), Math.max(0, high ?? 0)];
+  const [below, above] = uPlot.rangeNum(bottom, top > bottom ? top : 1, 0.05, true);
+  return [bottom === 0 ? 0 : below, above];
+}
+
+const daySeconds = 86_400;
+
+/** Days as they are written in the rows, times of day where days would be the same. @type {uPlot.Axis} */
+const timeAxis = {
+  space: nameRoom,
+  values: (_plot, splits, _axis, _space, step) =>
+    splits.map((at) => {
+      const iso = new Date(1000 * at).toISOString();
+      return step >= daySeconds || at % daySeconds === 0 ? iso.slice(0, 10) : iso.slice(11, step < 60 ? 19 : 16);
+    }),
+};
+
+/** As many names as there is room for. @param {readonly string[]} names @returns {uPlot.Axis} */
+function namedAxis(names) {
+  const short = (/** @type {number} */ at) => {
+    const name = Number.isInteger(at) ? (names[at] ?? '') : '';
+    return name.length <= longestName ? name : `${name.slice(0, longestName - 1)}…`;
+  };
+  return { space: nameRoom, incrs: [1, 2, 5, 10, 20, 50, 100], values: (_plot, splits) => splits.map(short) };
+}
+
+/** Once, when the page is there. */
+export function followWindow() {
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    const now = Math.round(entry?.contentRect.width ?? 0);
+    if (now !== width && now > 0) drawChart();
+    width = now;
+  }).observe(byId('chart-box'));
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawChart);
+  byId('drawn').addEventListener('change', drawChart);
+}

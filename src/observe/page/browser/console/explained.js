@@ -1,0 +1,49 @@
+/** What an id stands for, as the command `explain` tells it, opened over the page. Its address is part of the page's, so going back closes it. */
+import { byId, make, show } from '../elements.js';
+import { post } from './questions.js';
+
+/** @typedef {import('../../console-messages.ts').ConsoleExplained} ConsoleExplained */
+
+const prefix = '#explain/';
+
+/** @param {string} id */
+export function explainLink(id) {
+  const link = make('a', '', id.length <= 24 ? id : `${id.slice(0, 10)}…${id.slice(-6)}`);
+  link.href = prefix + encodeURIComponent(id);
+  link.title = id;
+  return link;
+}
+
+/** @returns {HTMLDialogElement} */
+function dialog() {
+  return /** @type {HTMLDialogElement} */ (byId('explained'));
+}
+
+/** Opens what the address says, or closes what is open. */
+async function follow() {
+  const box = dialog();
+  if (!location.hash.startsWith(prefix)) return box.close();
+  const id = decodeURIComponent(location.hash.slice(prefix.length));
+  box.dataset.id = id;
+  show('explained-heading', id.length <= 48 ? id : `${id.slice(0, 24)}…${id.slice(-12)}`);
+  show('explained-state', 'Reading.');
+  show('explained-text', '');
+  if (!box.open) box.showModal();
+  /** @type {import('./questions.js').Posted<ConsoleExplained>} */
+  const answer = await post('/query/explain', { id });
+  // Somebody may have gone on to another one.
+  if (box.dataset.id !== id) return;
+  show('explained-state', answer.failure ?? '');
+  show('explained-text', answer.found?.text ?? '');
+}
+
+/** Once, when the page is there. */
+export function prepareExplained() {
+  const box = dialog();
+  byId('explained-close').addEventListener('click', () => box.close());
+  box.addEventListener('close', () => {
+    if (location.hash.startsWith(prefix)) history.pushState(null, '', location.pathname);
+  });
+  window.addEventListener('hashchange', () => void follow());
+  void follow();
+}

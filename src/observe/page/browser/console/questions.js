@@ -1,0 +1,35 @@
+/** How the page asks. */
+
+/** @typedef {import('../../console-messages.ts').ConsoleFailure} ConsoleFailure */
+
+/**
+ * @template Found
+ * @typedef {{ readonly found?: Found, readonly failure?: string }} Posted
+ */
+
+/**
+ * What was found, or why not, in words; neither when it was stopped.
+ * @param {string} path @param {unknown} question @param {AbortSignal} [signal]
+ */
+export async function post(path, question, signal) {
+  try {
+    const response = await send(path, question, signal);
+    const body = await response.json();
+    return response.ok ? { found: body } : { failure: inWords(body) };
+  } catch {
+    return signal?.aborted ? {} : { failure: 'The indexer does not answer.' };
+  }
+}
+
+/** @param {string} path @param {unknown} question @param {AbortSignal} [signal] */
+export function send(path, question, signal) {
+  const body = JSON.stringify(question);
+  /** @type {RequestInit} */
+  const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body, cache: 'no-store' };
+  return fetch(path, signal === undefined ? request : { ...request, signal });
+}
+
+/** @param {ConsoleFailure} failure */
+export function inWords({ error, remedy = '' }) {
+  return remedy === '' ? error : `${error}\nWhat to do: ${remedy}.`;
+}

@@ -1,0 +1,166 @@
+/**
+ * The page at `/query`, and what is asked from there: one statement that reads, as rows or as CSV, `explain`, names of templates and
+ * parties. It shows contents: who may ask is decided before. A few questions at a time, each with a limit on time, rows and bytes.
+ */
+import type { ServerResponse } from 'node:http';
+import { csvLine, noFormula } from '../../csv.ts';
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import { scrub } from '../figures/scrub.ts';
+import type { ConsoleExplained, ConsoleFailure, ConsoleGuide, ConsoleRows } from './console-messages.ts';
+import { loadDocument, type PageDocument } from './page-document.ts';
+
+export type StatementAnswer = Omit<ConsoleRows, 'milliseconds'>;
+
+/** Reads from the database. Has limits of its own on the time of a statement and on bytes. */
+export interface ConsoleReads {
+  ask(
+    statement: string,
+    bounds: { readonly rows: number; readonly characters: number },
+    stop: AbortSignal,
+  ): Promise<StatementAnswer>;
+  search(text: string, stop: AbortSignal): Promise<StatementAnswer>;
+  /** What has an id, as lines for people. */
+  explain(id: string): Promise<string>;
+}
+
+export interface ConsolePageOptions {
+  readonly reads: ConsoleReads;
+  readonly guide: ConsoleGuide;
+}
+
+export interface ConsoleAnswer {
+  readonly status: number;
+  /** Media type. */
+  readonly type: string;
+  readonly body: string;
+}
+
+/** What is looked at. */
+const shown = { rows: 1_000, characters: 4_000_000 };
+/** What is taken away: all of it, or nothing. */
+const exported = { rows: 100_000, characters: 16_000_000 };
+const mostAtOnce = 3;
+/** A statement can lift the limit of its own session: after so much longer it is cancelled from outside. */
+const graceMs = 2_000;
+
+type Reading = (text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
+
+export class ConsolePage {
+  readonly #document: PageDocument = loadDocument({
+    page: 'console/console.html',
+    styles: ['page.css', 'tables.css', 'outline.css', 'console/console.css', 'screens.css'],
+    scripts: [
+      'format.js',
+      'elements.js',
+      ...['questions', 'chart', 'results', 'explained', 'search', 'console'].map(inConsole),
+    ],
+    library: { script: 'uplot/dist/uPlot.iife.min.js', style: 'uplot/dist/uPlot.min.css' },
+  });
+  readonly #reads: ConsoleReads;
+  readonly #guide: ConsoleGuide;
+  #underWay = 0;
+
+  constructor({ reads, guide }: ConsolePageOptions) {
+    this.#reads = reads;
+    this.#guide = guide;
+  }
+
+  /** Answers the GET: the same document for everybody, without contents. */
+  answerPage(response: ServerResponse): void {
+    response.writeHead(200, this.#document.headers);
+    response.end(this.#document.html);
+  }
+
+  /** Answers a POST with this body; never rejects. @param gone aborted when nobody waits for the answer any more */
+  async answer(path: string, body: string, gone: AbortSignal): Promise<ConsoleAnswer> {
+    if (path === '/query/guide') return json(200, this.#guide);
+    const kind = this.#kinds[path];
+    if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
+    const text = fieldOf(body, kind.field);
+    if (text === undefined) return json(400, { error: `give one object in JSON with one text, ${kind.field}` });
+    if (this.#underWay >= mostAtOnce)
+      return json(503, { error: 'other questions run already: stop one, or wait for it' });
+    return this.#limited(text, kind.read, gone);
+  }
+
+  readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: Reading }>> = {
+    '/query': { field: 'statement', read: async (text, stop) => this.#rows(this.#reads.ask(text, shown, stop)) },
+    '/query/csv': {
+      field: 'statement',
+      read: async (text, stop) => csvOf(await this.#reads.ask(text, exported, stop)),
+    },
+    '/query/search': { field: 'text', read: async (text, stop) => this.#rows(this.#reads.search(text, stop)) },
+    '/query/explain': { field: 'id', read: (text) => this.#explained(text) },
+  };
+
+  async #limited(text: string, read: Reading, gone: AbortSignal): Promise<ConsoleAnswer> {
+    const stop = new AbortController();
+    const abort = (): void => stop.abort();
+    const limit = setTimeout(abort, 1000 * this.#guide.mostSeconds + graceMs);
+    if (gone.aborted) abort();
+    gone.addEventListener('abort', abort, { once: true });
+    this.#underWay += 1;
+    try {
+      const answer = await read(text, stop.signal);
+      return typeof answer === 'string' ? { status: 200, type: jsonType, body: `${answer}\n` } : answer;
+    } catch (thrown) {
+      return failure(thrown);
+    } finally {
+      this.#underWay -= 1;
+      clearTimeout(limit);
+      gone.removeEventListener('abort', abort);
+    }
+  }
+
+  async #explained(id: string): Promise<string> {
+    const explained: ConsoleExplained = { text: await this.#reads.explain(id) };
+    return JSON.stringify(explained);
+  }
+
+  async #rows(reading: Promise<StatementAnswer>): Promise<string> {
+    const begun = performance.now();
+    const answer = await reading;
+    const found: ConsoleRows = { ...answer, milliseconds: Math.round(performance.now() - begun) };
+    return JSON.stringify(found);
+  }
+}
+
+function inConsole(name: string): string {
+  return `console/${name}.js`;
+}
+
+/** The one text of the body. */
+function fieldOf(body: string, field: string): string | undefined {
+  try {
+    const given: unknown = JSON.parse(body);
+    const [entry, ...more] = Object.entries(given ?? {});
+    if (entry?.[0] !== field || more.length > 0) return undefined;
+    return typeof entry[1] === 'string' ? entry[1] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** With a title row. In texts nothing is a formula for a spreadsheet. */
+function csvOf({ columns, rows, whole }: StatementAnswer): ConsoleAnswer {
+  if (!whole) {
+    const remedy = 'ask for fewer, or write all of them with `ledger-indexer query "…" --csv`';
+    return json(413, { error: `more than ${String(exported.rows)} rows or 16 MB: not exported`, remedy });
+  }
+  const line = (row: readonly (string | null)[]): string =>
+    csvLine(row.map((value, at) => (columns[at]?.isNumber === true ? value : noFormula(value))));
+  const lines = [csvLine(columns.map(({ name }) => noFormula(name))), ...rows.map(line)];
+  return { status: 200, type: 'text/csv; charset=utf-8', body: lines.join('') };
+}
+
+function failure(thrown: unknown): ConsoleAnswer {
+  const { code, message, remedy } = toIndexerError(thrown);
+  const failure: ConsoleFailure = { error: scrub(message), code, remedy };
+  return json(code === 'QUERY_REFUSED' ? 400 : 503, failure);
+}
+
+const jsonType = 'application/json; charset=utf-8';
+
+function json(status: number, body: unknown): ConsoleAnswer {
+  return { status, type: jsonType, body: `${JSON.stringify(body)}\n` };
+}

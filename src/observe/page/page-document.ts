@@ -1,0 +1,78 @@
+/**
+ * Puts a page together from the files of folder `src/observe/page/browser`, which the package carries as they are: one document
+ * that loads nothing else. Its security policy names style and script by their hashes and allows nothing more.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+export interface PageDocument {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Names of files in the folder of the pages. */
+export interface PageParts {
+  readonly page: string;
+  /** Later ones win over, or need, those before them. */
+  readonly styles: readonly string[];
+  readonly scripts: readonly string[];
+  /** A library for browsers, by its files as this program would require them: a script that defines one name, and a style. */
+  readonly library?: { readonly script: string; readonly style: string };
+}
+
+const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
+
+/** Reads and joins the files. */
+export function loadDocument({ page, styles, scripts, library }: PageParts): PageDocument {
+  const style = [...(library === undefined ? [] : [readLibrary(library.style)]), ...styles.map(read)].join('\n');
+  const parts = scripts.map((name) => asPart(read(name)));
+  const script = ["'use strict';", ...(library === undefined ? [] : [readLibrary(library.script)]), ...parts].join(
+    '\n',
+  );
+  // Functions as replacements: a text would have its dollar signs interpreted.
+  const html = read(page)
+    .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
+    .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
+  return {
+    html,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': policy(style, script),
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    },
+  };
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(name, folder), 'utf8');
+}
+
+function readLibrary(name: string): string {
+  return readFileSync(createRequire(import.meta.url).resolve(name), 'utf8');
+}
+
+/** A module as part of one script: all of them share their names. */
+function asPart(module: string): string {
+  return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
+}
+
+function policy(style: string, script: string): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hash(script)}'`,
+    `style-src '${hash(style)}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function hash(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

@@ -1,0 +1,158 @@
+/**
+ * What the query page reads: statements of people, `explain`, names of templates and parties. On connections of its own, one
+ * for each question, as a login that can do nothing but read: with the rights of a superuser a statement reads files of the
+ * server, in a transaction that only reads too.
+ */
+import { randomBytes } from 'node:crypto';
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { openDatabase, type Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { grantReader } from '../roles/reader-role.ts';
+import { scramVerifier } from '../roles/scram.ts';
+import { questionOf } from '../reads/answer.ts';
+import { askBounded, type AnswerBounds, type BoundedAnswer } from '../reads/bounded-answer.ts';
+import { readExplained, type Explained } from '../reads/explain.ts';
+
+export interface ConsoleReadsOptions {
+  /** Of the login that reads; where that is the indexer's own, its superuser is refused, or replaced as `makeReader` says. */
+  readonly url: string;
+  /** The file that holds the URL, if it comes from one. */
+  readonly urlFile?: string | undefined;
+  readonly schema: string;
+  /** Of one statement, milliseconds. */
+  readonly statementTimeoutMs: number;
+  /** The server is our own: a login that only reads is made there, with a password that nobody else knows. */
+  readonly makeReader: boolean;
+}
+
+export interface ConsoleReads {
+  /** @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; whatever, once `stop` is aborted */
+  ask(statement: string, bounds: AnswerBounds, stop: AbortSignal): Promise<BoundedAnswer>;
+  /** What has this id, or this offset. @throws IndexerError QUERY_REFUSED, STORE_ errors */
+  explain(id: string): Promise<Explained>;
+  /** Templates, interfaces and parties whose names have this text in them. @throws as `ask` */
+  search(text: string, stop: AbortSignal): Promise<BoundedAnswer>;
+  /** Cuts every connection. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Of what the server sends for one question, bytes: an answer of huge values is cut while it comes. */
+const mostBytes = 64 * 1024 * 1024;
+/** Questions at once, and as many connections to cancel them. */
+const connections = 6;
+const mostFound = 20;
+/** Events of an update, or rows of a life. */
+const mostExplained = 500;
+
+/** Prepares it; connects only when something is asked. @throws IndexerError STORE_URL_INVALID */
+export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
+  const reader = new ReaderLogin(options);
+  return {
+    ask: async (statement, bounds, stop) => {
+      const question = statement.includes('\0') ? undefined : questionOf(statement);
+      if (question === undefined) throw notOneRead();
+      return askBounded(await reader.database(), question, bounds, stop);
+    },
+    explain: async (id) => readExplained(await reader.database(), { id, as: null, most: mostExplained }),
+    search: async (text, stop) => {
+      const question = { statement: searchFor(text, options.schema), paged: true };
+      return askBounded(await reader.database(), question, { rows: 2 * mostFound, characters: 100_000 }, stop);
+    },
+    close: () => reader.close(),
+  };
+}
+
+function notOneRead(): IndexerError {
+  return new IndexerError('this is not one select, with, values, table, explain or show', {
+    code: 'QUERY_REFUSED',
+    remedy: 'ask one statement that reads',
+  });
+}
+
+/** Columns kind (template, interface or party), name, and active contracts of a template: those of a party would have to be looked for. */
+function searchFor(text: string, schema: string): string {
+  const explore = escapeIdentifier(readSchemas(schema).explore);
+  const storage = escapeIdentifier(schema);
+  const pattern = escapeLiteral(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`);
+  const first = `limit ${String(mostFound)}`;
+  return `(select kind, template_fqn as name, case kind when 'template' then sum(active) end as active from ${explore}.templates
+            where template_fqn ilike ${pattern} group by kind, template_fqn order by sum(active) desc, 2 ${first})
+          union all
+          (select distinct 'party', party, null::numeric
+             from (select unnest(signatories || observers || witness_parties) as party from ${storage}.contract_parties) p
+            where party ilike ${pattern} order by 2 ${first})`;
+}
+
+/** The login that reads, made or looked at before the first question; what fails then is tried again at the next. */
+class ReaderLogin {
+  readonly #options: ConsoleReadsOptions;
+  #opened: Promise<Database> | undefined;
+  #closed = false;
+
+  constructor(options: ConsoleReadsOptions) {
+    this.#options = options;
+  }
+
+  database(): Promise<Database> {
+    if (this.#closed) throw new IndexerError('the indexer is stopping', { code: 'STORE_CLOSED' });
+    this.#opened ??= this.#open().catch((thrown: unknown) => {
+      this.#opened = undefined;
+      throw thrown;
+    });
+    return this.#opened;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const database = await this.#opened?.catch(() => undefined);
+    await database?.close(0);
+  }
+
+  async #open(): Promise<Database> {
+    const asked = this.#openAs(this.#options);
+    if (await mayOnlyRead(asked)) return asked;
+    const { makeReader, schema, url } = this.#options;
+    try {
+      if (!makeReader) throw tooPowerful(schema);
+      const [role, password] = [`${schema}_console`, randomBytes(24).toString('base64url')];
+      await grantReader(asked, { role, parties: [], password: scramVerifier(password) });
+      return this.#openAs({ ...this.#options, url: asLogin(url, role, password), urlFile: undefined });
+    } finally {
+      await asked.close();
+    }
+  }
+
+  #openAs({ url, urlFile, schema, statementTimeoutMs }: ConsoleReadsOptions): Database {
+    const applicationName = 'ledger-indexer console';
+    const limits = { statementTimeoutMs, maxConnections: connections, oneUse: { mostBytes } };
+    return openDatabase({ url, urlFile, schema, applicationName, ...limits });
+  }
+}
+
+/** Whether the login has none of the rights by which a statement that reads leaves the database. */
+async function mayOnlyRead(database: Database): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ free: boolean }>(
+      `select rolsuper or pg_has_role(oid, 'pg_read_server_files', 'member')
+              or pg_has_role(oid, 'pg_write_server_files', 'member')
+              or pg_has_role(oid, 'pg_execute_server_program', 'member') as free
+         from pg_roles where rolname = session_user`,
+    ),
+  );
+  return rows[0]?.free === false;
+}
+
+function tooPowerful(schema: string): IndexerError {
+  return new IndexerError('the login of this page may read files of the database server, which no query here needs', {
+    code: 'QUERY_REFUSED',
+    remedy: `make a login with \`ledger-indexer grant-reader ${schema}_console --password-file FILE\` and name it in INDEXER_CONSOLE_DATABASE_URL`,
+  });
+}
+
+function asLogin(url: string, role: string, password: string): string {
+  const named = new URL(url);
+  named.username = role;
+  named.password = password;
+  return named.href;
+}

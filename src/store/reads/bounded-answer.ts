@@ -1,0 +1,51 @@
+/** The answer to one statement of a person as a whole, as much of it as there is room for. */
+import type { Database } from '../connection/database.ts';
+import { ask, type AnswerColumn, type AnswerRow, type Question } from './answer.ts';
+
+/** What may come at most. */
+export interface AnswerBounds {
+  readonly rows: number;
+  /** Of all values together. */
+  readonly characters: number;
+}
+
+export interface BoundedAnswer {
+  readonly columns: readonly AnswerColumn[];
+  readonly rows: readonly AnswerRow[];
+  /** Whether these are all rows. */
+  readonly whole: boolean;
+}
+
+/**
+ * Asks as {@link ask} does, and reads no further than the bounds.
+ * @throws IndexerError as `ask`
+ */
+export async function askBounded(
+  database: Database,
+  question: Question,
+  bounds: AnswerBounds,
+  stop: AbortSignal,
+): Promise<BoundedAnswer> {
+  let found: BoundedAnswer = { columns: [], rows: [], whole: true };
+  await ask(database, question, { asJson: false, stop }, async ({ columns, pages }) => {
+    found = { columns, ...(await within(bounds, pages)) };
+  });
+  stop.throwIfAborted();
+  return found;
+}
+
+async function within(
+  bounds: AnswerBounds,
+  pages: AsyncIterable<readonly AnswerRow[]>,
+): Promise<Omit<BoundedAnswer, 'columns'>> {
+  const rows: AnswerRow[] = [];
+  let left = bounds.characters;
+  for await (const page of pages) {
+    for (const row of page) {
+      left -= row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+      if (rows.length === bounds.rows || left < 0) return { rows, whole: false };
+      rows.push(row);
+    }
+  }
+  return { rows, whole: true };
+}

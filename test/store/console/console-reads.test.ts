@@ -1,0 +1,122 @@
+/** What the query page may do in a database, tried with statements that mean harm: read rows, for a while, and nothing else. */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openConsoleReads, type ConsoleReads } from '../../../src/store/console/console-reads.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { migrate } from '../../../src/store/schema/migrations.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Roles are the server's, so the one that is made has a name of this run. */
+const schema = `asked_${randomBytes(4).toString('hex')}`;
+const bounds = { rows: 10, characters: 1_000_000 };
+const never = new AbortController().signal;
+
+let created: TestDatabase;
+let reads: ConsoleReads;
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const applicationName = 'test';
+  const owner = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName });
+  await migrate(owner, { exerciseJson: 'jsonb' });
+  await owner.close();
+  reads = open(true);
+});
+afterAll(async () => {
+  await reads.close();
+  await created.drop();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${schema}_console`);
+});
+
+function open(makeReader: boolean): ConsoleReads {
+  return openConsoleReads({ url: created.url, schema, statementTimeoutMs: 1_000, makeReader });
+}
+
+const one = async (statement: string): Promise<string | null | undefined> =>
+  (await reads.ask(statement, bounds, never)).rows[0]?.[0];
+
+describe('the login of the query page', () => {
+  it('is one that only reads, made in a database of our own', async () => {
+    expect(await one('select session_user')).toBe(`${schema}_console`);
+    expect(await one('select count(*) from updates')).toBe('0');
+    await expect(one("select pg_read_file('PG_VERSION')")).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
+    await expect(one("select set_config('role', 'postgres', true)")).rejects.toThrow();
+    await expect(one('with gone as (delete from contracts returning 1) select 1')).rejects.toThrow();
+  });
+
+  it('is not a superuser of a database that is not ours', async () => {
+    const strangers = open(false);
+    try {
+      await expect(strangers.ask('select 1', bounds, never)).rejects.toMatchObject({
+        code: 'QUERY_REFUSED',
+        remedy: expect.stringContaining(`grant-reader ${schema}_console`) as unknown,
+      });
+    } finally {
+      await strangers.close();
+    }
+  });
+});
+
+describe('a statement', () => {
+  it('is one that reads', async () => {
+    for (const text of ['', 'select 1; select 2', 'copy updates to stdout', 'begin', 'select 1\0'])
+      await expect(reads.ask(text, bounds, never), text).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
+  });
+
+  it('is answered with as many rows and characters as there is room for', async () => {
+    const answer = await reads.ask('select n from generate_series(1, 1000) n', bounds, never);
+    expect([answer.rows.length, answer.whole, answer.rows.at(-1)]).toEqual([10, false, ['10']]);
+    const ten = await reads.ask('select n from generate_series(1, 10) n', bounds, never);
+    expect([ten.rows.length, ten.whole]).toEqual([10, true]);
+    const long = await reads.ask("select repeat('x', 400000) from generate_series(1, 9)", bounds, never);
+    expect([long.rows.length, long.whole]).toEqual([2, false]);
+  });
+
+  it('whose answer is huge is cut while it comes', async () => {
+    const huge = "select repeat('x', 1000000) from generate_series(1, 500)";
+    await expect(reads.ask(huge, bounds, never)).rejects.toThrow(/larger than 64 MiB/);
+  });
+
+  it('ends at its limit, and when it is stopped, in the database too', async () => {
+    await expect(one('select pg_sleep(30)')).rejects.toThrow(/statement/i);
+    // The limit of its session is one that it can lift.
+    const endless =
+      "select set_config('statement_timeout', '0', false), pg_sleep(0.01) from generate_series(1, 100000)";
+    const stop = new AbortController();
+    const asked = reads.ask(endless, { rows: 100_000, characters: 1_000_000 }, stop.signal);
+    asked.catch(() => undefined);
+    const running = async (): Promise<number> => {
+      const found = `select 1 from pg_stat_activity where usename = '${schema}_console' and state = 'active'`;
+      return (await query(created.url, found)).length;
+    };
+    await waitFor('it runs', async () => ((await running()) > 0 ? true : undefined));
+    stop.abort();
+    await expect(asked).rejects.toThrow();
+    await waitFor('it runs no more', async () => ((await running()) === 0 ? true : undefined));
+  });
+
+  it('leaves no lock behind', async () => {
+    await one('select pg_advisory_lock(42)');
+    const client = new Client({ connectionString: created.url });
+    await client.connect();
+    try {
+      await waitFor(
+        'the lock is free',
+        async () => {
+          const { rows } = await client.query<{ got: boolean }>('select pg_try_advisory_lock(42) as got');
+          return rows[0]?.got === true ? true : undefined;
+        },
+        3_000,
+      );
+    } finally {
+      await client.end();
+    }
+  });
+});
+
+it('names are looked for as they are written, whatever is in them', async () => {
+  for (const text of ["'", '%', String.raw`\ `, '_', "x' union select 'a', 'b', 1 --"])
+    expect((await reads.search(text, never)).rows, text).toEqual([]);
+});
