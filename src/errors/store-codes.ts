@@ -9,6 +9,12 @@ export const storeCodes = {
     'Postgres cannot write to its disk',
     'free or add disk space; the indexer goes on by itself',
   ),
+  STORE_WORKER_LOST: kind(
+    'retry',
+    ExitCode.unreachable,
+    'a worker of Citus does not answer',
+    'start the worker that is named; it is tried again from the checkpoint',
+  ),
   STORE_TOO_MANY_CONNECTIONS: kind(
     'retry',
     ExitCode.temporary,

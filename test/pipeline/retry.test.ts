@@ -68,6 +68,11 @@ describe('decide', () => {
     expect(decide(error('retry', 'UPDATE_QUARANTINED'), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0 });
   });
 
+  it('tries a lost worker again at once, and then backs off', () => {
+    expect(decide(error('retry', 'STORE_WORKER_LOST'), nth(1), 1_000, 1)).toMatchObject({ delayMs: 0 });
+    expect(decide(error('retry', 'STORE_WORKER_LOST'), nth(2), 1_000, 1)).toMatchObject({ delayMs: 400 });
+  });
+
   it('waits half a minute for a full disk', () => {
     expect(decide(error('retry', 'STORE_FULL'), nth(1), 10, 0)).toMatchObject({
       delayMs: 30_000,

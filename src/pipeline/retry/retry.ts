@@ -18,8 +18,12 @@ const refreshesBeforePark = 2;
 const absentMaxMs = 2_000;
 /** Of what a Retry-After asks for: longer is a mistake more often than a wish. */
 const retryAfterMaxMs = 300_000;
-/** Ends of a stream that the ledger itself says to answer with a new connection at once. */
-const atOnce: ReadonlySet<ErrorCode> = new Set(['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']);
+/** What the ledger itself says to answer with a new connection at once; and a worker, of which a standby may have taken the place. */
+const atOnce: ReadonlySet<ErrorCode> = new Set([
+  'LEDGER_STALE_AUTHORIZATION',
+  'LEDGER_TOKEN_EXPIRED',
+  'STORE_WORKER_LOST',
+]);
 
 /** Failures since something was stored for good, the one in question included. */
 export interface Streak {

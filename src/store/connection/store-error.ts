@@ -31,6 +31,20 @@ const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorC
   [['28'], 'STORE_LOGIN_REFUSED'],
 ];
 
+/**
+ * What Citus says when a worker does not answer, under the code of a broken connection, of a disk or of a defect. The last
+ * ones are words of the worker's server and of the library it is spoken to with, which COPY hands on without their code.
+ */
+const workerLost = new RegExp(
+  '^(?:connection to the remote node |failure on connection marked as essential|failed to (?:complete )?COPY (?:on|to shard) ' +
+    '|could not establish any connections to the node |SSL SYSCALL error|server closed the connection unexpectedly' +
+    '|could not receive data from server|connection not open|no active placements were found' +
+    '|terminating connection |the database system is )',
+);
+const citusHidesIn: ReadonlySet<string> = new Set(['XX000', '58030', '08006', '08000', '08001']);
+/** Host and port, and nothing else of the message. */
+const workerName = /^[^:]*?(?:node (?:[^@\s]*@)?| on |essential: )([\w.-]{1,253}:\d{1,5})(?!\S)/;
+
 /** What the driver says in plain Errors without a code when a connection is gone, frozen or not obtained. */
 const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
 const errnoGone = /^E(?!RR_)[A-Z_]+$/;
@@ -62,6 +76,7 @@ export function dataRefused(table: string, found: string): IndexerError {
 
 function fromServer(error: DatabaseError): IndexerError {
   const sqlstate = error.code ?? '';
+  if (citusHidesIn.has(sqlstate) && workerLost.test(error.message)) return fromWorker(error.message, sqlstate);
   const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
   const code = matching?.[1] ?? 'STORE_FAILED';
   const where = [
@@ -74,6 +89,15 @@ function fromServer(error: DatabaseError): IndexerError {
   return new IndexerError(`${catalogue[code].meaning} (${[`SQLSTATE ${sqlstate}`, ...where].join(', ')})`, {
     code,
     facts,
+  });
+}
+
+function fromWorker(message: string, sqlstate: string): IndexerError {
+  const worker = workerName.exec(message)?.[1];
+  const named = worker === undefined ? '' : `${worker}, `;
+  return new IndexerError(`${catalogue.STORE_WORKER_LOST.meaning} (${named}SQLSTATE ${sqlstate})`, {
+    code: 'STORE_WORKER_LOST',
+    facts: { sqlstate, ...(worker === undefined ? {} : { worker }) },
   });
 }
 

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import type { Database } from '../../../src/store/connection/database.ts';
 import { toStoreError } from '../../../src/store/connection/store-error.ts';
@@ -31,6 +32,32 @@ async function failure(of: Database, sql: string): Promise<unknown> {
       (error: unknown) => error,
     );
 }
+
+describe('an error of Citus', () => {
+  it.each([
+    [
+      '08006',
+      'connection to the remote node postgres@10.0.0.7:5432 failed with the following error: a secret',
+      '10.0.0.7:5432',
+    ],
+    ['XX000', 'failure on connection marked as essential: worker-1.db:5432', 'worker-1.db:5432'],
+    ['58030', 'failed to COPY to shard 102206 on worker-1:6432', 'worker-1:6432'],
+    ['58030', 'failed to complete COPY on worker-1:6432', 'worker-1:6432'],
+    ['XX000', 'SSL SYSCALL error: EOF detected', undefined],
+    ['XX000', 'terminating connection due to administrator command', undefined],
+    ['XX000', 'the database system is shutting down', undefined],
+    ['XX000', 'failed to complete COPY on a secret', undefined],
+  ])('with SQLSTATE %s that begins "%s" is a lost worker', async (sqlstate, message, worker) => {
+    const error = await failure(
+      database,
+      `do $$ begin raise exception '${message}' using errcode = '${sqlstate}'; end $$`,
+    );
+    expect(error).toMatchObject({ code: 'STORE_WORKER_LOST', retry: 'retry', exitCode: 69, facts: { sqlstate } });
+    expect((error as IndexerError).facts['worker']).toBe(worker);
+    expect((error as IndexerError).message).not.toContain('secret');
+    if (worker !== undefined) expect((error as IndexerError).message).toContain(worker);
+  });
+});
 
 describe('an error of Postgres', () => {
   it.each([
