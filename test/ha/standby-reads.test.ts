@@ -2,8 +2,6 @@
  * A real streaming standby answers as its primary does, at the same offset: every statement of docs/sql.md, every function
  * that readers may call, every view, and the commands that read.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Client, DatabaseError } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -22,6 +20,7 @@ import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import type { Command } from '../../src/cli/command-line/command.ts';
 import type { ExitCode } from '../../src/errors/exit-code.ts';
 import { Captured } from '../cli/verb-run.ts';
+import { documented, functionCalls, viewNames } from '../read/demo/reader-statements.ts';
 import { runCommand } from '../support/run-command.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
@@ -118,12 +117,9 @@ async function sameAnswer(sql: string): Promise<string | readonly string[]> {
 const now = new Date().toISOString();
 const readOnly = '25006';
 
-const doc = readFileSync(join(import.meta.dirname, '../../docs/sql.md'), 'utf8');
-const statements = [...doc.matchAll(/^ *```sql\n(.*?)^ *```/gms)].map(([, sql = '']) => sql);
-
 it('every statement of docs/sql.md', async () => {
   let answered = 0;
-  for (const sql of statements) {
+  for (const sql of documented) {
     const told = await sameAnswer(sql);
     if (told === readOnly) expect(sql, 'what is refused writes').toMatch(/^(create|refresh) /m);
     else expect(Array.isArray(told), `${String(told)} ${sql}`).toBe(true);
@@ -133,77 +129,19 @@ it('every statement of docs/sql.md', async () => {
 });
 
 it('every view, with all of its rows', async () => {
-  const { rows } = await on.primary.query<{ name: string }>(
-    `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('explore', 'pqs', 'typed')`,
-  );
-  expect(rows.length).toBeGreaterThan(80);
-  for (const { name } of rows) {
+  const names = await viewNames(on.primary);
+  expect(names.length).toBeGreaterThan(80);
+  for (const name of names) {
     const sql = `select count(*), md5(string_agg(v::text, ',' order by v::text)) from ${name} v`;
     expect(Array.isArray(await sameAnswer(sql)), name).toBe(true);
   }
 });
 
-/** A call of each function that every reader may call, with values of the history for its parameters. */
-async function calls(): Promise<readonly { readonly name: string; readonly call: string }[]> {
-  const { rows: known } = await on.primary.query<Record<string, string>>(`
-    select c.template_fqn, c.contract_id, u.update_id, u."offset"::text, u.command_id, c.signatories[1] as party,
-           (select t from explore.token_holdings h, unnest(array[h.owner]) t limit 1) as owner
-      from explore.active_contracts c, explore.updates u where u.command_id is not null
-     order by c.created_at_offset, u."offset" desc limit 1`);
-  const { rows: functions } = await on.primary.query<{ name: string; names: string[] | null; types: string[] }>(`
-    select format('%I.%I', n.nspname, p.proname) as name, p.proargnames as names, p.proargtypes::regtype[]::text[] as types
-      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('explore', 'pqs') and p.prokind = 'f' and has_function_privilege('pg_monitor', p.oid, 'execute')
-     order by 1, p.oid`);
-  const value = valueFrom(known[0] ?? {});
-  return functions.map(({ name, names, types }) => {
-    const rowsOf = types.find((type) => type.startsWith('pqs.'));
-    if (rowsOf !== undefined)
-      return {
-        name,
-        call: `select ${name}(r) from ${rowsOf === 'pqs.contract' ? 'pqs.active()' : 'pqs.exercises()'} r`,
-      };
-    return {
-      name,
-      call: `select * from ${name}(${types.map((type, at) => value(names?.[at] ?? '', type)).join(', ')})`,
-    };
-  });
-}
-
-function valueFrom(known: Readonly<Record<string, string>>): (parameter: string, type: string) => string {
-  const texts: Readonly<Record<string, string | undefined>> = {
-    template: known['template_fqn'],
-    qname: known['template_fqn'],
-    contract_id: known['contract_id'],
-    update_id: known['update_id'],
-    command_id: known['command_id'],
-    party: known['owner'],
-    module: 'Splice.Amulet',
-    entity: 'Amulet',
-    index_type: 'btree',
-  };
-  const others: Readonly<Record<string, string>> = {
-    jsonb: `'{"amount": "1.5", "owner": "a"}'`,
-    'text[]': `'{Transfer,Archive}'`,
-    integer: '0',
-    bigint: known['offset'] ?? '',
-    numeric: '1.5',
-    boolean: 'false',
-    interval: `'40 minutes'`,
-    'timestamp with time zone': `'${new Date(Date.now() - 2_700_000).toISOString()}'`,
-  };
-  return (parameter, type) => {
-    if (parameter.startsWith('from')) return type === 'bigint' ? '0' : `'-infinity'`;
-    if (type === 'text') return `'${texts[parameter] ?? 'x'}'`;
-    return `${others[type] ?? 'null'}::${type}`;
-  };
-}
-
 /** Of a template's name: the call wants that of a choice or interface, and says so. */
 const otherNames = new Set(['pqs.__choice_pks', 'pqs.exercises', 'pqs.lookup_exercises']);
 
 it('every function that readers may call', async () => {
-  const all = await calls();
+  const all = await functionCalls(on.primary);
   expect(all.length).toBeGreaterThan(100);
   let answered = 0;
   for (const { name, call } of all) {
