@@ -27,7 +27,8 @@ console.log(
 if (GRAPHQL_URL !== undefined) {
   // Made anew with the views that came after its start.
   await until('GraphQL has typed views and relations', async () => {
-    const query = '{ allExercisesList(first: 1) { update { offset } } allTypedSpliceAmuletAmuletsList(first: 1) { contractId } }';
+    const query =
+      '{ allExercisesList(first: 1) { update { offset } } allTypedSpliceAmuletAmuletsList(first: 1) { contractId } }';
     const body = JSON.stringify({ query });
     const answer = await fetch(GRAPHQL_URL, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     const { data } = await answer.json();

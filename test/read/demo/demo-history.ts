@@ -2,6 +2,7 @@
  * A month of the demo and the minutes after it, its package upgrade included, indexed into a database; and what the ledger
  * itself says of it, for comparison.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { demoInterfaces, interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import type { JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
@@ -106,9 +107,19 @@ export interface DemoDatabase extends AsyncDisposable {
   readonly url: string;
   readonly world: World;
   readonly indexer: IndexerRun;
-  readonly url: string;
   /** Rows of a statement, with the search path of a PQS user. */
   query(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]>;
+}
+
+/** Waits until no package was read and no view was made for a second. */
+async function untilStill(query: DemoDatabase['query']): Promise<void> {
+  const state = 'select (select count(*) from ledger.packages), (select count(*) from ledger.typed_columns)';
+  const made = async (): Promise<string> => JSON.stringify(await query(state));
+  let before: string;
+  do {
+    before = await made();
+    await sleep(1_000);
+  } while ((await made()) !== before);
 }
 
 /** Plays the demo, and indexes all of it. */
@@ -131,6 +142,7 @@ export async function indexDemo(): Promise<DemoDatabase> {
   // Views appear in the background; that of licences has the column of the upgrade when all packages were read.
   const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
   await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
+  await untilStill(query);
   // As autovacuum does within a minute.
   await query('analyze');
   await query('set search_path = pqs');
@@ -138,7 +150,6 @@ export async function indexDemo(): Promise<DemoDatabase> {
     url: database.url,
     world: new World(sandbox.ledger),
     indexer,
-    url: database.url,
     query,
     [Symbol.asyncDispose]: async () => {
       await reader.end();
