@@ -2,7 +2,6 @@
  * A month of the demo and the minutes after it, its package upgrade included, indexed into a database; and what the ledger
  * itself says of it, for comparison.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { demoInterfaces, interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import type { JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
@@ -12,7 +11,7 @@ import type { CreatedEvent, ExercisedEvent, Transaction } from '../../../package
 import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { playDemo } from '../../support/demo-play.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { pause, waitFor } from '../../support/wait-for.ts';
 
 const seed = 17;
 
@@ -118,7 +117,7 @@ async function untilStill(query: DemoDatabase['query']): Promise<void> {
   let before: string;
   do {
     before = await made();
-    await sleep(1_000);
+    await pause(1_000);
   } while ((await made()) !== before);
 }
 
