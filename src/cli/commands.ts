@@ -37,6 +37,7 @@ import { worksCommand } from './maintain/works.ts';
 import { rebuildCommand } from './rebuild/rebuild.ts';
 import { grantReaderCommand } from './roles/grant-reader.ts';
 import { grantRolesCommand } from './roles/grant-roles.ts';
+import { comparePqsCommand } from './verify/compare-pqs.ts';
 import { verifyCommand } from './verify/verify.ts';
 
 export const commands: readonly Command[] = [
@@ -54,6 +55,7 @@ export const commands: readonly Command[] = [
   statementCommand,
   exportCommand,
   verifyCommand,
+  comparePqsCommand,
   viewsCommand,
   codegenCommand,
   graphqlCommand,

@@ -208,6 +208,12 @@ export const commandCodes = {
     'verify: no seed is complete yet',
     'wait until `ledger-indexer status` shows a checkpoint, then run `ledger-indexer verify` again',
   ),
+  COMPARE_IMPOSSIBLE: kind(
+    'fatal',
+    ExitCode.undecided,
+    'compare-pqs: the two databases have no offsets in common, or one of them is no PQS; the message says why',
+    'do what the message names',
+  ),
   CHECK_TIMEOUT: kind(
     'retry',
     ExitCode.unexpected,

@@ -201,6 +201,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   explain: [/^update +1220|^transaction /m, '10'],
   diff: [/created/, '10', '20'],
   query: [/"count":\d{4}/, 'select count(*) from explore.updates'],
+  'compare-pqs': [/127\.0\.0\.1:9\b/, '--pqs', 'postgres://nobody@127.0.0.1:9/pqs'],
   verify: [/"outcome": "equal"/, '--sql', '--acs'],
   views: [/token_holding_v1__holding/, 'list'],
   codegen: [/'typed\.token_holding_v1__holding'/, '--lang', 'ts'],

@@ -71,6 +71,7 @@ async function writeFiles(folder: string, party: string, template: string): Prom
     writeFile(join(folder, 'analyst.txt'), 'a password of an analyst\n'),
     writeFile(join(folder, 'wallet.txt'), 'a password of a wallet\n'),
     writeFile(join(folder, 'grafana.txt'), 'a password of Grafana\n'),
+    writeFile(join(folder, 'pqs-url'), `${on.databaseUrl}\n`),
     ...['migrator', 'writer', 'redactor', 'reader'].map((role) =>
       writeFile(join(folder, 'ledger', role), `a password of the ${role}\n`),
     ),

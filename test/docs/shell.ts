@@ -41,6 +41,8 @@ const replacements: readonly Replacement[] = [
   { from: /\b120000:3\b/g, to: ({ exercise }) => exercise },
   { from: /--before 120000\b/g, to: ({ offset }) => `--before ${String(offset)}` },
   { from: /\b00ab…/g, to: ({ archived }) => archived },
+  // A database of ours answers as a PQS does, in a schema of its own.
+  { from: /\bcompare-pqs --pqs-file\b/g, to: () => 'compare-pqs --pqs-schema pqs --pqs-file' },
   // What goes on for ever is shown to begin.
   { from: /^.* --follow .*$/g, to: () => 'timeout 3 $& || test $? = 124' },
 ];

@@ -1,0 +1,245 @@
+/** A PQS and this database, counted and compared at one offset: which names differ, in which offsets, and by which rows. */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import {
+  pqsKinds,
+  type Count,
+  type Counted,
+  type Keys,
+  type PqsSide,
+  type Reach,
+  type Span,
+} from '../../store/verify/pqs-side.ts';
+
+export interface ComparedPqs {
+  /** Offset that active contracts were compared at. */
+  readonly at: number;
+  /** Offsets of the events that were compared, both included; undefined where the two have no history in common. */
+  readonly events: { readonly from: number; readonly to: number } | undefined;
+  /** Rows of both sides that were counted. */
+  readonly rows: { readonly pqs: number; readonly here: number };
+  /** Update ids that were looked up on both sides. */
+  readonly updates: number;
+  readonly differences: readonly PqsDifference[];
+  /** Templates, interfaces and choices of which only the PQS has anything. */
+  readonly onlyPqs: readonly string[];
+  /** Of which only this database has: no difference, it shows more. */
+  readonly onlyHere: readonly string[];
+}
+
+export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
+  readonly kind: Counted['kind'] | 'updates';
+  /** Offsets, both included. */
+  readonly from: number;
+  readonly to: number;
+  readonly pqs: number;
+  readonly here: number;
+  /** Rows that one side has and the other has not, or has with other contents. */
+  readonly missing: number;
+  readonly extra: number;
+  /** The first of them: contract ids, before them the offset of an event. */
+  readonly firstMissing: readonly string[];
+  readonly firstExtra: readonly string[];
+}
+
+/** So many rows of a difference are named. */
+const named = 10;
+/** So many of the newest updates are looked up, to see that both are of one ledger. */
+const recognisedBy = 100;
+
+export interface Sides {
+  readonly pqs: PqsSide;
+  readonly here: PqsSide;
+}
+
+export interface Wanted {
+  /** Undefined: the newest that both have. */
+  readonly at: number | undefined;
+  /** Parts that the span of events is counted in. */
+  readonly parts: number;
+  readonly stop: AbortSignal;
+}
+
+/** @throws IndexerError COMPARE_IMPOSSIBLE, INTERRUPTED; STORE_ errors */
+export async function comparePqs(sides: Sides, wanted: Wanted): Promise<ComparedPqs> {
+  const span = await spanOf(sides, wanted);
+  const [updates, otherUpdates] = await sameLedger(sides, span);
+  const counts: Pair[] = [];
+  for (const kind of pqsKinds) {
+    if (kind !== 'active' && span.from > span.to) continue;
+    stopped(wanted.stop);
+    const [pqs, here] = await Promise.all([sides.pqs.counts(kind, span), sides.here.counts(kind, span)]);
+    counts.push(...paired(pqs, here));
+  }
+  const [there, ours] = [subjectsOf(counts, 'pqs'), subjectsOf(counts, 'here')];
+  const differences = otherUpdates === undefined ? [] : [otherUpdates];
+  for (const pair of counts.filter(isUnequal)) {
+    const subject = subjectOf(pair.of);
+    if (!there.has(subject) || !ours.has(subject)) continue;
+    stopped(wanted.stop);
+    differences.push(await lookedInto(sides, span, pair));
+  }
+  return {
+    at: span.to,
+    events: span.from > span.to ? undefined : { from: span.from, to: span.to },
+    rows: { pqs: total(counts, 'pqs'), here: total(counts, 'here') },
+    updates,
+    differences,
+    onlyPqs: [...there].filter((subject) => !ours.has(subject)).sort(),
+    onlyHere: [...ours].filter((subject) => !there.has(subject)).sort(),
+  };
+}
+
+/** Where both can be asked. */
+async function spanOf({ pqs, here }: Sides, { at, parts }: Wanted): Promise<Span> {
+  const missing = await pqs.missing();
+  if (missing.length > 0) {
+    throw impossible(
+      `the schema of the PQS has no functions ${missing.join(', ')}`,
+      'name the schema that has them by --pqs-schema; a PQS before Daml 3 cannot be compared: its offsets are text',
+    );
+  }
+  const [there, ours] = await Promise.all([pqs.reach(), here.reach()]);
+  if (there === undefined || ours === undefined) {
+    throw impossible(
+      `${there === undefined ? 'the PQS' : 'the database here'} has no history yet`,
+      'let it be filled first',
+    );
+  }
+  const to = at ?? Math.min(there.latest, ours.latest);
+  refuseOutside(to, 'the PQS', there);
+  refuseOutside(to, 'the database here', ours);
+  return { from: Math.max(there.oldest, ours.oldest) + 1, to, parts };
+}
+
+function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void {
+  if (at >= oldest && at <= latest) return;
+  throw impossible(
+    `offset ${String(at)} is not known to both: ${who} has ${String(oldest)} to ${String(latest)}`,
+    'let the one that is behind catch up, or give an offset that both have by --at; with offsets of two participants nothing can be compared',
+  );
+}
+
+/** Updates looked up, and what differs of them. @throws IndexerError COMPARE_IMPOSSIBLE where none is the same */
+async function sameLedger({ pqs, here }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
+  const theirs = await pqs.updates(span, recognisedBy);
+  const ours = new Map(await here.updatesAt(theirs.map(([at]) => at)));
+  const others = theirs.filter(([at, id]) => ours.get(at) !== id);
+  if (theirs.length > 0 && others.length === theirs.length) {
+    throw impossible(
+      `none of the newest ${String(theirs.length)} updates of the PQS is here at its offset`,
+      'point both at the same participant: offsets are those of one participant, and a move to another one changes them',
+    );
+  }
+  if (others.length === 0) return [theirs.length, undefined];
+  const first = others.slice(0, named).map(([at, id]) => `${String(at)} ${id}`);
+  const counted = { kind: 'updates', name: 'updates', type: 'template', choice: '' } as const;
+  const counts = { pqs: theirs.length, here: theirs.length - others.length, missing: others.length, extra: 0 };
+  const [from, to] = [theirs.at(-1)?.[0] ?? span.from, theirs[0]?.[0] ?? span.to];
+  return [theirs.length, { ...counted, from, to, ...counts, firstMissing: first, firstExtra: [] }];
+}
+
+interface Pair {
+  readonly of: Counted;
+  readonly pqs: Count | undefined;
+  readonly here: Count | undefined;
+}
+
+function paired(pqs: readonly Count[], here: readonly Count[]): readonly Pair[] {
+  const keyOf = ({ name, type, choice, part }: Counted): string => [name, type, choice, part].join('\0');
+  const ours = new Map(here.map((count) => [keyOf(count), count]));
+  const both = pqs.map((count): Pair => ({ of: count, pqs: count, here: ours.get(keyOf(count)) }));
+  const known = new Set(pqs.map(keyOf));
+  const rest = here.filter((count) => !known.has(keyOf(count)));
+  return [...both, ...rest.map((count): Pair => ({ of: count, pqs: undefined, here: count }))];
+}
+
+function isUnequal({ pqs, here }: Pair): boolean {
+  return pqs?.count !== here?.count || pqs?.sum !== here?.sum;
+}
+
+function subjectsOf(pairs: readonly Pair[], side: 'pqs' | 'here'): ReadonlySet<string> {
+  return new Set(pairs.filter((pair) => pair[side] !== undefined).map(({ of }) => subjectOf(of)));
+}
+
+/** What a filter shows or does not show as a whole. */
+function subjectOf({ kind, name, type, choice }: Counted): string {
+  return kind === 'exercises' ? `choice ${choice} of ${name}` : `${type} ${name}`;
+}
+
+/** Both sides row by row. */
+async function lookedInto(sides: Sides, span: Span, { of, pqs, here }: Pair): Promise<PqsDifference> {
+  const part = of.kind === 'active' ? { ...span, from: span.to } : partOf(span, of.part);
+  const read = (side: PqsSide, count: Count | undefined): Keys => (count === undefined ? none() : side.keys(of, part));
+  const differing = { missing: 0, extra: 0, firstMissing: [] as string[], firstExtra: [] as string[] };
+  for await (const [which, key] of unmatched(read(sides.pqs, pqs), read(sides.here, here))) {
+    differing[which] += 1;
+    const first = which === 'missing' ? differing.firstMissing : differing.firstExtra;
+    if (first.length < named) first.push(shown(key));
+  }
+  const { kind, name, type, choice } = of;
+  return {
+    kind,
+    name,
+    type,
+    choice,
+    from: part.from,
+    to: part.to,
+    pqs: pqs?.count ?? 0,
+    here: here?.count ?? 0,
+    ...differing,
+  };
+}
+
+/** The offsets of a part, by the division that counted them. */
+function partOf({ from, to, parts }: Span, part: number): Span {
+  const length = to - from + 1;
+  return {
+    from: from + Math.ceil((part * length) / parts),
+    to: from + Math.ceil(((part + 1) * length) / parts) - 1,
+    parts: 1,
+  };
+}
+
+/** Offsets without the zeros that made them sort. */
+function shown(key: string): string {
+  return key.replace(/^0+(?=\d+ )/, '');
+}
+
+async function* none(): Keys {
+  // Nothing to read.
+}
+
+/** Rows of two sorted readings that only one of them has. */
+async function* unmatched(pqs: Keys, here: Keys): AsyncGenerator<readonly ['missing' | 'extra', string]> {
+  const [left, right] = [oneByOne(pqs), oneByOne(here)];
+  let [a, b] = [await left.next(), await right.next()];
+  while (a.done !== true || b.done !== true) {
+    const order =
+      a.done === true ? 1 : b.done === true ? -1 : Buffer.compare(Buffer.from(a.value), Buffer.from(b.value));
+    if (order < 0) yield ['missing', a.value as string];
+    if (order > 0) yield ['extra', b.value as string];
+    if (order <= 0) a = await left.next();
+    if (order >= 0) b = await right.next();
+  }
+}
+
+async function* oneByOne(pages: Keys): AsyncGenerator<string, undefined> {
+  for await (const page of pages) yield* page;
+  return undefined;
+}
+
+function total(pairs: readonly Pair[], side: 'pqs' | 'here'): number {
+  return pairs.reduce((sum, pair) => sum + (pair[side]?.count ?? 0), 0);
+}
+
+function stopped(stop: AbortSignal): void {
+  if (!stop.aborted) return;
+  throw new IndexerError('the comparison was interrupted before its end', {
+    code: 'INTERRUPTED',
+    remedy: 'run `ledger-indexer compare-pqs` again',
+  });
+}
+
+function impossible(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'COMPARE_IMPOSSIBLE', remedy });
+}

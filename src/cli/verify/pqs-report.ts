@@ -1,0 +1,52 @@
+/** What `compare-pqs` found, in lines for people. */
+import { aligned } from '../command-line/aligned.ts';
+import { visible } from '../command-line/output.ts';
+import type { ComparedPqs, PqsDifference } from './pqs-comparison.ts';
+
+/** The result first, then what differs, then what is only on one side. */
+export function pqsReport(compared: ComparedPqs): readonly string[] {
+  const { at, events, rows, updates, differences, onlyPqs, onlyHere } = compared;
+  const said = differences.length + onlyPqs.length === 0 ? 'equal' : 'different';
+  const facts = aligned([
+    ['active contracts', `at offset ${String(at)}`],
+    ['events', events === undefined ? 'none in common' : `offsets ${String(events.from)} to ${String(events.to)}`],
+    ['rows counted', `${String(rows.pqs)} in the PQS, ${String(rows.here)} here`],
+    ['updates recognised', String(updates)],
+  ]);
+  return [
+    `${said}: ${sentence(compared)}`,
+    ...facts.map((line) => `  ${line}`),
+    ...differences.flatMap(linesOf),
+    ...listed('only in the PQS, so the filter or the shape here leaves it out:', onlyPqs),
+    ...listed('only here, which is no difference:', onlyHere),
+  ].map(visible);
+}
+
+function sentence({ differences, onlyPqs }: ComparedPqs): string {
+  if (differences.length + onlyPqs.length === 0) return 'this database has everything that the PQS has';
+  return `${String(differences.length)} counts differ, ${String(onlyPqs.length)} names are only in the PQS`;
+}
+
+const titles = {
+  active: 'active contracts',
+  creates: 'creates',
+  archives: 'archives',
+  exercises: 'exercises',
+  updates: 'update ids',
+} as const;
+
+function linesOf(difference: PqsDifference): readonly string[] {
+  const { kind, name, type, choice, from, to, pqs, here, missing, extra } = difference;
+  const of = kind === 'updates' ? '' : ` of ${kind === 'exercises' ? `${choice} on ${name}` : `${type} ${name}`}`;
+  const where = from === to ? `at offset ${String(from)}` : `offsets ${String(from)} to ${String(to)}`;
+  return [
+    `${titles[kind]}${of}, ${where}: ${String(pqs)} in the PQS, ${String(here)} here`,
+    ...listed(`  only in the PQS (${String(missing)}):`, difference.firstMissing),
+    ...listed(`  only here (${String(extra)}):`, difference.firstExtra),
+  ];
+}
+
+function listed(title: string, names: readonly string[]): readonly string[] {
+  const indent = ' '.repeat(title.length - title.trimStart().length + 2);
+  return names.length === 0 ? [] : [title, ...names.map((name) => `${indent}${name}`)];
+}

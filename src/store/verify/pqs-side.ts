@@ -1,0 +1,191 @@
+/**
+ * One of two databases that are compared: what it says through the functions of PQS, asked of a PQS and of the schema here
+ * that has the same functions, in the same words. Reads within the snapshot it is given; knows no table of either.
+ */
+import { escapeIdentifier, type ClientBase } from 'pg';
+
+/** What is counted: contracts active at an offset, and three kinds of events of a span. */
+export const pqsKinds = ['active', 'creates', 'archives', 'exercises'] as const;
+export type PqsKind = (typeof pqsKinds)[number];
+
+/** Offsets that a database knows the history of. */
+export interface Reach {
+  /** Events at this one are not compared: a seed stands there, or what was pruned up to. */
+  readonly oldest: number;
+  readonly latest: number;
+}
+
+/** Offsets, both included, in so many parts of one length. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly parts: number;
+}
+
+/** What a count is of. */
+export interface Counted {
+  readonly kind: PqsKind;
+  /** `package-name:Module:Entity` of the template, or of the interface whose views are counted. */
+  readonly name: string;
+  readonly type: 'template' | 'interface';
+  /** Of exercises: `package-name:Module:Entity:Choice`. */
+  readonly choice: string;
+  /** Which part of the span, from 0; 0 for active contracts. */
+  readonly part: number;
+}
+
+export interface Count extends Counted {
+  readonly count: number;
+  /** The same where the same rows were counted. */
+  readonly sum: string;
+}
+
+/** Rows of one count, by what they are told apart by: an id, or an offset and an id; then a blank and the hash of the contents, if asked for. */
+export type Keys = AsyncIterable<readonly string[]>;
+
+/** Offset and id of an update. */
+export type UpdateId = readonly [offset: number, updateId: string];
+
+const needed = ['active', 'creates', 'archives', 'exercises', 'latest_offset', 'oldest_offset'] as const;
+const keysAtOnce = 5_000;
+
+export class PqsSide {
+  readonly #client: ClientBase;
+  readonly #schema: string;
+  readonly #name: string;
+  readonly #contents: boolean;
+
+  /** @param contents payloads, arguments and results take part as well */
+  constructor(client: ClientBase, schema: string, contents: boolean) {
+    this.#client = client;
+    this.#name = schema;
+    this.#schema = escapeIdentifier(schema);
+    this.#contents = contents;
+  }
+
+  /** Functions of PQS that the schema does not have, by their names. */
+  async missing(): Promise<readonly string[]> {
+    const { rows } = await this.#client.query<{ name: string }>(
+      `select name from unnest($1::text[]) name
+        where not exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+                           where n.nspname = $2 and p.proname = name)`,
+      [needed, this.#name],
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  /** Undefined while there is nothing in it. */
+  async reach(): Promise<Reach | undefined> {
+    const { rows } = await this.#client.query<{ oldest: number | null; latest: number | null }>(
+      `select ${this.#schema}.oldest_offset()::float8 as oldest, ${this.#schema}.latest_offset()::float8 as latest`,
+    );
+    const { oldest, latest } = rows[0] ?? { oldest: null, latest: null };
+    return oldest === null || latest === null ? undefined : { oldest, latest };
+  }
+
+  /** The newest updates of a span that it has, at most so many. */
+  async updates({ from, to }: Span, most: number): Promise<readonly UpdateId[]> {
+    return this.#ids('t."offset" between $1::bigint and $2::bigint order by t."offset" desc limit $3', [
+      from,
+      to,
+      most,
+    ]);
+  }
+
+  /** Those that it has of updates at these offsets. */
+  async updatesAt(offsets: readonly number[]): Promise<readonly UpdateId[]> {
+    return this.#ids('t."offset" = any ($1::bigint[])', [offsets]);
+  }
+
+  async #ids(condition: string, values: readonly unknown[]): Promise<readonly UpdateId[]> {
+    const { rows } = await this.#client.query<{ at: number; id: string }>(
+      `select t."offset"::float8 as at, t.transaction_id as id from ${this.#schema}.transactions t where ${condition}`,
+      [...values],
+    );
+    return rows.map(({ at, id }) => [at, id]);
+  }
+
+  /** Every count of a kind; what is not there is not listed. Reads all rows of the kind. */
+  async counts(kind: PqsKind, span: Span): Promise<readonly Count[]> {
+    const { source, values, choice, type, at, hashed } = this.#reading(kind, span, null);
+    const part =
+      kind === 'active' ? '0' : `(${at} - $1::bigint) * ${String(span.parts)} / ($2::bigint - $1::bigint + 1)`;
+    const sum = `sum(('x' || substr(md5(${hashed}), 1, 15))::bit(60)::bigint)::text`;
+    const { rows } = await this.#client.query<Count>(
+      `select '${kind}' as kind, r.template_fqn as name, ${type} as type, ${choice} as choice, (${part})::float8 as part,
+              count(*)::float8 as count, ${sum} as sum
+         from ${source} r group by 2, 3, 4, 5`,
+      values,
+    );
+    return rows;
+  }
+
+  /** The rows of one count in byte order. */
+  async *keys(counted: Counted, span: Span): Keys {
+    const { kind, name, type: wanted, choice: wantedChoice } = counted;
+    const { source, values, type, choice, hashed } = this.#reading(
+      kind,
+      span,
+      kind === 'exercises' ? wantedChoice : name,
+    );
+    const cursor = escapeIdentifier(`keys of ${kind}`);
+    const own = [wanted, wantedChoice, name].map((_, at) => `$${String(values.length + at + 1)}`);
+    await this.#client.query(
+      `declare ${cursor} no scroll cursor for
+        select ${hashed} collate "C" as key from ${source} r
+         where ${type} = ${own[0] ?? ''} and ${choice} = ${own[1] ?? ''} and r.template_fqn = ${own[2] ?? ''}
+         order by 1`,
+      [...values, wanted, wantedChoice, name],
+    );
+    for (;;) {
+      const { rows } = await this.#client.query<{ key: string }>(`fetch ${String(keysAtOnce)} from ${cursor}`);
+      if (rows.length > 0) yield rows.map(({ key }) => key);
+      if (rows.length < keysAtOnce) break;
+    }
+    await this.#client.query(`close ${cursor}`);
+  }
+
+  /** What a kind is read from. @param qname null: everything */
+  #reading(kind: PqsKind, { from, to }: Span, qname: string | null): Reading {
+    const asked = kind === 'active' ? [to] : [from, to];
+    const at = {
+      active: '',
+      creates: 'r.created_at_offset',
+      archives: 'r.archived_at_offset',
+      exercises: 'r.exercised_at_offset',
+    }[kind];
+    const place = kind === 'active' ? 'r.contract_id' : `lpad(${at}::text, 19, '0') || ' ' || r.contract_id`;
+    const contents = this.#contents ? contentsOf[kind] : undefined;
+    const offsets = asked.map((_, index) => `$${String(index + 1)}::bigint`).join(', ');
+    const rows = `${this.#schema}.${kind}($${String(asked.length + 1)}::text, ${offsets})`;
+    return {
+      source: kind === 'archives' ? `(select * from ${rows} l where ${livedOn})` : rows,
+      values: [...asked, qname],
+      at,
+      choice: kind === 'exercises' ? 'r.choice_fqn' : `''`,
+      type: kind === 'exercises' ? `'template'` : 'r.payload_type',
+      hashed: contents === undefined ? `(${place})` : `(${place} || ' ' || md5(${contents}))`,
+    };
+  }
+}
+
+interface Reading {
+  readonly source: string;
+  readonly values: unknown[];
+  /** Expressions over a row `r`: its offset, its choice, its type, and what it is told apart by. */
+  readonly at: string;
+  readonly choice: string;
+  readonly type: string;
+  readonly hashed: string;
+}
+
+/** What was created and archived by one update was never active: here it has no archive, only the exercise that consumed it. */
+const livedOn = 'l.created_at_offset < l.archived_at_offset';
+
+/** Without nulls: a PQS writes a field that is None as null, where the ledger and this database leave it out at the end. */
+const contentsOf: Readonly<Record<PqsKind, string | undefined>> = {
+  active: `coalesce(jsonb_strip_nulls(r.payload)::text, '')`,
+  creates: undefined,
+  archives: undefined,
+  exercises: `coalesce(jsonb_strip_nulls(r.argument)::text, '') || coalesce(jsonb_strip_nulls(r.result)::text, '')`,
+};

@@ -1,0 +1,181 @@
+/** `compare-pqs`: a database laid out as that of a PQS, filled from the ledger itself, against what the indexer made of the same ledger. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { comparePqsCommand } from '../../src/cli/verify/compare-pqs.ts';
+import type { ComparedPqs, PqsDifference } from '../../src/cli/verify/pqs-comparison.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { createPqsDatabase, type PqsDatabase } from './pqs-database.ts';
+
+let sandbox: Sandbox;
+let here: TestDatabase;
+let pqs: PqsDatabase;
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 5, updates: 400 });
+  here = await createTestDatabase();
+  await using indexer = await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: here.url,
+    INDEXER_START: 'genesis',
+    LEDGER_INTERFACES: demoInterfaces.join(','),
+  });
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+  // Packages are read beside the stream; until then interfaces go by the ids of theirs.
+  const unnamed = `select from pqs.__contract_tpe where template_fqn ~ '^[0-9a-f]{64}:'
+    union all select from pqs.__exercise_tpe where template_fqn ~ '^[0-9a-f]{64}:'`;
+  const named = async (): Promise<true | undefined> =>
+    (await query(here.url, unnamed)).length === 0 ? true : undefined;
+  await waitFor('the interfaces have names', named, 60_000);
+  pqs = await createPqsDatabase(
+    sandbox.ledger,
+    demoInterfaces.map((name) => name.slice(1)),
+  );
+});
+afterAll(async () => {
+  await pqs[Symbol.asyncDispose]();
+  await here.drop();
+  await sandbox.close();
+});
+
+async function run(...argv: readonly string[]): Promise<{ readonly code: number; readonly lines: readonly string[] }> {
+  const lines: string[] = [];
+  const env = { DATABASE_URL: here.url };
+  const io = { print: (line: string) => lines.push(line) };
+  return { code: await runCommand(comparePqsCommand, ['--pqs', pqs.url, ...argv], env, io), lines };
+}
+async function compared(...argv: readonly string[]): Promise<ComparedPqs & { readonly code: number }> {
+  const { code, lines } = await run('--json', ...argv);
+  return { code, ...(JSON.parse(lines.join('\n')) as ComparedPqs) };
+}
+/** What is found while the PQS is changed in this way; afterwards it is as it was. */
+async function foundAfter(
+  change: string,
+  ...argv: readonly string[]
+): Promise<ComparedPqs & { readonly code: number }> {
+  const tables = ['__transactions', '__contracts', '__exercises', '__watermark'];
+  for (const table of tables) await pqs.query(`create table kept${table} as select * from ${table}`);
+  try {
+    await pqs.query(change);
+    return await compared(...argv);
+  } finally {
+    for (const table of tables) {
+      await pqs.query(`truncate ${table}`);
+      await pqs.query(`insert into ${table} select * from kept${table}`);
+      await pqs.query(`drop table kept${table}`);
+    }
+  }
+}
+const kinds = (differences: readonly PqsDifference[]): readonly string[] => differences.map(({ kind }) => kind);
+async function one(sql: string): Promise<Readonly<Record<string, unknown>>> {
+  const [row] = await pqs.query(sql);
+  if (row === undefined) throw new Error(`no row: ${sql}`);
+  return row;
+}
+
+describe('compare-pqs', () => {
+  it('finds the two equal, contents included, and counts the same rows', async () => {
+    const { code, differences, onlyPqs, onlyHere, rows, at, events, updates } = await compared('--contents');
+    expect({ differences, onlyPqs, onlyHere }).toEqual({ differences: [], onlyPqs: [], onlyHere: [] });
+    const end = sandbox.ledger.ledgerEnd();
+    expect({ code, at, to: events?.to, updates }).toEqual({ code: 0, at: end, to: end, updates: 100 });
+    expect(rows.pqs).toBe(rows.here);
+    expect(rows.pqs).toBeGreaterThan(1_000);
+  });
+
+  it('compares at an earlier offset, too', async () => {
+    const half = Math.floor(sandbox.ledger.ledgerEnd() / 2);
+    expect(await compared('--at', String(half))).toMatchObject({ code: 0, at: half, differences: [] });
+  });
+
+  it('names a contract that only one side has', async () => {
+    const { contract_id: id, template_fqn: name } = await one(
+      `select * from contract where payload_type = 'template' and archived_at_ix is null order by contract_id limit 1`,
+    );
+    const gone = await foundAfter(`delete from __contracts where contract_id = '${String(id)}'`);
+    expect(gone.code).toBe(1);
+    const [active] = gone.differences.filter((difference) => difference.name === name && difference.kind === 'active');
+    expect(active).toMatchObject({ type: 'template', missing: 0, extra: 1, firstMissing: [], firstExtra: [id] });
+    expect((active?.here ?? 0) - (active?.pqs ?? 0)).toBe(1);
+    const more = await foundAfter(`insert into __contracts
+      select tpe_pk, create_event_pk, created_at_ix, null, null, '00more', payload from __contracts where contract_id = '${String(id)}'`);
+    expect(
+      more.differences.find((difference) => difference.name === name && difference.kind === 'active'),
+    ).toMatchObject({
+      missing: 1,
+      extra: 0,
+      firstMissing: ['00more'],
+    });
+  });
+
+  it('names the range and the offset of an event that is elsewhere', async () => {
+    const { exercise_event_pk: pk, exercised_at_ix: ix } = await one(
+      'select * from __exercises order by 2 desc limit 1',
+    );
+    const { offset } = await one(`select "offset" from __transactions where ix = ${String(ix)}`);
+    const { offset: earlier } = await one(`select "offset" from __transactions where ix = ${String(ix)} - 1`);
+    const moved = await foundAfter(
+      `update __exercises set exercised_at_ix = exercised_at_ix - 1 where exercise_event_pk = ${String(pk)}`,
+    );
+    expect(kinds(moved.differences)).toEqual(['exercises']);
+    const [difference] = moved.differences;
+    expect(difference).toMatchObject({ missing: 1, extra: 1 });
+    expect(difference?.firstMissing[0]?.split(' ')[0]).toBe(String(earlier));
+    expect(difference?.firstExtra[0]?.split(' ')[0]).toBe(String(offset));
+    expect(Number(earlier)).toBeGreaterThanOrEqual(difference?.from ?? Infinity);
+    expect(Number(offset)).toBeLessThanOrEqual(difference?.to ?? 0);
+  });
+
+  it('reads contents when it is asked to, and not otherwise', async () => {
+    const change = `update __contracts set payload = payload || '{"owner": "somebody"}'
+      where contract_id = (select contract_id from contract where payload_type = 'template' and archived_at_ix is null limit 1)`;
+    expect((await foundAfter(change)).code).toBe(0);
+    const read = await foundAfter(change, '--contents');
+    expect(read.code).toBe(1);
+    expect(new Set(kinds(read.differences))).toEqual(new Set(['active']));
+  });
+
+  it('sets apart what a filter leaves out: what only the PQS has is a difference, what only we have is none', async () => {
+    const holdings = `select pk from __contract_tpe where payload_type = 'interface' limit 1`;
+    const { template_fqn: name } = await one(`select template_fqn from __contract_tpe where pk = (${holdings})`);
+    const less = await foundAfter(`delete from __contracts where tpe_pk = (${holdings})`);
+    expect(less).toMatchObject({ code: 0, differences: [], onlyPqs: [], onlyHere: [`interface ${String(name)}`] });
+    const more =
+      await foundAfter(`with type as (insert into __contract_tpe values (1000, 'other:Module:Entity', 'template') returning pk)
+      insert into __contracts select type.pk, 1, 1, null, null, '00other', '{}' from type`);
+    expect(more).toMatchObject({ code: 1, differences: [], onlyPqs: ['template other:Module:Entity'] });
+    await pqs.query('delete from __contract_tpe where pk = 1000');
+  });
+
+  it('notices updates that are not here, and refuses to compare where none is', async () => {
+    const newest = '(select max(ix) from __transactions)';
+    const some = await foundAfter(`update __transactions set transaction_id = 'other' where ix = ${newest}`);
+    expect(some.differences).toMatchObject([{ kind: 'updates', pqs: 100, here: 99, missing: 1 }]);
+    await expect(foundAfter(`update __transactions set transaction_id = 'of another ledger'`)).rejects.toMatchObject({
+      code: 'COMPARE_IMPOSSIBLE',
+      exitCode: 2,
+    });
+  });
+
+  it('refuses what is no PQS, an offset that only one of them has, and words that make no sense', async () => {
+    await expect(run('--pqs-schema', 'pg_catalog')).rejects.toMatchObject({ code: 'COMPARE_IMPOSSIBLE' });
+    await expect(run('--at', String(sandbox.ledger.ledgerEnd() + 1))).rejects.toMatchObject({
+      code: 'COMPARE_IMPOSSIBLE',
+    });
+    await expect(run('--pqs-file', '/nowhere')).rejects.toMatchObject({ code: 'USAGE' });
+    const nothing = foundAfter('truncate __transactions, __watermark');
+    await expect(nothing).rejects.toMatchObject({ code: 'COMPARE_IMPOSSIBLE' });
+  });
+
+  it('says in lines for people what it found', async () => {
+    const { code, lines } = await run();
+    expect(code).toBe(0);
+    expect(lines[0]).toBe('equal: this database has everything that the PQS has');
+    expect(lines.join('\n')).toContain(`at offset ${String(sandbox.ledger.ledgerEnd())}`);
+  });
+});
