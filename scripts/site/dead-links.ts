@@ -1,0 +1,41 @@
+/** Links of a built site that lead nowhere: pages, headings and pictures that are not in it. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path/posix';
+
+/** As `page: target`. @param folder the built site @param base the path that it is served under */
+export function deadLinks(folder: string, base: string): readonly string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
+  const pages = new Map(files.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  const anchors = new Map([...pages].map(([name, html]) => [name, valuesOf(html, 'id')]));
+  return [...pages].flatMap(([name, html]) => {
+    const targets = new Set([...valuesOf(html, 'href'), ...valuesOf(html, 'src')]);
+    return [...targets].filter((target) => !leadsSomewhere(target, name)).map((target) => `${name}: ${target}`);
+  });
+
+  function leadsSomewhere(target: string, from: string): boolean {
+    if (/^(?:[a-z]+:|\/\/)/.test(target)) return true;
+    const [path = '', anchor = ''] = target.split('#');
+    const below = path.startsWith(base)
+      ? path.slice(base.length)
+      : path.startsWith('/')
+        ? undefined
+        : join(dirname(from), path);
+    if (below === undefined) return false;
+    const file = path === '' ? from : fileOf(below.replace(/\?.*$/, ''));
+    if (file === undefined) return false;
+    return anchor === '' || (anchors.get(file)?.has(decodeURIComponent(anchor)) ?? false);
+  }
+
+  function fileOf(path: string): string | undefined {
+    return [path, `${path}.html`, join(path, 'index.html')].find((name) => pages.has(name) || isFile(name));
+  }
+
+  function isFile(name: string): boolean {
+    return /\.\w+$/.test(name) && existsSync(join(folder, name));
+  }
+}
+
+function valuesOf(html: string, attribute: string): ReadonlySet<string> {
+  const found = html.matchAll(new RegExp(`\\s${attribute}="([^"]*)"`, 'g'));
+  return new Set([...found].map(([, value = '']) => value.replaceAll('&amp;', '&')));
+}

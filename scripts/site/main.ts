@@ -1,0 +1,78 @@
+/**
+ * `npm run docs:site`: the pages as a static site, in .bench/site/dist. Its generator is a package of its own, installed by this
+ * command when it is not there, and by nothing else after `--install`; the build needs no network. Exit code 69 where it cannot be installed.
+ *
+ * SITE_BASE is the path it is served under (default: /); SITE_VERSIONS names builds of other versions: `0.1=/0.1/,0.2=/0.2/`.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { deadLinks } from './dead-links.ts';
+import { groups } from './sidebar.ts';
+import { stagedPages } from './staging.ts';
+
+const root = process.cwd();
+const source = join(root, 'scripts/site');
+const house = join(root, '.bench/site');
+const stage = join(house, 'pages');
+const out = join(house, 'dist');
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly version: string;
+  readonly homepage: string;
+  readonly description: string;
+};
+const base = process.env['SITE_BASE'] ?? '/';
+
+if (!installed()) process.exitCode = 69;
+else if (!process.argv.includes('--install')) process.exitCode = build();
+
+function installed(): boolean {
+  mkdirSync(house, { recursive: true });
+  const [lock, wanted] = [join(house, 'package-lock.json'), readFileSync(join(source, 'package-lock.json'), 'utf8')];
+  const isHere = existsSync(join(house, 'node_modules/vitepress')) && existsSync(lock);
+  if (isHere && readFileSync(lock, 'utf8') === wanted) return true;
+  cpSync(join(source, 'package.json'), join(house, 'package.json'));
+  writeFileSync(lock, wanted);
+  const { status } = run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
+  if (status === 0) return true;
+  console.error('site: not built: its generator could not be installed (npm ci of scripts/site)');
+  return false;
+}
+
+function build(): number {
+  putInPlace();
+  const { status } = run(process.execPath, [join(house, 'node_modules/vitepress/bin/vitepress.js'), 'build', stage]);
+  if (status !== 0) return status ?? 1;
+  const dead = deadLinks(out, base);
+  for (const link of dead) console.error(`site: dead link: ${link}`);
+  console.log(`site: ${String(stagedPages(root, manifest.homepage).length)} pages in ${out}`);
+  return dead.length === 0 ? 0 : 1;
+}
+
+/** Pages, pictures and settings, as the generator wants them. */
+function putInPlace(): void {
+  rmSync(stage, { recursive: true, force: true });
+  rmSync(out, { recursive: true, force: true });
+  for (const { path, source: from, text } of stagedPages(root, manifest.homepage)) {
+    const file = join(stage, path);
+    mkdirSync(dirname(file), { recursive: true });
+    // Where to correct it.
+    writeFileSync(file, `---\nedit: ${manifest.homepage}/edit/main/${from}\n---\n\n${text}`);
+  }
+  cpSync(join(root, 'docs/images'), join(stage, 'public/images'), { recursive: true });
+  cpSync(join(source, 'generator'), join(stage, '.vitepress'), { recursive: true });
+  const versions = (process.env['SITE_VERSIONS'] ?? '').split(',').flatMap((pair) => {
+    const [text = '', link = ''] = pair.split('=');
+    return link === '' ? [] : [{ text, link }];
+  });
+  const { version, homepage, description } = manifest;
+  const settings = { version, homepage, description, base, out, versions, groups };
+  writeFileSync(join(stage, '.vitepress/settings.json'), JSON.stringify(settings, undefined, 2));
+}
+
+function run(program: string, args: readonly string[]): { readonly status: number | null } {
+  // Diagnostics of others stay with them: nothing is asked of the network.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  return spawnSync(program, args, { cwd: house, stdio: ['ignore', 'inherit', 'inherit'], env });
+}

@@ -1,0 +1,92 @@
+/**
+ * The pages of the project as pages of a site. What stands in the project stays as it is read there: only addresses change.
+ * A link to a page becomes one to its place on the site, one to any other file leads to the repository.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path/posix';
+
+export interface StagedPage {
+  /** From the folder of the project, and from that of the site. */
+  readonly source: string;
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Pages that have another name on the site than in `docs`. */
+const renamed: ReadonlyMap<string, string> = new Map([
+  ['README.md', 'index.md'],
+  ['CONTRIBUTING.md', 'contributing.md'],
+  ['CHANGELOG.md', 'changelog.md'],
+  ['SECURITY.md', 'reporting.md'],
+  ['docs/README.md', 'pages.md'],
+  ['docs/deploy/README.md', 'deploy/index.md'],
+  ['docs/deploy/helm/ledger-indexer/README.md', 'deploy/chart.md'],
+]);
+
+/** Where a page of the project stands on the site. */
+export function sitePath(source: string): string {
+  return renamed.get(source) ?? source.replace(/^docs\//, '');
+}
+
+/** Every page, in the order of their names. @param root the project's folder */
+export function stagedPages(root: string, repository: string): readonly StagedPage[] {
+  const below = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
+  const own = readdirSync(root);
+  const sources = [...own, ...below.map((name) => `docs/${name.replaceAll('\\', '/')}`)].filter((name) =>
+    name.endsWith('.md'),
+  );
+  const known = new Set(sources);
+  return sources.toSorted().map((source) => {
+    const text = readFileSync(join(root, source), 'utf8');
+    const lead = (target: string): string => leadTo(target, { root, source, known, repository });
+    return { source, path: sitePath(source), text: inProse(text, (prose) => withLinks(withPictures(prose), lead)) };
+  });
+}
+
+/** What stands outside of fenced blocks and code spans, changed. A link may have code as its text: code is put aside meanwhile. */
+export function inProse(text: string, change: (prose: string) => string): string {
+  const spans: string[] = [];
+  const prose = text.replaceAll(/^( *)(`{3,}).*?^\1\2$|`[^`\n]*`/gms, (span) => `\0${String(spans.push(span) - 1)}\0`);
+  return change(prose).replaceAll(/\0(\d+)\0/g, (_, at: string) => spans[Number(at)] ?? '');
+}
+
+function withLinks(prose: string, lead: (target: string) => string): string {
+  return prose
+    .replaceAll(/\]\(([^)\s]+)\)/g, (_, target: string) => `](${lead(target)})`)
+    .replaceAll(/\b(src|srcset|href)="([^"]+)"/g, (_, name: string, target: string) => `${name}="${lead(target)}"`);
+}
+
+/** A picture for dark pages and one for others: the site has a switch, which the browser's own choice does not know. */
+function withPictures(prose: string): string {
+  const picture = /<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img alt="([^"]*)" src="([^"]+)">\s*<\/picture>/g;
+  return prose.replaceAll(picture, (_, dark: string, alt: string, light: string) =>
+    [`<img class="on-light" alt="${alt}" src="${light}">`, `<img class="on-dark" alt="${alt}" src="${dark}">`].join(
+      '\n',
+    ),
+  );
+}
+
+interface Place {
+  readonly root: string;
+  readonly source: string;
+  readonly known: ReadonlySet<string>;
+  readonly repository: string;
+}
+
+/** @throws Error where there is nothing at the other end */
+function leadTo(target: string, { root, source, known, repository }: Place): string {
+  if (/^[a-z]+:/.test(target) || target.startsWith('#')) return target;
+  const [path = '', anchor] = target.split('#');
+  const file = join(dirname(source), path).replace(/\/$/, '');
+  const page = [file, `${file}/README.md`].find((name) => known.has(name));
+  const suffix = anchor === undefined ? '' : `#${anchor}`;
+  if (page !== undefined) return `${relativeTo(sitePath(source), sitePath(page))}${suffix}`;
+  if (!existsSync(join(root, file))) throw new Error(`${source}: there is no ${file}`);
+  if (file.startsWith('docs/images/')) return `/${file.slice('docs/'.length)}`;
+  return `${repository}/${statSync(join(root, file)).isDirectory() ? 'tree' : 'blob'}/main/${file}${suffix}`;
+}
+
+function relativeTo(from: string, to: string): string {
+  const path = relative(dirname(from), to);
+  return path.startsWith('.') ? path : `./${path}`;
+}

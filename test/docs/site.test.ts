@@ -1,0 +1,56 @@
+/** The pages as a site: each is offered once, its links lead somewhere, code stays as it was written. The build itself is a step of CI. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { deadLinks } from '../../scripts/site/dead-links.ts';
+import { groups } from '../../scripts/site/sidebar.ts';
+import { inProse, stagedPages } from '../../scripts/site/staging.ts';
+import { root } from './pages.ts';
+
+const pages = stagedPages(root, 'https://repository.example');
+
+describe('the site', () => {
+  it('offers every page once, and none that is not there', () => {
+    const offered = groups.flatMap((group) => group.pages.map(([, path]) => path));
+    expect(offered.toSorted()).toEqual(pages.map(({ path }) => path).toSorted());
+  });
+
+  it('leads from page to page on the site, and to the repository for everything else', () => {
+    const [index] = pages.filter(({ path }) => path === 'index.md');
+    expect(index?.text).toContain('](./sql.md#typed-views)');
+    expect(index?.text).toContain('](https://repository.example/blob/main/LICENSE)');
+    const [compose] = pages.filter(({ path }) => path === 'deploy/index.md');
+    expect(compose?.text).toContain('](../high-availability.md)');
+    expect(compose?.text).toContain('](./chart.md)');
+  });
+
+  it('leaves code as it is', () => {
+    const text = 'a [link](x.md) `[code](x.md)`\n\n```sh\n[block](x.md)\n```\n';
+    expect(inProse(text, (prose) => prose.replaceAll('x.md', 'y.md'))).toBe(text.replace('x.md', 'y.md'));
+  });
+
+  it('is searched for links that lead nowhere: pages, headings, pictures', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-site-'));
+    try {
+      await mkdir(join(folder, 'deploy'));
+      const links = [
+        'b.html#here',
+        'b.html#there',
+        '/base/c',
+        '/base/deploy/',
+        '/elsewhere',
+        'https://x.example',
+        'no.png',
+      ];
+      const html = links.map((link) => `<a href="${link}">`).join('');
+      await writeFile(join(folder, 'a.html'), html);
+      await writeFile(join(folder, 'b.html'), '<h2 id="here"><a href="#here">');
+      await writeFile(join(folder, 'deploy/index.html'), '<a href="../a.html">');
+      const dead = ['b.html#there', '/base/c', '/elsewhere', 'no.png'];
+      expect(deadLinks(folder, '/base/')).toEqual(dead.map((link) => `a.html: ${link}`));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
