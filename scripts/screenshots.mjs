@@ -51,12 +51,12 @@ function addressOf(child) {
 }
 
 /** In both colours. */
-async function take(page, name) {
+async function take(page, name, fullPage = false) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.waitForTimeout(500);
     const path = join(values.out, `${name}-${colorScheme}.png`);
-    await page.screenshot({ path });
+    await page.screenshot({ path, fullPage });
     const { size } = statSync(path);
     process.stdout.write(`${path}: ${String(size)} bytes\n`);
     if (size > largest) throw new Error(`${path} is larger than ${String(largest)} bytes`);
@@ -76,7 +76,7 @@ async function draw(url) {
     await page.getByRole('button', { name: 'Holdings by instrument' }).click();
     await page.locator('#outcome', { hasText: / rows, / }).waitFor();
     await page.getByRole('button', { name: 'Chart' }).click();
-    await take(page, 'query-page');
+    await take(page, 'query-page', true);
   } finally {
     await browser.close();
   }

@@ -41,7 +41,7 @@ const shown = { rows: 1_000, characters: 4_000_000 };
 const exported = { rows: 100_000, characters: 16_000_000 };
 const mostAtOnce = 3;
 /** A statement can lift the limit of its own session: after so much longer it is cancelled from outside. */
-const graceMs = 2_000;
+const graceMs = 500;
 
 type Reading = (text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
 
@@ -104,12 +104,26 @@ export class ConsolePage {
       const answer = await read(text, stop.signal);
       return typeof answer === 'string' ? { status: 200, type: jsonType, body: `${answer}\n` } : answer;
     } catch (thrown) {
-      return failure(thrown);
+      return this.#failure(thrown);
     } finally {
       this.#underWay -= 1;
       clearTimeout(limit);
       gone.removeEventListener('abort', abort);
     }
+  }
+
+  #failure(thrown: unknown): ConsoleAnswer {
+    const { code, message, remedy } = toIndexerError(thrown);
+    if (code === 'STORE_STATEMENT_TIMEOUT') {
+      const slow: ConsoleFailure = {
+        error: `it took longer than ${String(this.#guide.mostSeconds)} s, or somebody cancelled it`,
+        code,
+        remedy: 'ask for less, or ask in a shell with `ledger-indexer query "…"`',
+      };
+      return json(504, slow);
+    }
+    const failure: ConsoleFailure = { error: scrub(message), code, remedy };
+    return json(code === 'QUERY_REFUSED' ? 400 : 503, failure);
   }
 
   async #explained(id: string): Promise<string> {
@@ -151,12 +165,6 @@ function csvOf({ columns, rows, whole }: StatementAnswer): ConsoleAnswer {
     csvLine(row.map((value, at) => (columns[at]?.isNumber === true ? value : noFormula(value))));
   const lines = [csvLine(columns.map(({ name }) => noFormula(name))), ...rows.map(line)];
   return { status: 200, type: 'text/csv; charset=utf-8', body: lines.join('') };
-}
-
-function failure(thrown: unknown): ConsoleAnswer {
-  const { code, message, remedy } = toIndexerError(thrown);
-  const failure: ConsoleFailure = { error: scrub(message), code, remedy };
-  return json(code === 'QUERY_REFUSED' ? 400 : 503, failure);
 }
 
 const jsonType = 'application/json; charset=utf-8';
