@@ -96,6 +96,12 @@ export const streamCodes = {
     'the schema lacks migrations, and POSTGRES_MIGRATE says never or this command makes none',
     'run `ledger-indexer migrate`, or give the output of `ledger-indexer migrate --print` to a database owner',
   ),
+  CITUS_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'tables cannot be distributed here; the message says why',
+    'create the extension on all nodes, add the workers to the coordinator, and name a new POSTGRES_SCHEMA, which is indexed afresh',
+  ),
   SCHEMA_FOREIGN: kind(
     'fatal',
     ExitCode.configuration,

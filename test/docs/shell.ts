@@ -92,6 +92,7 @@ export const notRun: readonly NotRun[] = [
   },
   { page: 'docs/lake.md', command: / s3:/, reason: 'needs a bucket: test/lake/bucket.test.ts' },
   { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.test.ts' },
+  { page: 'docs/scale.md', command: /^ledger-indexer migrate --citus/, reason: 'needs workers; see test/citus' },
 ];
 
 /** Pages whose commands are run or held against the program by a test of their own. */

@@ -4,7 +4,14 @@
  */
 import { loadConfig } from '../../config/config.ts';
 import type { Command } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import type { Distribution } from '../../store/schema/distribution.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
+
+/** Every one of them costs a connection, a plan and files on a worker. */
+const mostShards = 1024;
+const usage = 'ledger-indexer migrate --citus [--shards N]';
 
 const opening = {
   command: 'migrate',
@@ -15,30 +22,52 @@ const opening = {
 export const migrateCommand: Command = {
   name: 'migrate',
   summary: 'bring the schema up to date; --print shows the SQL instead',
-  does: ['Applies the migrations that are missing, each in a transaction. Any number may run at once.'],
+  does: [
+    'Applies the migrations that are missing, each in a transaction. Any number may run at once.',
+    'With --citus the tables of a new schema are distributed over the workers of Citus; later calls find that out.',
+  ],
   operands: [],
-  flags: [{ name: 'print', doc: 'the whole schema as one SQL transaction; needs no database' }],
-  examples: ['migrate', 'migrate --print > schema.sql'],
+  flags: [
+    { name: 'print', doc: 'the whole schema as one SQL transaction; needs no database' },
+    { name: 'citus', doc: 'distribute the tables of a new schema over the workers of Citus' },
+    { name: 'shards', value: 'N', doc: 'parts of each large table, 1 to 1024; default one for each worker' },
+  ],
+  page: 'docs/scale.md',
+  examples: ['migrate', 'migrate --print > schema.sql', 'migrate --citus --shards 8'],
   exits: [
     [69, 'the database cannot be reached'],
     [77, 'the role may not create what is missing'],
-    [78, 'a newer version migrated this schema, or it is not made as INDEXER_EXERCISE_JSON says'],
+    [78, 'a newer version migrated this schema, it is not made as INDEXER_EXERCISE_JSON says, or --citus cannot be'],
   ],
   /** @throws IndexerError as `checkServer` and `migrate` do */
   run: async ({ given, env, write }) => {
     const config = loadConfig(given.options, env);
     const { schema } = config.database;
     const { exerciseJson } = config.indexer;
+    const distribution = distributionOf(given);
     const { migrate, printMigrations } = await import('../../store/schema/migrations.ts');
     if (given.has('print')) return write(await printMigrations(schema, { exerciseJson }));
     return withAnyDatabase(config, opening, async (database) => {
       const { checkServer } = await import('../../store/connection/server-check.ts');
       const { assertExerciseJson } = await import('../../store/schema/exercise-json.ts');
       await checkServer(database);
-      const applied = await migrate(database, { exerciseJson });
+      const applied = await migrate(database, { exerciseJson, distribution });
       await assertExerciseJson(database, exerciseJson);
       for (const id of applied) write(`applied ${id}\n`);
       if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
     });
   },
 };
+
+/** @throws IndexerError USAGE */
+function distributionOf(given: Given): Distribution | undefined {
+  const shards = given.text('shards');
+  if (shards !== undefined && !given.has('citus')) throw misuse('--shards goes with --citus', usage);
+  if (!given.has('citus')) return undefined;
+  if (given.has('print')) throw misuse('--citus looks at the workers, and --print needs no database', usage);
+  if (shards === undefined) return {};
+  if (!/^[1-9]\d{0,3}$/.test(shards) || Number(shards) > mostShards) {
+    throw misuse(`--shards takes 1 to ${mostShards}, found ${JSON.stringify(shards)}`, usage);
+  }
+  return { shards: Number(shards) };
+}

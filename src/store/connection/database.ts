@@ -18,7 +18,7 @@ import {
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { HostList, urlsOf } from './hosts.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
-import { sessionSettings, setUpQuery } from './session-settings.ts';
+import { hasCitus, planDistributed, sessionSettings, setUpQuery } from './session-settings.ts';
 import { toStoreError } from './store-error.ts';
 
 const connectLimitMs = 10_000;
@@ -237,13 +237,20 @@ function sessionSetup(options: PoolOptions, primaryOnly: boolean): (client: Clie
   const { schema, statementTimeoutMs, idleInTransactionMs } = options;
   const lockTimeoutMs = Math.min(lockLimitMs, statementTimeoutMs);
   const limits = { statementTimeoutMs, lockTimeoutMs, idleInTransactionMs, idleSessionMs: 0 };
-  const setUp = setUpQuery(sessionSettings(schema, limits), `${isReadOnly} as read_only`);
+  const setUp = setUpQuery(sessionSettings(schema, limits), `${isReadOnly} as read_only`, `${hasCitus} as citus`);
   return (client) => {
     // The pool's own listener is absent while a client is lent: the death of a lent client must not end the process.
     client.on('error', ignore);
-    const done = client.query<{ readonly read_only: boolean }>(setUp.text, setUp.values);
-    return primaryOnly ? done.then(({ rows }) => refuseReadOnly(rows[0]?.read_only === true)) : done;
+    return client.query<SessionFacts>(setUp.text, setUp.values).then(({ rows: [facts] }) => {
+      if (primaryOnly) refuseReadOnly(facts?.read_only === true);
+      return facts?.citus === true ? client.query(planDistributed) : undefined;
+    });
   };
+}
+
+interface SessionFacts {
+  readonly read_only: boolean;
+  readonly citus: boolean;
 }
 
 /** SQL: true on a standby, and where nothing may be written by default. */

@@ -1,11 +1,13 @@
 /**
  * Several statements in one round trip: everything is sent at once, COPY data included, and ends with one Sync. Without
- * a BEGIN among them they are one transaction, which commits at the Sync; the first that fails takes all others with it,
- * because Postgres skips what follows up to the Sync.
+ * a BEGIN among them they are one transaction of this server, which commits at the Sync; Citus commits each on its workers
+ * then, so whoever writes says BEGIN and COMMIT. The first that fails takes all others with it, because Postgres skips what
+ * follows up to the Sync.
  * Source: Postgres documentation, "Extended Query", "Pipelining", "COPY Operations" and "Message Formats".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
 import { ByteWriter } from './byte-writer.ts';
+import { rollBack } from './database.ts';
 import type { QueryOp } from './query-timing.ts';
 import { toStoreError } from './store-error.ts';
 
@@ -56,6 +58,19 @@ export function inOneRoundTrip(client: ClientBase, statements: readonly Statemen
   });
 }
 
+export const begin: Statement = { name: 'begin', text: 'begin' };
+export const commit: Statement = { name: 'commit', text: 'commit' };
+
+/** The same as one transaction, wherever the rows are. */
+export async function inOneTransaction(client: ClientBase, statements: readonly Statement[]): Promise<void> {
+  try {
+    await inOneRoundTrip(client, [begin, ...statements, commit]);
+  } catch (thrown) {
+    await rollBack(client);
+    throw thrown;
+  }
+}
+
 type OnDone = (error: Error | null, rows: readonly number[]) => void;
 
 /** What the driver calls while a query of another make is at work on its connection. */
@@ -75,8 +90,9 @@ class PipelinedStatements implements Submittable {
 
   /** For those who time queries. */
   get op(): QueryOp {
-    if (this.#statements[0]?.name === 'begin') return 'copy';
-    return this.#statements.at(-1)?.name === 'commit' ? 'finish' : 'batch';
+    const [begins, commits] = [this.#statements[0] === begin, this.#statements.at(-1) === commit];
+    if (begins === commits) return 'batch';
+    return begins ? 'copy' : 'finish';
   }
 
   submit(connection: Connection): void {

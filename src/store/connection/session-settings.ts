@@ -69,6 +69,17 @@ export function sessionSettings(schema: string, limits: SessionLimits): readonly
   ];
 }
 
+/** SQL: whether the database has Citus, whose catalog is there only then. */
+export const hasCitus = `to_regclass('pg_catalog.pg_dist_partition') is not null`;
+
+/**
+ * Where the tables are distributed, a plan has to know the values: they say which worker is asked, and Citus makes no plan
+ * without. What is switched off above holds on the coordinator; workers plan their parts as they are set up to.
+ */
+export const planDistributed = `
+select set_config('plan_cache_mode', 'force_custom_plan', false)
+  from pg_dist_partition where logicalrelid = to_regclass('updates')`;
+
 /** A seed, a COPY or a verify takes as long as it takes. */
 const noTransactionTimeout: Setting = ['transaction_timeout', '0'];
 

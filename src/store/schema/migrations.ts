@@ -10,6 +10,7 @@ import type { PoolClient, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
+import { distribute, type Distribution } from './distribution.ts';
 import { exerciseJsonWanted } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './read-side.ts';
 import { printedRefusal, refuseStrangers } from '../roles/schema-owners.ts';
@@ -49,16 +50,18 @@ export interface MigrateOptions {
   readonly files?: readonly Migration[] | undefined;
   /** How tables that are made now store arguments and results of exercises; `jsonb` by default. */
   readonly exerciseJson?: ExerciseJson | undefined;
+  /** Over the workers of Citus; left out: as those are that are there, and on this server where all are new. */
+  readonly distribution?: Distribution | undefined;
 }
 
 /**
  * Creates the schema if it is missing and applies what is pending; ids of what this call applied, in order.
- * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FORMER`, `SCHEMA_FOREIGN` (all fatal), `STORE_NOT_PERMITTED`, or what a
- *   migration failed with
+ * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FORMER`, `SCHEMA_FOREIGN` (all fatal), `CITUS_REFUSED`,
+ *   `STORE_NOT_PERMITTED`, or what a migration failed with
  */
 export async function migrate(
   database: Database,
-  { files, exerciseJson = 'jsonb' }: MigrateOptions = {},
+  { files, exerciseJson = 'jsonb', distribution }: MigrateOptions = {},
 ): Promise<readonly string[]> {
   const known = files ?? (await migrationFiles());
   const applied = await locked(database, async (client) => {
@@ -70,10 +73,13 @@ export async function migrate(
   });
   refuseNewer(database.schema, applied, known);
   const mine: string[] = [];
+  const distributed = (next?: string) => locked(database, (client) => distribute(client, distribution, next));
   for (const file of known) {
     if (applied.has(file.id)) continue;
+    await distributed(file.id);
     if (await locked(database, (client) => applyOne(client, database.schema, file, exerciseJson))) mine.push(file.id);
   }
+  if (distribution !== undefined || mine.length > 0) await distributed();
   // Tests migrate step by step; views and functions need all of the steps.
   if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
   return mine;

@@ -9,6 +9,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { openGrants } from '../roles/party-policies.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { fitFunctions, isDistributed, onThisNodeOnly } from './distribution.ts';
 import { refuseStrangers } from '../roles/schema-owners.ts';
 import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 
@@ -62,7 +63,10 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
   if (await isMade(client, storage, script)) return false;
   await client.query(createReadSchemas(storage));
   await refuseStrangers(client, storage);
+  const distributed = await isDistributed(client);
+  if (distributed) await client.query(onThisNodeOnly);
   await client.query(script);
+  if (distributed) await fitFunctions(client, storage);
   await secureViews(client, readSchemas(storage));
   // What is read by now may stand in tables and columns that are newer than the role.
   for (const role of await limitedRoles(client, storage)) {

@@ -15,7 +15,14 @@ import { departureStatements } from './departures.ts';
 import { contractTwice } from './duplicate.ts';
 import { entryStatements } from './dictionary-store.ts';
 import { int4Array, int8Array, textArray, timestampArray } from '../connection/array-parameters.ts';
-import { inOneRoundTrip, type Encoded, type Statement } from '../connection/round-trip.ts';
+import {
+  begin,
+  commit,
+  inOneRoundTrip,
+  inOneTransaction,
+  type Encoded,
+  type Statement,
+} from '../connection/round-trip.ts';
 
 export interface BatchWrite {
   readonly batch: Batch<BinaryRows>;
@@ -41,7 +48,7 @@ export async function writeBatch(database: Database, write: BatchWrite): Promise
   if (small) await predecessor;
   await database.withClient(async (client) => {
     // The fence comes first: a stale writer stops before it costs anything.
-    if (small || predecessor === undefined) await inOneRoundTrip(client, [advance, ...copies, ...rest]);
+    if (small || predecessor === undefined) await inOneTransaction(client, [advance, ...copies, ...rest]);
     else await inOrder(client, copies, rest, { advance, predecessor, idleLimitMs: database.idleInTransactionMs });
   });
   return new Map(filled.map(({ table, rows }) => [table, rows]));
@@ -75,9 +82,9 @@ async function inOrder(
 ): Promise<void> {
   const { advance, predecessor, idleLimitMs } = order;
   try {
-    await inOneRoundTrip(client, [{ name: 'begin', text: 'begin' }, ...copies]);
+    await inOneRoundTrip(client, [begin, ...copies]);
     await awaitInTransaction(client, predecessor, idleLimitMs);
-    await inOneRoundTrip(client, [advance, ...rest, { name: 'commit', text: 'commit' }]);
+    await inOneRoundTrip(client, [advance, ...rest, commit]);
   } catch (thrown) {
     await rollBack(client);
     throw thrown;

@@ -20,7 +20,7 @@ import {
 } from '../connection/array-parameters.ts';
 import type { Database } from '../connection/database.ts';
 import { one, tablesOf } from '../connection/query-builder.ts';
-import { inOneRoundTrip, type Encoded, type Statement } from '../connection/round-trip.ts';
+import { inOneTransaction, type Encoded, type Statement } from '../connection/round-trip.ts';
 import { dataRefused } from '../connection/store-error.ts';
 import { assertEpoch, compareAndSet, fenced } from './stream-row.ts';
 
@@ -126,7 +126,7 @@ async function writeCompletions(database: Database, write: CompletionWrite): Pro
   for (const completion of completions) refuseUnstorable(completion);
   const statements = [advance(write)];
   if (completions.length > 0) statements.push(insertSubmitters(completions), insertCompletions(completions));
-  await database.withClient((client) => inOneRoundTrip(client, statements));
+  await database.withClient((client) => inOneTransaction(client, statements));
 }
 
 /**

@@ -25,7 +25,7 @@ import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainDuplicate, explainEntry } from './duplicate.ts';
-import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
+import { inOneTransaction, type Statement } from '../connection/round-trip.ts';
 import { currentHost, provenByHost } from './hosts.ts';
 import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement } from './quarantine.ts';
@@ -154,7 +154,7 @@ export class StoreSession {
     const notice = this.#notice(update.offset);
     const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
     await this.#database.withClient((client) =>
-      inOneRoundTrip(client, notice === undefined ? statements : [...statements, notice]),
+      inOneTransaction(client, notice === undefined ? statements : [...statements, notice]),
     );
   }
 

@@ -15,20 +15,20 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the checkpoint is committed before the rows',
     file: 'store/write/batch-writer.js',
-    line: 'await inOneRoundTrip(client, [advance, ...copies, ...rest]);',
-    instead: 'await inOneRoundTrip(client, [advance]), await inOneRoundTrip(client, [...copies, ...rest]);',
+    line: 'await inOneTransaction(client, [advance, ...copies, ...rest]);',
+    instead: 'await inOneTransaction(client, [advance]), await inOneTransaction(client, [...copies, ...rest]);',
   },
   {
     name: 'the checkpoint is committed after the rows',
     file: 'store/write/batch-writer.js',
-    line: 'await inOneRoundTrip(client, [advance, ...copies, ...rest]);',
-    instead: 'await inOneRoundTrip(client, [...copies, ...rest]), await inOneRoundTrip(client, [advance]);',
+    line: 'await inOneTransaction(client, [advance, ...copies, ...rest]);',
+    instead: 'await inOneTransaction(client, [...copies, ...rest]), await inOneTransaction(client, [advance]);',
   },
   {
     name: 'lifetimes and counts are committed after the rows',
     file: 'store/write/batch-writer.js',
-    line: 'await inOneRoundTrip(client, [advance, ...copies, ...rest]);',
-    instead: 'await inOneRoundTrip(client, [advance, ...copies]), await inOneRoundTrip(client, rest);',
+    line: 'await inOneTransaction(client, [advance, ...copies, ...rest]);',
+    instead: 'await inOneTransaction(client, [advance, ...copies]), await inOneTransaction(client, rest);',
   },
   {
     name: 'a write that fails is taken for one that succeeded',

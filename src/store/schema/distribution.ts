@@ -1,0 +1,179 @@
+/**
+ * Tables of a new schema over the workers of Citus. What grows with the history is distributed by its offset, all of it
+ * alike: rows of one update lie on one worker, and joins by place (offset and node) stay there. What rows are named by is
+ * on every node. The rest, the stream row first of all, is on the coordinator: there the checkpoint is compared and set.
+ * Source: Citus documentation, "Creating and Modifying Distributed Objects (DDL)" and "Citus Utility Functions".
+ */
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { hasCitus, planDistributed } from '../connection/session-settings.ts';
+
+/** How many parts each of the large tables has; undefined: one for each worker. */
+export interface Distribution {
+  readonly shards?: number | undefined;
+}
+
+/** What the others lie beside. */
+const first = 'updates';
+
+const byOffset: readonly string[] = [
+  first,
+  'contracts',
+  'live',
+  'ended',
+  'exercises',
+  'archives',
+  'interface_views',
+  'reassignments',
+  'topology_events',
+  'completions',
+];
+
+/** Joined with what is distributed. Few rows, but for combinations of parties, which every worker has to know. */
+const everywhere: readonly string[] = [
+  'batches',
+  'contract_parties',
+  'event_parties',
+  'templates',
+  'choices',
+  'synchronizers',
+  'template_interfaces',
+  'packages',
+  'paddings',
+  'hosts',
+  'submitters',
+];
+
+/** Citus distributes no table that a function of this server depends on: these come after those they name. */
+const functionsOverTables = '0005_writer_functions';
+
+/**
+ * Distributes what is there of the tables and is not distributed yet. Where none is, `wanted` says whether they are to be, and
+ * it looks whether it can from the first step on. Part of the caller's transaction, which holds the migration lock.
+ * @param wanted undefined: only where some are already
+ * @param next the migration to be applied after; undefined: none is left
+ * @throws IndexerError `CITUS_REFUSED`: no Citus in this database, or tables that are on this server only
+ */
+export async function distribute(client: ClientBase, wanted: Distribution | undefined, next?: string): Promise<void> {
+  const begun = await isDistributed(client);
+  if (!begun && wanted === undefined) return;
+  if (!begun && !(await citusAtHand(client))) {
+    throw refused('expected the extension citus in this database, found none');
+  }
+  if (next !== undefined && next < functionsOverTables) return;
+  if (!begun && next !== functionsOverTables) {
+    throw refused('expected a schema without tables, found one with tables on this server');
+  }
+  await distributeMissing(client, wanted?.shards);
+  // This session was set up before they were; it goes on once the transaction has committed.
+  await client.query(planDistributed);
+}
+
+async function distributeMissing(client: ClientBase, shards: number | undefined): Promise<void> {
+  const missing = await onThisServer(client);
+  if (missing.size === 0) return;
+  // One connection to each worker: what is made on all of them is seen by the next statement.
+  await client.query(`set local citus.multi_shard_modify_mode to 'sequential'`);
+  await client.query(`select set_config('citus.shard_count', $1, true)`, [String(shards ?? (await workers(client)))]);
+  for (const table of byOffset.filter((name) => missing.has(name))) {
+    const beside = table === first ? 'none' : first;
+    await client.query(`select create_distributed_table($1, 'offset', colocate_with => $2)`, [table, beside]);
+  }
+  for (const table of everywhere.filter((name) => missing.has(name))) {
+    await client.query('select create_reference_table($1)', [table]);
+  }
+}
+
+/** Those of the tables that are there and on this server only. */
+async function onThisServer(client: ClientBase): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) name
+      where to_regclass(name) is not null
+        and not exists (select from pg_dist_partition where logicalrelid = to_regclass(name))`,
+    [[...byOffset, ...everywhere]],
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Whether Citus is at hand; on a server without it nothing of Citus can be asked. */
+async function citusAtHand(client: ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ there: boolean }>(`select ${hasCitus} as there`);
+  return rows[0]?.there === true;
+}
+
+/** Whether the tables of the search path are distributed; false where they are not there. */
+export async function isDistributed(client: ClientBase): Promise<boolean> {
+  if (!(await citusAtHand(client))) return false;
+  const { rows } = await client.query<{ distributed: boolean }>(
+    `select exists (select from pg_dist_partition where logicalrelid = to_regclass('${first}')) as distributed`,
+  );
+  return rows[0]?.distributed === true;
+}
+
+/**
+ * For what is made over tables of both kinds, until the transaction ends: queries are planned on the coordinator, where all of
+ * it is, and Citus makes nothing on workers that depends on a table that is not there.
+ */
+export const onThisNodeOnly = 'set local citus.enable_ddl_propagation to off';
+
+/**
+ * Makes functions of the read side such as Citus runs. Part of the caller's transaction.
+ *
+ * It plans a query of a function in SQL by the text it came in, and without the arguments. In PL/pgSQL it is given both, so those
+ * that read tables are turned into it as they stand. Workers compute what needs nothing but its arguments.
+ */
+export async function fitFunctions(client: ClientBase, storage: string): Promise<void> {
+  const schemas = [Object.values(readSchemas(storage))];
+  await client.query(
+    `select set_config('ledger_indexer.schemas', array_to_string($1::text[], chr(10)), true)`,
+    schemas,
+  );
+  await client.query(toPlpgsql);
+  await client.query('set local citus.enable_ddl_propagation to on');
+  await client.query(
+    `select create_distributed_function(p.oid) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = any ($1) and p.provolatile = 'i' and p.prokind = 'f'`,
+    schemas,
+  );
+}
+
+/** Names of columns win over those of parameters in both languages; the server writes the body with all names qualified. */
+const toPlpgsql = `
+do $do$
+declare
+  f record;
+  body text;
+  path constant text := current_setting('search_path');
+begin
+  -- Where no name is found without its schema, it is written with it.
+  perform set_config('search_path', 'pg_catalog, pg_temp', true);
+  for f in
+    select p.oid, p.proretset, pg_get_functiondef(p.oid) as whole, pg_get_function_sqlbody(p.oid) as body
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname = any (string_to_array(current_setting('ledger_indexer.schemas'), chr(10)))
+       and p.prosqlbody is not null and p.provolatile = 's'
+       and exists (select from pg_depend d
+                    where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.refclassid = 'pg_class'::regclass)
+  loop
+    body := case when f.body like 'RETURN %' then format('return (%s);', substr(f.body, 8))
+                 else regexp_replace(f.body, '^BEGIN ATOMIC\\s+(.*)END$',
+                                     case when f.proretset then 'return query \\1' else 'return (\\1);' end) end;
+    if not f.proretset then body := regexp_replace(body, ';\\s*\\);$', ');'); end if;
+    execute replace(left(f.whole, position(f.body in f.whole) - 1), ' LANGUAGE sql', ' LANGUAGE plpgsql')
+      || format(' as %L', e'#variable_conflict use_column\\nbegin ' || body || ' end');
+  end loop;
+  perform set_config('search_path', path, true);
+end $do$`;
+
+/** Nodes that take shards; of a coordinator alone, itself. */
+async function workers(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ nodes: number }>(
+    `select greatest(count(*), 1)::integer as nodes from pg_dist_node where noderole = 'primary' and shouldhaveshards`,
+  );
+  return rows[0]?.nodes ?? 1;
+}
+
+function refused(found: string): IndexerError {
+  return new IndexerError(found, { code: 'CITUS_REFUSED' });
+}

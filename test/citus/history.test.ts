@@ -1,0 +1,104 @@
+/** The same history on plain Postgres and over the workers of Citus: the same rows, also when workers are lost on the way. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { randomHistory } from '../read/random-history.ts';
+import { digestOf } from '../support/digest.ts';
+import { pause } from '../support/wait-for.ts';
+import { citusPlace, citusUrl, plainPlace, sayWithoutCitus, type Place } from './places.ts';
+
+sayWithoutCitus();
+const history = randomHistory(21, 240);
+
+let plain: Place;
+beforeAll(async () => {
+  plain = await plainPlace('citus_history');
+  await plain.write(history, 7);
+});
+afterAll(async () => {
+  await plain[Symbol.asyncDispose]();
+});
+
+it('is refused where there is no Citus, or are tables already, and nothing changes', async () => {
+  await expect(migrate(plain.database, { distribution: {} })).rejects.toMatchObject({
+    code: 'CITUS_REFUSED',
+    exitCode: 78,
+  });
+  expect(await migrate(plain.database)).toEqual([]);
+});
+
+it('is the same in batches of one, each committed by its own statement', async () => {
+  await using other = await plainPlace('citus_history');
+  await other.write(history, 1);
+  expect(await digestOf(other.url, other.schema)).toBe(await digestOf(plain.url, plain.schema));
+});
+
+describe.runIf(citusUrl !== undefined)('over the workers', () => {
+  let distributed: Place;
+  beforeAll(async () => {
+    distributed = await citusPlace(citusUrl ?? '', 'citus_history', 4);
+  });
+  afterAll(async () => {
+    await distributed[Symbol.asyncDispose]();
+  });
+
+  it('is the same with their connections cut six times', async () => {
+    const stop = new AbortController();
+    const cutting = cutConnections(distributed, stop.signal);
+    const met = await writeInSpiteOfLosses(distributed, 60_000);
+    stop.abort();
+    await cutting;
+    expect(met.size).toBeGreaterThan(0);
+    expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
+    expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
+  }, 90_000);
+
+  it('lies on all of them, in as many parts as were asked for', async () => {
+    const placed = await distributed.query(
+      `select s.table_name::text, count(distinct s.shardid)::integer as shards, count(distinct s.nodeport)::integer as nodes
+         from citus_shards s where s.table_name in ('contracts'::regclass, 'completions'::regclass) group by 1 order by 1`,
+    );
+    const nodes = Number(
+      (await distributed.query('select count(*) from pg_dist_node where shouldhaveshards'))[0]?.['count'],
+    );
+    const both = { shards: 4, nodes: Math.min(nodes, 4) };
+    expect(placed).toEqual([
+      { table_name: 'completions', ...both },
+      { table_name: 'contracts', ...both },
+    ]);
+  });
+
+  it('migrates again without being told, and refuses a schema whose tables are on the coordinator', async () => {
+    expect(await migrate(distributed.database)).toEqual([]);
+    expect(await migrate(distributed.database, { distribution: { shards: 4 } })).toEqual([]);
+    expect(
+      await distributed.query(`select count(*)::integer as tables from pg_dist_partition p
+      where p.logicalrelid::regclass::text !~ '\\.'`),
+    ).toEqual([{ tables: 21 }]);
+  });
+});
+
+/** Ends what works for the coordinator on all workers, six times and as soon as something works there. */
+async function cutConnections(place: Place, stop: AbortSignal): Promise<void> {
+  const cut = `select count(pg_terminate_backend(pid)) from pg_stat_activity
+                where application_name like 'citus_internal%' and state <> 'idle' and pid <> pg_backend_pid()`;
+  for (let cuts = 0; cuts < 6 && !stop.aborted; await pause(100)) {
+    const ended = await place.query('select result from run_command_on_workers($1)', [cut]).catch(() => []);
+    if (ended.some(({ result }) => Number(result) > 0)) cuts += 1;
+  }
+}
+
+/** Writes until all is there, anew after each failure. Codes of the failures. */
+async function writeInSpiteOfLosses(place: Place, limitMs: number): Promise<ReadonlySet<string>> {
+  const met = new Set<string>();
+  for (const end = performance.now() + limitMs; performance.now() < end;) {
+    try {
+      await place.write(history, 3);
+      return met;
+    } catch (error) {
+      if (!(error instanceof IndexerError)) throw error;
+      met.add(error.code);
+    }
+  }
+  throw new Error(`not written within ${limitMs} ms; met ${[...met].join(', ')}`);
+}

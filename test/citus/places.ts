@@ -1,0 +1,101 @@
+/** Schemas on a plain server and, where one is at hand, on Citus: the same is done on both, and what they say is compared. */
+import { Client, escapeIdentifier } from 'pg';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
+import type { Distribution } from '../../src/store/schema/distribution.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { openSession } from '../../src/store/write/session.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { text, type JsonRecord } from '../support/frames.ts';
+import { identity } from '../support/schemas.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
+
+/** Names a database of a coordinator with the extension and its workers; its role may make schemas there. */
+export const citusUrl = process.env['TEST_CITUS_URL'];
+
+/** Says once why nothing of Citus is tested. */
+export function sayWithoutCitus(): void {
+  if (citusUrl !== undefined) return;
+  console.log('test/citus: TEST_CITUS_URL is not set, so the statements run on plain Postgres only');
+}
+
+export interface Place extends AsyncDisposable {
+  readonly url: string;
+  readonly schema: string;
+  readonly database: Database;
+  /** Of a statement whose unqualified names are those of the storage. */
+  query(sql: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]>;
+  /** Writes the frames of a history that are not there yet, so many in a batch, on two lanes. */
+  write(frames: readonly JsonRecord[], inBatch: number): Promise<void>;
+}
+
+/** A migrated schema, on a server of its own kind. @param begun whether its stream begins at genesis, for `write` */
+export async function plainPlace(schema: string, begun = true): Promise<Place> {
+  const created = await createTestDatabase();
+  return place(created.url, schema, { drop: () => created.drop(), begun });
+}
+
+/** The same, distributed over the workers. */
+export async function citusPlace(url: string, schema: string, shards: number, begun = true): Promise<Place> {
+  await dropSchemas(url, schema);
+  return place(url, schema, { drop: () => dropSchemas(url, schema), begun, distribution: { shards } });
+}
+
+interface Making {
+  readonly drop: () => Promise<void>;
+  readonly begun: boolean;
+  readonly distribution?: Distribution;
+}
+
+async function place(url: string, schema: string, { drop, begun, distribution }: Making): Promise<Place> {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  await migrate(database, { distribution });
+  if (begun) await (await openSession(database, identity)).publishSeed(0, 'genesis');
+  const reader = new Client({ connectionString: url });
+  await reader.connect();
+  await reader.query(`set search_path to ${escapeIdentifier(schema)}`);
+  return {
+    url,
+    schema,
+    database,
+    query: async (sql, values) => (await reader.query<Record<string, unknown>>(sql, values)).rows,
+    write: (frames, inBatch) => writeAll(database, frames, inBatch),
+    [Symbol.asyncDispose]: async () => {
+      await reader.end();
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+/** Offsets of the frames are 1, 2, 3 …: the checkpoint says how many of them are there. */
+async function writeAll(database: Database, frames: readonly JsonRecord[], inBatch: number): Promise<void> {
+  const session = await openSession(database, identity);
+  let at = session.state.checkpoint ?? 0;
+  let before: Promise<unknown> | undefined;
+  while (at < frames.length) {
+    const batch = session.newBatch(at);
+    for (const frame of frames.slice(at, at + inBatch)) batch.add(decodeUpdate(text(frame)));
+    const written = session.writeBatch(batch, at, before);
+    // Whoever awaits it is told; until then it must not end the process.
+    written.catch(() => undefined);
+    await before;
+    before = written;
+    at = batch.offset;
+  }
+  await before;
+}
+
+/** The storage and what is made beside it. */
+async function dropSchemas(url: string, storage: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('set client_min_messages to error');
+    for (const schema of Object.values(readSchemas(storage))) {
+      await client.query(`drop schema if exists ${escapeIdentifier(schema)} cascade`);
+    }
+  } finally {
+    await client.end();
+  }
+}
