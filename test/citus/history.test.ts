@@ -1,6 +1,7 @@
 /** The same history on plain Postgres and over the workers of Citus: the same rows, also when workers are lost on the way. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { digestOf } from '../support/digest.ts';
@@ -33,6 +34,23 @@ it('is the same in batches of one, each committed by its own statement', async (
   expect(await digestOf(other.url, other.schema)).toBe(await digestOf(plain.url, plain.schema));
 });
 
+/** Row after row on one worker each, then what cannot be: none of them may stay. */
+async function leftByFailure(place: Place): Promise<unknown> {
+  const insert = (offset: number): Statement => ({
+    name: 'add-completion',
+    text: `insert into completions ("offset", status_code, submitters_key) values ($1, 0, '')`,
+    values: [offset],
+  });
+  const fails: Statement = { name: 'fails', text: `select 1 / (count(*) - count(*)) from stream` };
+  const flight = [insert(900_001), insert(900_002), insert(900_003), fails];
+  await expect(place.database.withClient((client) => inOneTransaction(client, flight))).rejects.toThrow('22012');
+  return place.query('select count(*)::integer as left from completions where "offset" > 900000');
+}
+
+it('leaves nothing of a batch of which one statement fails', async () => {
+  expect(await leftByFailure(plain)).toEqual([{ left: 0 }]);
+});
+
 describe.runIf(citusUrl !== undefined)('over the workers', () => {
   let distributed: Place;
   beforeAll(async () => {
@@ -52,6 +70,10 @@ describe.runIf(citusUrl !== undefined)('over the workers', () => {
     expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
     expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
   }, 90_000);
+
+  it('leaves nothing of a batch of which one statement fails, on whichever of them', async () => {
+    expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
+  });
 
   it('lies on all of them, in as many parts as were asked for', async () => {
     const placed = await distributed.query(
