@@ -183,8 +183,8 @@ describe('what once did harm', () => {
 
   it('every problem of a line is told at once', async () => {
     const message =
-      'redact:\n  --reason: expected TEXT after it, found "--yes"\n  --colour: no such flag\n  expected ID, found nothing';
-    await expect(run('redact', ['contract', '--reason', '--yes', '--colour'])).rejects.toMatchObject({ message });
+      'redact:\n  --reason: expected TEXT after it, found "--yes"\n  --paint: no such flag\n  expected ID, found nothing';
+    await expect(run('redact', ['contract', '--reason', '--yes', '--paint'])).rejects.toMatchObject({ message });
   });
 });
 
