@@ -1,0 +1,152 @@
+/**
+ * What was committed after a place in history, in its order, a bounded page at a time: what is pushed to others. A change
+ * is a row of explore.events: a create, an archive, an exercise, an assignment, an unassignment, a change of topology.
+ */
+import { escapeIdentifier, type ClientBase } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { inSnapshot } from '../reads/snapshot-read.ts';
+
+/** Behind which a page begins. */
+export interface ChangeCursor {
+  readonly offset: number;
+  /** Null: behind the whole offset. */
+  readonly node: number | null;
+}
+
+export interface ChangesWanted {
+  readonly after: ChangeCursor;
+  /** package name:Module:Entity; null: any. */
+  readonly template: string | null;
+  /** Who witnesses the event; null: anybody. */
+  readonly party: string | null;
+  /** Values of event_type of explore.events; empty: all. */
+  readonly kinds: readonly string[];
+  /** The role whose rights and row security hold; null: that of the connection, which must be a member of it. */
+  readonly role: string | null;
+}
+
+export interface Change {
+  /** Its place, and the cursor behind it. */
+  readonly offset: number;
+  readonly node: number;
+  /** One object on one line, with the names of explore.events. Postgres writes it, so numbers lose no digit. */
+  readonly json: string;
+}
+
+export interface ChangesPage {
+  /** In the order of offset and node. May be empty although more follows: see `atEnd`. */
+  readonly changes: readonly Change[];
+  /** Where the next page begins. Never above the checkpoint, but where `after` was. */
+  readonly next: ChangeCursor;
+  /** Every change up to the checkpoint was looked at. */
+  readonly atEnd: boolean;
+  /** Null until the seed is complete. */
+  readonly checkpoint: number | null;
+  /** Behind this offset history is here without a gap; a cursor below it misses something. Null before there is a stream. */
+  readonly keptAfter: number | null;
+}
+
+/** Updates looked at for one page, however few of them are wanted. */
+const updatesLookedAt = 1_000;
+/** Above every node of an update. */
+const behindNodes = 2_147_483_647;
+const mostRows = 1_000;
+
+/** Looks like `12` or `12-3`: an offset, and a node of it. Undefined for anything else. */
+export function parseCursor(text: string): ChangeCursor | undefined {
+  const [, offset, node] = /^(\d{1,16})(?:-(\d{1,10}))?$/u.exec(text) ?? [];
+  const cursor = { offset: Number(offset), node: node === undefined ? null : Number(node) };
+  return Number.isSafeInteger(cursor.offset) && (cursor.node ?? 0) <= behindNodes ? cursor : undefined;
+}
+
+/** As {@link parseCursor} takes it. */
+export function formatCursor({ offset, node }: ChangeCursor): string {
+  return node === null ? String(offset) : `${String(offset)}-${String(node)}`;
+}
+
+/**
+ * One page, of one state of the database. What is committed is decided by the connection, what of it is shown by the role.
+ * @param rows of changes at most, 1 to 1000
+ * @throws IndexerError STORE_NOT_PERMITTED where the role may not read or may not be taken; STORE_ errors
+ */
+export function readChanges(database: Database, wanted: ChangesWanted, rows: number): Promise<ChangesPage> {
+  const schemas = readSchemas(database.schema);
+  return inSnapshot(database, async (client) => {
+    const { checkpoint, keptAfter } = await readStream(client, schemas);
+    const { after } = wanted;
+    if (checkpoint === null || after.offset > checkpoint) {
+      return { changes: [], next: after, atEnd: true, checkpoint, keptAfter };
+    }
+    // Before the role is taken: under row security the server would look through all it may not see for its share.
+    const upTo = await endOfStretch(client, schemas, after, checkpoint);
+    if (wanted.role !== null) await client.query(`set local role ${escapeIdentifier(wanted.role)}`);
+    const limit = Math.max(1, Math.min(mostRows, rows));
+    const changes = await readStretch(client, schemas, wanted, upTo, limit);
+    const last = changes.at(-1);
+    const full = last !== undefined && changes.length === limit;
+    const next = full ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
+    return { changes, next, atEnd: !full && upTo === checkpoint, checkpoint, keptAfter };
+  });
+}
+
+interface StreamPlaces {
+  readonly checkpoint: number | null;
+  readonly keptAfter: number | null;
+}
+
+/** Where the newest stretch of history without a gap begins, and where it ends. */
+async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise<StreamPlaces> {
+  const schema = escapeIdentifier(storage);
+  const { rows } = await client.query<StreamPlaces>(
+    `select s.checkpoint,
+            greatest(s.kept_offset,
+                     (select max(c.from_offset) from ${schema}.coverage c
+                       where not exists (select from ${schema}.coverage b
+                                          where b.to_offset >= c.from_offset and b.from_offset < c.from_offset)))
+              as "keptAfter"
+       from ${schema}.stream s`,
+  );
+  return rows[0] ?? { checkpoint: null, keptAfter: null };
+}
+
+/** The offset of the last update to be looked at: the checkpoint where few are left. */
+async function endOfStretch(
+  client: ClientBase,
+  { storage }: ReadSchemas,
+  after: ChangeCursor,
+  checkpoint: number,
+): Promise<number> {
+  const { rows } = await client.query<{ offset: number }>(
+    `select "offset" from ${escapeIdentifier(storage)}.updates where "offset" > $1 and "offset" <= $2
+      order by "offset" offset ${String(updatesLookedAt - 1)} limit 1`,
+    [after.offset, checkpoint],
+  );
+  return rows[0]?.offset ?? checkpoint;
+}
+
+async function readStretch(
+  client: ClientBase,
+  { explore }: ReadSchemas,
+  { after, template, party, kinds }: ChangesWanted,
+  upTo: number,
+  limit: number,
+): Promise<readonly Change[]> {
+  // The page is cut first: only what is shown is unpacked and printed.
+  const { rows } = await client.query<Change>(
+    `select e."offset", e.node_id as node,
+            json_build_object('offset', e."offset", 'node_id', e.node_id, 'event_type', e.event_type,
+              'update_id', e.update_id, 'record_time', e.record_time, 'effective_at', e.effective_at,
+              'synchronizer_id', e.synchronizer_id, 'contract_id', e.contract_id, 'template_fqn', e.template_fqn,
+              'package_id', e.package_id, 'choice', e.choice, 'parties', e.parties, 'payload', e.payload,
+              'argument', e.argument, 'result', e.result)::text as json
+       from (select * from ${escapeIdentifier(explore)}.events e
+              where e."offset" between $1 and $3 and (e."offset", e.node_id) > ($1, $2)
+                and ($4::text is null or e.template_fqn = $4) and ($5::text is null or $5 = any (e.parties))
+                and (cardinality($6::text[]) = 0 or e.event_type = any ($6))
+              order by e."offset", e.node_id limit $7) e
+      order by e."offset", e.node_id`,
+    [after.offset, after.node ?? behindNodes, upTo, template, party, kinds, limit],
+  );
+  return rows;
+}
