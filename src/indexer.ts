@@ -14,7 +14,14 @@ import { startHttpServer, type RunningHttpServer } from './observe/http/http-ser
 import { notFromHere } from './observe/http/local-caller.ts';
 import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
 import type { Logging } from './observe/log/logger.ts';
-import { countRequest, createMetrics, type Metrics, type PoolFacts, timeQuery } from './observe/metrics/metrics.ts';
+import {
+  countRequest,
+  createMetrics,
+  type Metrics,
+  type MetricsOptions,
+  type PoolFacts,
+  timeQuery,
+} from './observe/metrics/metrics.ts';
 import type { ReadyQuery } from './observe/page/console-messages.ts';
 import { ConsolePage } from './observe/page/console-page.ts';
 import type { PageGuide } from './observe/page/messages.ts';
@@ -24,6 +31,7 @@ import { WorkClock } from './observe/figures/work-clock.ts';
 import type { PipelineLimits, PipelineParts, Retention } from './pipeline/ports/parts.ts';
 import type { OpenStream } from './pipeline/ports/source.ts';
 import { runPipeline } from './pipeline/run.ts';
+import { openPushedChanges, type PushedChanges } from './pushed-changes.ts';
 import { openDatabase, type Database } from './store/connection/database.ts';
 import { placeOf } from './store/connection/hosts.ts';
 import { readSchemas } from './store/connection/read-schemas.ts';
@@ -98,9 +106,15 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const live = new Promise<void>((resolve) => {
     onLive = resolve;
   });
-  const told = { onCheckpoint: (checkpoint: number): void => waiters.reached(checkpoint), onLive };
+  const pushed = openPushedChanges(config, options.databaseUrl);
+  const onCheckpoint = (checkpoint: number): void => {
+    waiters.reached(checkpoint);
+    pushed.reached(checkpoint);
+  };
+  const told = { onCheckpoint, onLive };
   const health = new HealthTracker({ ...healthOptions(options), ...told, work });
-  const metrics = metricsOf(options, work, waiters, () => connectionsOf(database));
+  const asked = { waits: () => waiters.size, changes: pushed.facts, pool: () => connectionsOf(database) };
+  const metrics = metricsOf(options, work, asked);
   const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });
   const database = openForStream(options, metrics);
   const shown = openForPage(options);
@@ -121,13 +135,14 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       waiters,
       page,
       console: console?.page,
+      changes: pushed.answers,
     });
-    const opened = { database, shown, closeConsole: console?.close };
+    const opened = { database, shown, pushed, closeConsole: console?.close };
     return new RunningIndexer(options, { stop, parts, http, live, ...opened, observer, candidate });
   } catch (thrown) {
     observer.close();
     page.close();
-    await Promise.all([database.close(), shown.close(), console?.close()]);
+    await Promise.all([database.close(), shown.close(), pushed.close(), console?.close()]);
     throw thrown;
   }
 }
@@ -180,16 +195,15 @@ function healthOptions({ config, databaseUrl, version }: IndexerOptions): Health
   return { version, database: placeOf(databaseUrl), schema, stalledAfterMs, blindAfterMs };
 }
 
-/** @param pool asked when the metrics are read, so the database may be opened later */
+/** @param asked when the metrics are read, so the database may be opened later */
 function metricsOf(
   options: IndexerOptions,
   work: WorkClock,
-  waiters: CheckpointWaiters,
-  pool: () => PoolFacts,
+  asked: Pick<MetricsOptions, 'pool' | 'waits' | 'changes'>,
 ): Metrics {
   const { version, databaseUrl, config } = options;
   const target = { database: placeOf(databaseUrl), schema: config.database.schema };
-  return createMetrics({ version, commit, target, work, pool, waits: () => waiters.size });
+  return createMetrics({ version, commit, target, work, ...asked });
 }
 
 function connectionsOf({ pool }: Database): PoolFacts {
@@ -212,6 +226,7 @@ interface Running {
   readonly database: Database;
   /** What the status page reads from. */
   readonly shown: Database;
+  readonly pushed: PushedChanges;
   readonly closeConsole: (() => Promise<void>) | undefined;
   readonly observer: IndexerObserver;
   readonly candidate: WriterCandidate;
@@ -241,12 +256,13 @@ class RunningIndexer implements Indexer {
   }
 
   async #takeDown(): Promise<void> {
-    const { stop, http, database, shown, closeConsole, observer, candidate } = this.#running;
+    const { stop, http, database, shown, pushed, closeConsole, observer, candidate } = this.#running;
     stop.abort();
+    pushed.stopping();
     // What does not end in time is rolled back by the server when its connection is cut.
     const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
     await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
-    await Promise.all([database.close(500), shown.close(500), closeConsole?.(), candidate.close()]);
+    await Promise.all([database.close(500), shown.close(500), pushed.close(500), closeConsole?.(), candidate.close()]);
     await http.close();
     observer.close();
   }

@@ -58,6 +58,7 @@ export const groups: readonly Group[] = [
     text: 'Build',
     pages: [
       ['The library', 'library.md'],
+      ['Changes', 'changes.md'],
       ['Testing with a ledger', 'testing.md'],
       ['Coverage of the interface', 'interface.md'],
       ['Architecture', 'architecture.md'],

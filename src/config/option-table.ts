@@ -174,7 +174,7 @@ const databaseOptions = {
 /** The process itself. */
 const indexerOptions = {
   httpHost: withDefault(
-    indexer('INDEXER_HTTP_HOST', 'Address of `/metrics`, `/livez`, `/readyz`, `/status` and `/wait`.'),
+    indexer('INDEXER_HTTP_HOST', 'Address of `/metrics`, `/livez`, `/readyz`, `/status`, `/wait` and `/changes`.'),
     matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
     '127.0.0.1',
   ),

@@ -72,6 +72,7 @@ export const notRun: readonly NotRun[] = [
     command: / --no-install ledger-indexer codegen/,
     reason: 'is of an app with the packed package: test/package runs it there',
   },
+  { page: 'docs/changes.md', command: /^curl /, reason: 'does not end: test/changes' },
   { page: 'docs/testing.md', command: /^git clone |npm pack/, reason: 'is of this repository: test/package packs it' },
   {
     page: 'docs/tracing.md',

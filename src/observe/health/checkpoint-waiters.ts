@@ -12,9 +12,15 @@ interface Waiter {
 export const mostWaits = 1000;
 
 export class CheckpointWaiters {
+  readonly #most: number;
   readonly #waiting = new Set<Waiter>();
   #checkpoint: number | undefined;
   #closed = false;
+
+  /** @param most that wait at once */
+  constructor(most = mostWaits) {
+    this.#most = most;
+  }
 
   /** The newest checkpoint this process knows of; undefined before its first session. */
   get checkpoint(): number | undefined {
@@ -37,7 +43,7 @@ export class CheckpointWaiters {
     if (this.#checkpoint !== undefined && this.#checkpoint >= offset) return Promise.resolve('reached');
     if (gone.aborted) return Promise.resolve('gone');
     if (this.#closed) return Promise.resolve('stopping');
-    if (this.#waiting.size >= mostWaits) return Promise.resolve('full');
+    if (this.#waiting.size >= this.#most) return Promise.resolve('full');
     return new Promise((resolve) => {
       const timer = setTimeout(() => waiter.end('timeout'), timeoutMs);
       const leave = (): void => waiter.end('gone');

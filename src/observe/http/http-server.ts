@@ -1,7 +1,7 @@
 /**
  * The pages for people, `/` and `/query`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications,
- * `/wait`. Read-only, with limits on size, time and number of connections; nothing here can slow the pipeline down. GET and HEAD
- * without a body only, and no payload is shown: but at `/query`, which answers nobody but this machine.
+ * `/wait` and `/changes`. Read-only, with limits on size, time and number of connections; nothing here can slow the pipeline down. GET
+ * and HEAD without a body only, and no payload is shown: but at `/query` and `/changes`, which answer nobody but this machine.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -15,6 +15,7 @@ import type { Verdict } from '../health/health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ConsolePage } from '../page/console-page.ts';
 import type { StatusPage } from '../page/status-page.ts';
+import type { ChangesAnswers } from './changes-endpoint.ts';
 import { answerConsole, isConsolePath } from './console-endpoint.ts';
 import { answerWait } from './wait-endpoint.ts';
 
@@ -28,8 +29,8 @@ const limits = {
 };
 /** Connections that ask for nothing, see {@link limitIdleSockets}. */
 const mostIdle = 250;
-/** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off. */
-const mostConnections = 2_000;
+/** Those who wait at `/wait`, listen at `/changes`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off. */
+const mostConnections = 3_000;
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -46,6 +47,8 @@ export interface HttpServerOptions {
   readonly page?: StatusPage;
   /** Answers `/query` and what is below it, which are not there without it. */
   readonly console?: ConsolePage | undefined;
+  /** Answers `/changes`, which is not there without it. */
+  readonly changes?: ChangesAnswers | undefined;
 }
 
 export interface RunningHttpServer {
@@ -151,12 +154,15 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
     return answerConsole(options.console, path, request, response);
   }
   const page = pagePaths.has(path) ? options.page : undefined;
-  if (page === undefined && !paths.has(path)) return sendJson(response, 404, notFound(options));
+  const changes = path === '/changes' ? options.changes : undefined;
+  if (page === undefined && changes === undefined && !paths.has(path))
+    return sendJson(response, 404, notFound(options));
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     return refuse(response, 405, 'only GET and HEAD are answered');
   }
   if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
+  if (changes !== undefined) return changes.answer(query, request, response);
   if (page !== undefined) return answerPage(page, path, query, request, response);
   if (path === '/metrics') {
     const { registry } = options.metrics;
@@ -174,9 +180,9 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   sendJson(response, good ? 200 : 503, known ? { state, ready, live, because } : { ready, live });
 }
 
-function notFound({ page, console }: Answering): Readonly<Record<string, unknown>> {
+function notFound({ page, console, changes }: Answering): Readonly<Record<string, unknown>> {
   const pages = [...(page === undefined ? [] : pagePaths), ...(console === undefined ? [] : ['/query'])];
-  return { error: 'not found', paths: [...pages, ...paths] };
+  return { error: 'not found', paths: [...pages, ...paths, ...(changes === undefined ? [] : ['/changes'])] };
 }
 
 function answerPage(

@@ -27,10 +27,19 @@ export interface MetricsOptions {
   readonly commit?: string;
   /** Which database (`host:port/name`) and schema are written. */
   readonly target?: { readonly database: string; readonly schema: string };
-  /** Asked when the metrics are read: where the time went, the connections now, how many wait at `/wait`. */
+  /** Asked when the metrics are read: where the time went, the connections now, how many wait at `/wait`, who listens at `/changes`. */
   readonly work?: WorkClock;
   readonly pool?: () => PoolFacts;
   readonly waits?: () => number;
+  readonly changes?: () => ChangesFacts;
+}
+
+/** Of `/changes`. */
+export interface ChangesFacts {
+  readonly streams: number;
+  readonly most: number;
+  /** Read so far. */
+  readonly pages: number;
 }
 
 type MetricOf<D> =
@@ -101,7 +110,7 @@ function make(description: AnyDescription, registry: Registry, collect: Collect 
 type Collect = (this: unknown) => void;
 
 /** What is asked for when it is read, instead of being told. */
-function collectorsOf({ work, pool, waits }: MetricsOptions): Readonly<Record<string, Collect | undefined>> {
+function collectorsOf({ work, pool, waits, changes }: MetricsOptions): Readonly<Record<string, Collect | undefined>> {
   const collectors = {
     stalled(this: MetricOf<typeof catalogue.stalled>) {
       if (work === undefined) return;
@@ -121,6 +130,17 @@ function collectorsOf({ work, pool, waits }: MetricsOptions): Readonly<Record<st
     },
     waits(this: MetricOf<typeof catalogue.waits>) {
       if (waits !== undefined) this.set(waits());
+    },
+    changesStreams(this: MetricOf<typeof catalogue.changesStreams>) {
+      if (changes !== undefined) this.set(changes().streams);
+    },
+    changesStreamsMax(this: MetricOf<typeof catalogue.changesStreamsMax>) {
+      if (changes !== undefined) this.set(changes().most);
+    },
+    changesPages(this: MetricOf<typeof catalogue.changesPages>) {
+      if (changes === undefined) return;
+      this.reset();
+      this.inc(changes().pages);
     },
   };
   return collectors as Readonly<Record<string, Collect | undefined>>;

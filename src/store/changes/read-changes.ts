@@ -3,67 +3,20 @@
  * is a row of explore.events: a create, an archive, an exercise, an assignment, an unassignment, a change of topology.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
+import {
+  behindNodes,
+  type Change,
+  type ChangeCursor,
+  type ChangesPage,
+  type ChangesWanted,
+} from '../../model/changes.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { inSnapshot } from '../reads/snapshot-read.ts';
 
-/** Behind which a page begins. */
-export interface ChangeCursor {
-  readonly offset: number;
-  /** Null: behind the whole offset. */
-  readonly node: number | null;
-}
-
-export interface ChangesWanted {
-  readonly after: ChangeCursor;
-  /** package name:Module:Entity; null: any. */
-  readonly template: string | null;
-  /** Who witnesses the event; null: anybody. */
-  readonly party: string | null;
-  /** Values of event_type of explore.events; empty: all. */
-  readonly kinds: readonly string[];
-  /** The role whose rights and row security hold; null: that of the connection, which must be a member of it. */
-  readonly role: string | null;
-}
-
-export interface Change {
-  /** Its place, and the cursor behind it. */
-  readonly offset: number;
-  readonly node: number;
-  /** One object on one line, with the names of explore.events. Postgres writes it, so numbers lose no digit. */
-  readonly json: string;
-}
-
-export interface ChangesPage {
-  /** In the order of offset and node. May be empty although more follows: see `atEnd`. */
-  readonly changes: readonly Change[];
-  /** Where the next page begins. Never above the checkpoint, but where `after` was. */
-  readonly next: ChangeCursor;
-  /** Every change up to the checkpoint was looked at. */
-  readonly atEnd: boolean;
-  /** Null until the seed is complete. */
-  readonly checkpoint: number | null;
-  /** Behind this offset history is here without a gap; a cursor below it misses something. Null before there is a stream. */
-  readonly keptAfter: number | null;
-}
-
 /** Updates looked at for one page, however few of them are wanted. */
 const updatesLookedAt = 1_000;
-/** Above every node of an update. */
-const behindNodes = 2_147_483_647;
 const mostRows = 1_000;
-
-/** Looks like `12` or `12-3`: an offset, and a node of it. Undefined for anything else. */
-export function parseCursor(text: string): ChangeCursor | undefined {
-  const [, offset, node] = /^(\d{1,16})(?:-(\d{1,10}))?$/u.exec(text) ?? [];
-  const cursor = { offset: Number(offset), node: node === undefined ? null : Number(node) };
-  return Number.isSafeInteger(cursor.offset) && (cursor.node ?? 0) <= behindNodes ? cursor : undefined;
-}
-
-/** As {@link parseCursor} takes it. */
-export function formatCursor({ offset, node }: ChangeCursor): string {
-  return node === null ? String(offset) : `${String(offset)}-${String(node)}`;
-}
 
 /**
  * One page, of one state of the database. What is committed is decided by the connection, what of it is shown by the role.
@@ -88,6 +41,11 @@ export function readChanges(database: Database, wanted: ChangesWanted, rows: num
     const next = full ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
     return { changes, next, atEnd: !full && upTo === checkpoint, checkpoint, keptAfter };
   });
+}
+
+/** The checkpoint in the database; null until the seed is complete. @throws IndexerError STORE_ errors */
+export function readCheckpoint(database: Database): Promise<number | null> {
+  return inSnapshot(database, async (client) => (await readStream(client, readSchemas(database.schema))).checkpoint);
 }
 
 interface StreamPlaces {

@@ -42,4 +42,19 @@ export const processSide = {
     help: 'How many requests may wait at /wait.',
     use: 'Compare wait_requests with it.',
   }),
+  changesStreams: gauge({
+    name: 'changes_streams',
+    help: 'Clients that listen at /changes.',
+    use: 'Near the maximum new ones are refused with 503.',
+  }),
+  changesStreamsMax: gauge({
+    name: 'changes_streams_max',
+    help: 'How many clients may listen at /changes.',
+    use: 'Compare changes_streams with it.',
+  }),
+  changesPages: counter({
+    name: 'changes_pages_total',
+    help: 'Pages of changes read from the database for those who listen.',
+    use: 'Grows with commits and with different questions, not with how many listen.',
+  }),
 };

@@ -1,0 +1,104 @@
+/**
+ * Pages of changes for many who read the same. Whoever follows the end of history asks for the page behind the same place: it
+ * is read once and kept for those who come a moment later, so that clients cost connections of theirs and none of the database.
+ */
+import { formatCursor, type ChangesPage, type ChangesWanted } from '../../model/changes.ts';
+
+/** Reads one page. @throws IndexerError as `readChanges` does */
+export type ReadPage = (wanted: ChangesWanted) => Promise<ChangesPage>;
+
+export interface SharedPage extends ChangesPage {
+  /** The page as it is sent, made once for each form. */
+  readonly text: (form: ChangeForm) => string;
+}
+
+export type ChangeForm = 'sse' | 'ndjson';
+
+/** Pages that are kept: of some hundred rows each, for those who are not far behind. */
+const mostKept = 64;
+/** Characters of one page that is kept; larger ones are read by each. */
+const longestKept = 1_000_000;
+/** How long, milliseconds: what is redacted, or not a reader's any more, is not sent for longer. */
+const keptMs = 3_000;
+
+export class ChangePages {
+  readonly #readPage: ReadPage;
+  readonly #atOnce: number;
+  readonly #reading = new Map<string, Promise<SharedPage>>();
+  readonly #kept = new Map<string, { readonly page: SharedPage; readonly until: number }>();
+  readonly #waiting: (() => void)[] = [];
+  #readers = 0;
+  #pagesRead = 0;
+
+  /** @param atOnce reads of the database at the same time, at most */
+  constructor(read: ReadPage, atOnce: number) {
+    this.#readPage = read;
+    this.#atOnce = atOnce;
+  }
+
+  /** Pages that were read so far. */
+  get read(): number {
+    return this.#pagesRead;
+  }
+
+  /** The page behind a place. @throws IndexerError as `readChanges` does */
+  page(wanted: ChangesWanted): Promise<SharedPage> {
+    const key = JSON.stringify([wanted.role, wanted.template, wanted.party, wanted.kinds, formatCursor(wanted.after)]);
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && performance.now() < kept.until) return Promise.resolve(kept.page);
+    const reading = this.#reading.get(key) ?? this.#readOnce(key, wanted);
+    this.#reading.set(key, reading);
+    return reading;
+  }
+
+  async #readOnce(key: string, wanted: ChangesWanted): Promise<SharedPage> {
+    await this.#turn();
+    this.#pagesRead += 1;
+    try {
+      const page = sharedPage(await this.#readPage(wanted));
+      // Behind the end something else comes with the next commit; what lies between two places stays as it is.
+      if (page.changes.length > 0) this.#keep(key, page);
+      return page;
+    } finally {
+      this.#reading.delete(key);
+      this.#readers -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #turn(): Promise<void> {
+    while (this.#readers >= this.#atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#readers += 1;
+  }
+
+  #keep(key: string, page: SharedPage): void {
+    const length = page.changes.reduce((sum, { json }) => sum + json.length, 0);
+    if (length > longestKept) return;
+    // As the newest, whatever was there.
+    this.#kept.delete(key);
+    this.#kept.set(key, { page, until: performance.now() + keptMs });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+function sharedPage(page: ChangesPage): SharedPage {
+  const made = new Map<ChangeForm, string>();
+  const text = (form: ChangeForm): string => {
+    const known = made.get(form) ?? page.changes.map(form === 'sse' ? asEvent : asLine).join('');
+    made.set(form, known);
+    return known;
+  };
+  return { ...page, text };
+}
+
+type OneChange = ChangesPage['changes'][number];
+
+/** JSON that Postgres writes has no line break in it. */
+function asEvent({ offset, node, json }: OneChange): string {
+  return `id: ${formatCursor({ offset, node })}\nevent: change\ndata: ${json}\n\n`;
+}
+
+function asLine({ json }: OneChange): string {
+  return `${json}\n`;
+}

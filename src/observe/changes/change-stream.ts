@@ -1,0 +1,125 @@
+/**
+ * What one client is sent: changes behind its place, as they are committed, for as long as it listens. Between two pages nothing is
+ * held for it but its place, no snapshot and no connection.
+ */
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../model/changes.ts';
+import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
+import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
+
+/** Why a stream ended before its client left. */
+export type StreamEnd = 'pruned' | 'reset' | 'stopping';
+
+/** @property after undefined: behind what is there now */
+export type StreamWanted = Omit<ChangesWanted, 'after'> & { readonly after: ChangeCursor | undefined };
+
+export interface Begun {
+  readonly after: ChangeCursor;
+  readonly page: SharedPage;
+}
+
+export interface StreamedTo {
+  readonly form: ChangeForm;
+  /** Resolves when the client takes more, at once as a rule; rejects when it does not for too long, or is gone. */
+  readonly send: (text: string) => Promise<void>;
+  readonly gone: AbortSignal;
+}
+
+/** Something is sent at least so often, so that nobody in between takes the connection for dead, milliseconds. */
+const heartbeatMs = 15_000;
+/**
+ * How long a commit may go unseen where another process writes: a standby's own checkpoint does not move, milliseconds.
+ */
+const lookAgainMs = 1_000;
+
+export class ChangeStream {
+  readonly #pages: ChangePages;
+  readonly #waiters: CheckpointWaiters;
+  readonly #checkpoint: () => Promise<number | null>;
+
+  /**
+   * @param waiters told of each commit of this process
+   * @param checkpoint the newest one in the database; null before the first
+   */
+  constructor(pages: ChangePages, waiters: CheckpointWaiters, checkpoint: () => Promise<number | null>) {
+    this.#pages = pages;
+    this.#waiters = waiters;
+    this.#checkpoint = checkpoint;
+  }
+
+  /** The first page; undefined where it cannot be read now. @throws IndexerError STORE_NOT_PERMITTED */
+  async begin(wanted: StreamWanted): Promise<Begun | undefined> {
+    try {
+      const after = wanted.after ?? { offset: (await this.#checkpoint()) ?? 0, node: null };
+      return { after, page: await this.#pages.page({ ...wanted, after }) };
+    } catch (thrown) {
+      return afterFailure(thrown);
+    }
+  }
+
+  /**
+   * Sends until the client leaves, or history does not go on. While the database cannot be asked the client waits: an answer that is
+   * an error would end a browser's stream for good.
+   * @throws IndexerError STORE_NOT_PERMITTED; what `send` rejects with
+   */
+  async run(wanted: StreamWanted, to: StreamedTo): Promise<StreamEnd | 'gone'> {
+    let { after } = wanted;
+    let told = after;
+    let sentAt = performance.now();
+    while (!to.gone.aborted) {
+      const begun = await this.begin({ ...wanted, after });
+      const isDue = performance.now() - sentAt >= heartbeatMs;
+      if (begun === undefined) {
+        if (isDue) {
+          await to.send(heartbeat(to.form));
+          sentAt = performance.now();
+        }
+        if ((await this.#waiters.wait(Infinity, lookAgainMs, to.gone)) === 'stopping') return 'stopping';
+        continue;
+      }
+      const { page } = begun;
+      after = begun.after;
+      told ??= after;
+      const end = endOf(page, after);
+      if (end !== undefined) return end;
+      if (page.changes.length > 0 || isDue) {
+        const place = isPassed(page, told) ? placeOnly(to.form, page.next) : heartbeat(to.form);
+        await to.send(page.changes.length > 0 ? page.text(to.form) : place);
+        [told, sentAt] = [page.next, performance.now()];
+      }
+      after = page.next;
+      if (page.atEnd && (await this.#more(after, to.gone)) === 'stopping') return 'stopping';
+    }
+    return 'gone';
+  }
+
+  async #more({ offset }: ChangeCursor, gone: AbortSignal): Promise<'stopping' | undefined> {
+    const end = await this.#waiters.wait(offset + 1, lookAgainMs, gone);
+    return end === 'stopping' ? end : undefined;
+  }
+}
+
+/** Only what will not pass by itself goes further. */
+function afterFailure(thrown: unknown): undefined {
+  const failure = toIndexerError(thrown);
+  if (failure.code === 'STORE_NOT_PERMITTED') throw failure;
+}
+
+/** Whether history still goes on behind a place. */
+function endOf({ checkpoint, keptAfter }: SharedPage, after: ChangeCursor): 'pruned' | 'reset' | undefined {
+  if (keptAfter !== null && after.offset < keptAfter) return 'pruned';
+  return checkpoint !== null && after.offset > checkpoint ? 'reset' : undefined;
+}
+
+function isPassed({ next }: SharedPage, told: ChangeCursor): boolean {
+  return next.offset > told.offset;
+}
+
+/** An id without data is remembered by browsers and dispatches nothing: what did not fit the filter is not looked at again. */
+function placeOnly(form: ChangeForm, next: ChangeCursor): string {
+  return form === 'sse' ? `id: ${formatCursor(next)}\n\n` : '\n';
+}
+
+function heartbeat(form: ChangeForm): string {
+  return form === 'sse' ? ': still here\n\n' : '\n';
+}

@@ -1,0 +1,190 @@
+/**
+ * `GET /changes?template=…&party=…&event_type=…&after=PLACE`: changes as they are committed, as Server-Sent Events or, where the
+ * client accepts `application/x-ndjson`, as lines of JSON. Place is an offset, or what `id:` says of an event.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import { behindNodes, formatCursor, parseCursor } from '../../model/changes.ts';
+import type { ChangeForm } from '../changes/change-pages.ts';
+import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
+
+/** Whom a request comes from: as which role it reads, or why it is not answered. */
+export type Reader = { readonly role: string | null } | { readonly refused: 401 | 403; readonly reason: string };
+
+export interface ChangesEndpoint {
+  readonly stream: ChangeStream;
+  readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
+  /** Streams that may be open at once. */
+  readonly most: number;
+}
+
+/** A client that takes nothing for so long is cut off, milliseconds: it goes on where it was. */
+const takesWithinMs = 30_000;
+const known = ['template', 'party', 'event_type', 'after'] as const;
+const longestValue = 1_000;
+
+interface Refusal {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Open streams of one server, and how each is answered. */
+export class ChangesAnswers {
+  readonly #endpoint: ChangesEndpoint;
+  #open = 0;
+  #streaming = 0;
+
+  constructor(endpoint: ChangesEndpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  /** How many are sent changes now. */
+  get streaming(): number {
+    return this.#streaming;
+  }
+
+  /** Answers until the client leaves. Never rejects. */
+  async answer(query: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    this.#open += 1;
+    try {
+      const begun = await this.#begin(query, request);
+      if ('status' in begun) refuse(response, begun);
+      else await this.#run(begun.wanted, request, response, gone.signal);
+    } catch (thrown) {
+      const { code, remedy } = toIndexerError(thrown);
+      if (!response.headersSent)
+        refuse(response, { status: 503, body: { error: 'changes cannot be read now', code, remedy } });
+      response.destroy();
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  async #begin(query: string, request: IncomingMessage): Promise<Refusal | { readonly wanted: StreamWanted }> {
+    const { readerOf, most, stream } = this.#endpoint;
+    if (this.#open > most) return refusal(503, `${String(most)} streams are open already: try again`);
+    const reader = await readerOf(request);
+    if ('refused' in reader) return refusal(reader.refused, reader.reason);
+    const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);
+    if (typeof asked === 'string') return refusal(400, asked);
+    const wanted = { ...asked, role: reader.role };
+    const begun = await stream.begin(wanted);
+    if (begun === undefined) return { wanted };
+    return unfit(begun) ?? { wanted: { ...wanted, after: begun.after } };
+  }
+
+  async #run(
+    wanted: StreamWanted,
+    request: IncomingMessage,
+    response: ServerResponse,
+    gone: AbortSignal,
+  ): Promise<void> {
+    const form = formOf(request);
+    response.writeHead(200, {
+      'content-type': form === 'sse' ? 'text/event-stream; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+    });
+    // A client that is cut off comes again within a second, instead of the three that browsers choose.
+    response.write(form === 'sse' ? 'retry: 1000\n\n' : '\n');
+    const send = (text: string): Promise<void> => sent(response, text);
+    this.#streaming += 1;
+    try {
+      const end = await this.#endpoint.stream.run(wanted, { form, send, gone });
+      if (end !== 'gone') response.end(form === 'sse' ? ending(end) : '');
+    } finally {
+      this.#streaming -= 1;
+    }
+  }
+}
+
+/** Resolves when the socket takes more. */
+function sent(response: ServerResponse, text: string): Promise<void> {
+  if (response.write(text)) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => done(new Error('the client takes nothing')), takesWithinMs);
+    const onDrain = (): void => done();
+    const onClose = (): void => done(new Error('the client is gone'));
+    const done = (problem?: Error): void => {
+      clearTimeout(timer);
+      response.off('drain', onDrain);
+      response.off('close', onClose);
+      if (problem === undefined) resolve();
+      else reject(problem);
+    };
+    response.once('drain', onDrain);
+    response.once('close', onClose);
+  });
+}
+
+const meanings: Readonly<Record<StreamEnd, string>> = {
+  pruned: 'what comes next here was pruned before it was sent',
+  reset: 'history here was taken back to before this place',
+  stopping: 'the indexer is stopping: connect again',
+};
+
+function ending(end: StreamEnd): string {
+  return `event: ${end === 'stopping' ? 'stopping' : 'end'}\ndata: ${JSON.stringify({ reason: end, meaning: meanings[end] })}\n\n`;
+}
+
+/** Why nothing can be sent from there on. */
+function unfit({ page: { checkpoint, keptAfter }, after }: Begun): Refusal | undefined {
+  if (keptAfter !== null && after.offset < keptAfter) {
+    return refusal(
+      410,
+      `what follows ${formatCursor(after)} is not here: history is complete behind offset ${String(keptAfter)}`,
+      {
+        kept_after: keptAfter,
+      },
+    );
+  }
+  if (checkpoint !== null && after.offset > checkpoint) {
+    return refusal(409, `history ends at offset ${String(checkpoint)} here, before ${formatCursor(after)}`, {
+      checkpoint,
+    });
+  }
+  return undefined;
+}
+
+type Asked = Omit<StreamWanted, 'role'>;
+
+/** What is wanted, or what is wrong with it. The header is what a browser adds when it connects again: it goes first. */
+function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): Asked | string {
+  for (const name of query.keys()) {
+    if (!(known as readonly string[]).includes(name)) {
+      return `there is no parameter "${name.slice(0, 40)}"; known: ${known.join(', ')}`;
+    }
+    if (name !== 'event_type' && query.getAll(name).length > 1) return `${name} is given more than once`;
+    if (query.getAll(name).some((value) => value === '' || value.length > longestValue || value.includes('\0'))) {
+      return `${name} must have 1 to ${String(longestValue)} characters`;
+    }
+  }
+  const from = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : query.get('after');
+  const after = from === null ? undefined : parseCursor(from);
+  if (from !== null && after === undefined) {
+    return `after, and Last-Event-ID, must be an offset or an id that was sent: 42 or 42-${String(behindNodes)}`;
+  }
+  return { template: query.get('template'), party: query.get('party'), kinds: query.getAll('event_type'), after };
+}
+
+function formOf({ headers }: IncomingMessage): ChangeForm {
+  return (headers.accept ?? '').includes('application/x-ndjson') ? 'ndjson' : 'sse';
+}
+
+function refusal(status: number, error: string, more: Readonly<Record<string, unknown>> = {}): Refusal {
+  return { status, body: { error, ...more } };
+}
+
+function refuse(response: ServerResponse, { status, body }: Refusal): void {
+  response.setHeader('connection', 'close');
+  if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(`${JSON.stringify(body)}\n`);
+}

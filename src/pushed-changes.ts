@@ -1,0 +1,58 @@
+/** `/changes` of one process: what it reads with, on connections of its own, and whom it answers. */
+import type { Config } from './config/config.ts';
+import { ChangePages } from './observe/changes/change-pages.ts';
+import { ChangeStream } from './observe/changes/change-stream.ts';
+import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
+import { ChangesAnswers } from './observe/http/changes-endpoint.ts';
+import { notFromHere } from './observe/http/local-caller.ts';
+import type { ChangesFacts } from './observe/metrics/metrics.ts';
+import { readChanges, readCheckpoint } from './store/changes/read-changes.ts';
+import { openDatabase } from './store/connection/database.ts';
+
+/** Connections that pages are read by; whoever waits for one holds nothing. */
+const readers = 2;
+/** Of one page, however long the updates are. */
+const pageRows = 200;
+/** Each costs a socket, and its place. */
+const mostStreams = 1_000;
+/** A page is a thousand updates at most; a reader whose rights cost more is told so. */
+const statementTimeoutMs = 10_000;
+
+export interface PushedChanges {
+  readonly answers: ChangesAnswers;
+  readonly facts: () => ChangesFacts;
+  /** The checkpoint is in the database: who waits for more is woken. */
+  readonly reached: (checkpoint: number) => void;
+  /** Streams are told that the indexer stops. */
+  readonly stopping: () => void;
+  readonly close: (limitMs?: number) => Promise<void>;
+}
+
+/** Prepares it; connects when somebody asks. */
+export function openPushedChanges({ database: { schema, urlFile } }: Config, url: string): PushedChanges {
+  const applicationName = 'ledger-indexer changes';
+  const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: readers });
+  const waiters = new CheckpointWaiters(mostStreams);
+  const pages = new ChangePages((wanted) => readChanges(database, wanted, pageRows), readers);
+  let asking: Promise<number | null> | undefined;
+  const checkpoint = (): Promise<number | null> => {
+    // Many come at once after a restart.
+    asking ??= readCheckpoint(database).finally(() => (asking = undefined));
+    return asking;
+  };
+  const answers = new ChangesAnswers({
+    stream: new ChangeStream(pages, waiters, checkpoint),
+    readerOf: (request) => {
+      const reason = notFromHere(request);
+      return Promise.resolve(reason === undefined ? { role: null } : { refused: 403, reason });
+    },
+    most: mostStreams,
+  });
+  return {
+    answers,
+    facts: () => ({ streams: answers.streaming, most: mostStreams, pages: pages.read }),
+    reached: (checkpoint) => waiters.reached(checkpoint),
+    stopping: () => waiters.close(),
+    close: (limitMs) => database.close(limitMs),
+  };
+}

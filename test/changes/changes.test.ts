@@ -1,0 +1,198 @@
+/** `/changes` of an indexer that runs: what is committed, once and in order, to whom it may be told. */
+import { request as ask } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { listen, type Heard } from './listener.ts';
+
+let world: HistoryWorld;
+let indexer: IndexerRun;
+beforeAll(async () => {
+  world = await HistoryWorld.open(120);
+  indexer = await world.run('ledger', { INDEXER_START: 'genesis' });
+  await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+});
+afterAll(async () => {
+  await indexer[Symbol.asyncDispose]();
+  await world.close();
+});
+
+async function stored(where = 'true'): Promise<readonly string[]> {
+  const rows = await query(
+    world.database.url,
+    `select "offset" || '-' || node_id as id from explore.events where ${where} order by "offset", node_id`,
+  );
+  return rows.map(({ id }) => String(id));
+}
+
+const heard = (what: Heard, count: number) =>
+  waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
+
+/** What one request is answered, whatever its headers say. */
+function answered(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
+  return new Promise<{ readonly status: number; readonly body: string }>((resolve, reject) => {
+    const sent = ask(`${indexer.httpUrl}${path}`, { method, headers }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => {
+        body += text;
+        if (response.statusCode === 200) sent.destroy();
+      });
+      response.once('close', () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+describe('a stream', () => {
+  it('has everything from the place it begins at, then each commit, once and in order', async () => {
+    const all = listen(`${indexer.httpUrl}/changes?after=0`);
+    const before = await stored();
+    expect(before.length).toBeGreaterThan(150);
+    await heard(all, before.length);
+    world.grow(40);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const after = await stored();
+    expect(after.length).toBeGreaterThan(before.length);
+    await heard(all, after.length);
+    expect(all.ids).toEqual(after);
+    all.close();
+  });
+
+  it('goes on behind the id it is given', async () => {
+    const ids = await stored();
+    const middle = Math.floor(ids.length / 2);
+    const rest = listen(`${indexer.httpUrl}/changes?after=0`, { lastEventId: ids[middle] ?? '' });
+    await heard(rest, ids.length - middle - 1);
+    expect(rest.ids).toEqual(ids.slice(middle + 1));
+    rest.close();
+  });
+
+  it('begins with what comes next, where nothing is said', async () => {
+    const next = listen(`${indexer.httpUrl}/changes`);
+    await waitFor('it listens', async () => ((await indexer.metric('indexer_changes_streams')) > 0 ? true : undefined));
+    const before = await stored();
+    world.grow(5);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const added = (await stored()).slice(before.length);
+    await heard(next, added.length);
+    expect(next.ids).toEqual(added);
+    next.close();
+  });
+
+  it('has what is asked for only, with the values of the view', async () => {
+    const [one] = await query(
+      world.database.url,
+      `select template_fqn, parties[1] as party from explore.events where event_type = 'created' limit 1`,
+    );
+    const [template, party] = [String(one?.['template_fqn']), String(one?.['party'])];
+    const wanted = await stored(
+      `template_fqn = '${template}' and '${party}' = any (parties) and event_type in ('created', 'archived')`,
+    );
+    const parameters = new URLSearchParams({ template, party, after: '0' });
+    const some = listen(`${indexer.httpUrl}/changes?${String(parameters)}&event_type=created&event_type=archived`);
+    await heard(some, wanted.length);
+    expect(some.ids).toEqual(wanted);
+    const rows = await query(
+      world.database.url,
+      `select "offset"::int, node_id, contract_id, payload from explore.events
+        where "offset" || '-' || node_id = any ('{${wanted.join()}}') order by "offset", node_id`,
+    );
+    expect(
+      some.data.map(({ offset, node_id, contract_id, payload }) => ({ offset, node_id, contract_id, payload })),
+    ).toEqual(rows);
+    some.close();
+  });
+
+  it('is lines of JSON for who accepts those', async () => {
+    const response = await fetch(`${indexer.httpUrl}/changes?after=0`, { headers: { accept: 'application/x-ndjson' } });
+    let text = '';
+    const ids = await stored();
+    for await (const piece of response.body ?? []) {
+      text += Buffer.from(piece as Uint8Array).toString('utf8');
+      if (text.split('\n').filter((line) => line !== '').length >= ids.length) break;
+    }
+    const lines = text.split('\n').filter((line) => line !== '');
+    const places = lines.map((line) => JSON.parse(line) as { readonly offset: number; readonly node_id: number });
+    expect(places.map(({ offset, node_id }) => `${String(offset)}-${String(node_id)}`)).toEqual(ids);
+  });
+
+  it('costs the database a page, and not a page for each that listens', async () => {
+    const many = Array.from({ length: 60 }, () => listen(`${indexer.httpUrl}/changes`));
+    await waitFor('all listen', async () =>
+      (await indexer.metric('indexer_changes_streams')) >= many.length ? true : undefined,
+    );
+    const read = () => indexer.metric('indexer_changes_pages_total');
+    const [before, events] = [await read(), (await stored()).length];
+    world.grow(10);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const added = (await stored()).slice(events);
+    await Promise.all(many.map((one) => heard(one, added.length)));
+    for (const one of many) {
+      expect(one.ids).toEqual(added);
+      one.close();
+    }
+    expect((await read()) - before).toBeLessThan(60);
+  });
+});
+
+describe('a request is refused', () => {
+  it.each([
+    ['a place that is none', '/changes?after=x', 400],
+    ['a place in the future', '/changes?after=99999999', 409],
+    ['a place given twice', '/changes?after=1&after=2', 400],
+    ['a parameter that is not known', '/changes?from=1', 400],
+    ['nothing for a template', '/changes?template=', 400],
+    ['too much for a party', `/changes?party=${'a'.repeat(1_001)}`, 400],
+    ['a zero byte', '/changes?template=%00', 400],
+  ])('with %s', async (_, path, status) => {
+    const said = await answered(path);
+    expect(said.status).toBe(status);
+    expect(Object.keys(JSON.parse(said.body) as object)).toContain('error');
+  });
+
+  it.each([
+    ['through a proxy', { 'x-forwarded-for': '10.0.0.1' }, 403],
+    ['by the name of a stranger', { host: 'evil.example' }, 421],
+    ['by a name of ours that is not this machine', { host: '10.1.2.3' }, 403],
+    ['with an id that is none', { 'last-event-id': "1' or true" }, 400],
+  ])('%s', async (_, headers, status) => {
+    expect((await answered('/changes?after=0', headers)).status).toBe(status);
+  });
+
+  it('that is no GET', async () => {
+    expect((await answered('/changes', {}, 'POST')).status).toBe(405);
+  });
+
+  it('for SQL in its parameters finds nothing, and the table is there', async () => {
+    const before = await stored();
+    const odd = listen(
+      `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("'; drop table ledger.updates; --")}`,
+    );
+    world.grow(1);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    expect(odd.ids).toEqual([]);
+    expect((await stored()).length).toBeGreaterThan(before.length);
+    odd.close();
+  });
+
+  it('for what is not kept any more, with where it begins; who is there is told so as well', async () => {
+    const [row] = await query(world.database.url, 'select checkpoint::int from ledger.stream');
+    const checkpoint = Number(row?.['checkpoint']);
+    const there = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);
+    await waitFor('it listens', async () => ((await indexer.metric('indexer_changes_streams')) > 0 ? true : undefined));
+    const kept = Math.floor(checkpoint / 2);
+    await query(world.database.url, `update ledger.stream set kept_offset = ${String(kept)}`);
+    const said = await answered('/changes?after=3');
+    expect(said.status).toBe(410);
+    expect(JSON.parse(said.body)).toMatchObject({ kept_after: kept });
+    await query(world.database.url, `update ledger.stream set kept_offset = ${String(checkpoint + 1)}`);
+    await waitFor('its end', () => (there.ends.length > 0 ? true : undefined));
+    expect(there.ends[0]).toContain('pruned');
+    await query(world.database.url, 'update ledger.stream set kept_offset = null');
+    there.close();
+  });
+});

@@ -1,0 +1,51 @@
+/** Who listens at `/changes`, with a client of somebody else's. */
+import { EventSource } from 'eventsource';
+
+export interface Heard {
+  /** Ids in the order in which they came. */
+  readonly ids: readonly string[];
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  readonly ends: readonly string[];
+  /** Status of the last answer that was no stream. */
+  readonly refused: number | undefined;
+  close(): void;
+}
+
+/** Listens, and goes on by itself where it was cut off. */
+export function listen(url: string, more: { readonly lastEventId?: string } = {}): Heard {
+  const ids: string[] = [];
+  const data: Readonly<Record<string, unknown>>[] = [];
+  const ends: string[] = [];
+  let refused: number | undefined;
+  const source = new EventSource(url, {
+    fetch: (input, init) =>
+      fetch(input, {
+        ...init,
+        headers: {
+          ...init.headers,
+          ...(more.lastEventId === undefined || ids.length > 0 ? {} : { 'Last-Event-ID': more.lastEventId }),
+        },
+      }),
+  });
+  source.addEventListener('change', (event) => {
+    ids.push(event.lastEventId);
+    data.push(JSON.parse(String(event.data)) as Readonly<Record<string, unknown>>);
+  });
+  for (const name of ['end', 'stopping']) {
+    source.addEventListener(name, (event) => {
+      if ('data' in event) ends.push(String(event.data));
+    });
+  }
+  source.addEventListener('error', (event) => {
+    refused = event.code ?? refused;
+  });
+  return {
+    ids,
+    data,
+    ends,
+    get refused() {
+      return refused;
+    },
+    close: () => source.close(),
+  };
+}
