@@ -8,6 +8,8 @@ export interface Heard {
   readonly ends: readonly string[];
   /** Status of the last answer that was no stream. */
   readonly refused: number | undefined;
+  /** Resolves when the stream has begun. */
+  readonly begun: Promise<void>;
   close(): void;
 }
 
@@ -26,6 +28,9 @@ export function listen(url: string, more: { readonly lastEventId?: string } = {}
           ...(more.lastEventId === undefined || ids.length > 0 ? {} : { 'Last-Event-ID': more.lastEventId }),
         },
       }),
+  });
+  const begun = new Promise<void>((resolve) => {
+    source.addEventListener('open', () => resolve());
   });
   source.addEventListener('change', (event) => {
     ids.push(event.lastEventId);
@@ -46,6 +51,7 @@ export function listen(url: string, more: { readonly lastEventId?: string } = {}
     get refused() {
       return refused;
     },
+    begun,
     close: () => source.close(),
   };
 }

@@ -3,7 +3,7 @@
  * held for it but its place, no snapshot and no connection.
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../model/changes.ts';
+import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../changes.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 
@@ -60,12 +60,14 @@ export class ChangeStream {
   /**
    * Sends until the client leaves, or history does not go on. While the database cannot be asked the client waits: an answer that is
    * an error would end a browser's stream for good.
+   * @param first what the client was answered for
    * @throws IndexerError STORE_NOT_PERMITTED; what `send` rejects with
    */
-  async run(wanted: StreamWanted, to: StreamedTo): Promise<StreamEnd | 'gone'> {
-    let { after } = wanted;
+  async run(wanted: StreamWanted, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
+    let after = first?.after ?? wanted.after;
     let told = after;
     let sentAt = performance.now();
+    let wasThere = first !== undefined && isThere(first);
     while (!to.gone.aborted) {
       const begun = await this.begin({ ...wanted, after });
       const isDue = performance.now() - sentAt >= heartbeatMs;
@@ -80,8 +82,11 @@ export class ChangeStream {
       const { page } = begun;
       after = begun.after;
       told ??= after;
-      const end = endOf(page, after);
-      if (end !== undefined) return end;
+      // A place ahead is waited for; one that was here and is not any more was taken back.
+      const isHere = isThere(begun);
+      if (wasThere && !isHere) return 'reset';
+      if (page.keptAfter !== null && after.offset < page.keptAfter) return 'pruned';
+      wasThere = isHere;
       if (page.changes.length > 0 || isDue) {
         const place = isPassed(page, told) ? placeOnly(to.form, page.next) : heartbeat(to.form);
         await to.send(page.changes.length > 0 ? page.text(to.form) : place);
@@ -105,10 +110,9 @@ function afterFailure(thrown: unknown): undefined {
   if (failure.code === 'STORE_NOT_PERMITTED') throw failure;
 }
 
-/** Whether history still goes on behind a place. */
-function endOf({ checkpoint, keptAfter }: SharedPage, after: ChangeCursor): 'pruned' | 'reset' | undefined {
-  if (keptAfter !== null && after.offset < keptAfter) return 'pruned';
-  return checkpoint !== null && after.offset > checkpoint ? 'reset' : undefined;
+/** Whether history has come to the place. */
+function isThere({ after, page }: Begun): boolean {
+  return after.offset <= (page.checkpoint ?? -1);
 }
 
 function isPassed({ next }: SharedPage, told: ChangeCursor): boolean {

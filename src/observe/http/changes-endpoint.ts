@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { behindNodes, formatCursor, parseCursor } from '../../model/changes.ts';
+import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
 
@@ -22,6 +22,12 @@ export interface ChangesEndpoint {
 const takesWithinMs = 30_000;
 const known = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
+
+interface Answered {
+  readonly wanted: StreamWanted;
+  /** Undefined where the database could not be asked yet. */
+  readonly first: Begun | undefined;
+}
 
 interface Refusal {
   readonly status: number;
@@ -51,7 +57,7 @@ export class ChangesAnswers {
     try {
       const begun = await this.#begin(query, request);
       if ('status' in begun) refuse(response, begun);
-      else await this.#run(begun.wanted, request, response, gone.signal);
+      else await this.#run(begun, request, response, gone.signal);
     } catch (thrown) {
       const { code, remedy } = toIndexerError(thrown);
       if (!response.headersSent)
@@ -62,21 +68,21 @@ export class ChangesAnswers {
     }
   }
 
-  async #begin(query: string, request: IncomingMessage): Promise<Refusal | { readonly wanted: StreamWanted }> {
+  async #begin(query: string, request: IncomingMessage): Promise<Refusal | Answered> {
     const { readerOf, most, stream } = this.#endpoint;
     if (this.#open > most) return refusal(503, `${String(most)} streams are open already: try again`);
     const reader = await readerOf(request);
     if ('refused' in reader) return refusal(reader.refused, reader.reason);
     const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof asked === 'string') return refusal(400, asked);
-    const wanted = { ...asked, role: reader.role };
+    const { template, party, kinds, after } = asked;
+    const wanted = { template, party, kinds, after, role: reader.role };
     const begun = await stream.begin(wanted);
-    if (begun === undefined) return { wanted };
-    return unfit(begun) ?? { wanted: { ...wanted, after: begun.after } };
+    return (begun === undefined ? undefined : unfit(begun, asked.isResumed)) ?? { wanted, first: begun };
   }
 
   async #run(
-    wanted: StreamWanted,
+    { wanted, first }: Answered,
     request: IncomingMessage,
     response: ServerResponse,
     gone: AbortSignal,
@@ -93,7 +99,7 @@ export class ChangesAnswers {
     const send = (text: string): Promise<void> => sent(response, text);
     this.#streaming += 1;
     try {
-      const end = await this.#endpoint.stream.run(wanted, { form, send, gone });
+      const end = await this.#endpoint.stream.run(wanted, { form, send, gone }, first);
       if (end !== 'gone') response.end(form === 'sse' ? ending(end) : '');
     } finally {
       this.#streaming -= 1;
@@ -103,6 +109,7 @@ export class ChangesAnswers {
 
 /** Resolves when the socket takes more. */
 function sent(response: ServerResponse, text: string): Promise<void> {
+  if (response.destroyed) return Promise.reject(new Error('the client is gone'));
   if (response.write(text)) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => done(new Error('the client takes nothing')), takesWithinMs);
@@ -130,8 +137,11 @@ function ending(end: StreamEnd): string {
   return `event: ${end === 'stopping' ? 'stopping' : 'end'}\ndata: ${JSON.stringify({ reason: end, meaning: meanings[end] })}\n\n`;
 }
 
-/** Why nothing can be sent from there on. */
-function unfit({ page: { checkpoint, keptAfter }, after }: Begun): Refusal | undefined {
+/**
+ * Why nothing can be sent from there on. What an application has just written may not be here yet, so a place ahead is waited for;
+ * but an id was sent, and history went on behind it.
+ */
+function unfit({ page: { checkpoint, keptAfter }, after }: Begun, isResumed: boolean): Refusal | undefined {
   if (keptAfter !== null && after.offset < keptAfter) {
     return refusal(
       410,
@@ -141,15 +151,19 @@ function unfit({ page: { checkpoint, keptAfter }, after }: Begun): Refusal | und
       },
     );
   }
-  if (checkpoint !== null && after.offset > checkpoint) {
-    return refusal(409, `history ends at offset ${String(checkpoint)} here, before ${formatCursor(after)}`, {
-      checkpoint,
-    });
+  if (isResumed && after.offset > (checkpoint ?? -1)) {
+    return refusal(
+      409,
+      `history ends at offset ${String(checkpoint)} here, before the id ${formatCursor(after)}: it was taken back`,
+      {
+        checkpoint,
+      },
+    );
   }
   return undefined;
 }
 
-type Asked = Omit<StreamWanted, 'role'>;
+type Asked = Omit<StreamWanted, 'role'> & { readonly isResumed: boolean };
 
 /** What is wanted, or what is wrong with it. The header is what a browser adds when it connects again: it goes first. */
 function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): Asked | string {
@@ -162,12 +176,19 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
       return `${name} must have 1 to ${String(longestValue)} characters`;
     }
   }
-  const from = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : query.get('after');
+  const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
+  const from = isResumed ? lastEventId : query.get('after');
   const after = from === null ? undefined : parseCursor(from);
   if (from !== null && after === undefined) {
     return `after, and Last-Event-ID, must be an offset or an id that was sent: 42 or 42-${String(behindNodes)}`;
   }
-  return { template: query.get('template'), party: query.get('party'), kinds: query.getAll('event_type'), after };
+  return {
+    template: query.get('template'),
+    party: query.get('party'),
+    kinds: query.getAll('event_type'),
+    after,
+    isResumed,
+  };
 }
 
 function formOf({ headers }: IncomingMessage): ChangeForm {
