@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, query } from '../support/database.ts';
+import { startDaemon } from '../e2e/runs/daemon.ts';
 import { linkDependencies, printedUntil, writeApp } from './app.ts';
 
 const project = join(import.meta.dirname, '../..');
@@ -173,7 +174,7 @@ describe('the package', () => {
     expect((await compile('7')).stdout).toMatch(/TS2322: Type 'number' is not assignable/);
   }, 120_000);
 
-  it('is enough for the app of the documentation: types from the database, a query, and what comes to the ledger', async () => {
+  it('is enough for the app of the documentation: types, a query, what comes to the ledger, and what is committed', async () => {
     const folder = await unpacked('app-');
     linkDependencies(folder);
     await writeApp(folder);
@@ -186,12 +187,16 @@ describe('the package', () => {
     expect(await ended(folder, main, codegen, env)).toMatchObject({ code: 0, stderr: '' });
     const compiled = run('node', [join(source, 'node_modules/typescript/bin/tsc'), '-p', '.'], folder);
     expect(compiled.stdout).toBe('');
+    await using daemon = startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger' });
+    const appEnv = { ...env, INDEXER_URL: await daemon.http() };
     let comes = false;
-    const text = await printedUntil(folder, 'app.js', env, /^new: 00/m, (printed) => {
+    const both = /^(?=[^]*^new: 00)(?=[^]*^committed: 00)/;
+    const text = await printedUntil(folder, 'app.js', appEnv, new RegExp(both, 'm'), (printed) => {
       if (!comes && / of /.test(printed)) generateHistory(ledger.ledger, { seed: 2, updates: 20 });
       comes ||= / of /.test(printed);
     });
     expect(text).toMatch(/^\d+ of [\w-]+:[\w.]+:\w+$[^]*^new: 00/m);
+    expect(text).toMatch(/^committed: 00\w+ of [\w-]+:[\w.]+:\w+$/m);
     expect(await printedUntil(folder, 'client.js', env, /never/, () => undefined)).toMatch(
       /^the ledger ends at \d+\n$/,
     );
