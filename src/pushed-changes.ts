@@ -4,7 +4,7 @@ import { ChangePages } from './observe/changes/change-pages.ts';
 import { ChangeStream } from './observe/changes/change-stream.ts';
 import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
 import { ChangesAnswers } from './observe/http/changes-endpoint.ts';
-import { notFromHere } from './observe/http/local-caller.ts';
+import { notFromHere, ofAnotherOrigin } from './observe/http/local-caller.ts';
 import type { ChangesFacts } from './observe/metrics/metrics.ts';
 import { readChanges, readCheckpoint } from './store/changes/read-changes.ts';
 import { openDatabase } from './store/connection/database.ts';
@@ -43,7 +43,7 @@ export function openPushedChanges({ database: { schema, urlFile } }: Config, url
   const answers = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint),
     readerOf: (request) => {
-      const reason = notFromHere(request);
+      const reason = notFromHere(request) ?? ofAnotherOrigin(request);
       return Promise.resolve(reason === undefined ? { role: null } : { refused: 403, reason });
     },
     most: mostStreams,

@@ -96,6 +96,27 @@ describe('a stream', () => {
     ahead.close();
   });
 
+  it('stays open while the database cannot be asked, and goes on', async () => {
+    const before = (await stored()).length;
+    const there = listen(`${indexer.httpUrl}/changes`);
+    await there.begun;
+    await query(world.database.url, 'alter view explore.events rename to events_away');
+    world.grow(5);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const early = listen(`${indexer.httpUrl}/changes?after=0`);
+    await early.begun;
+    await query(world.database.url, 'alter view explore.events_away rename to events');
+    const ids = await stored();
+    await heard(there, ids.length - before);
+    await heard(early, ids.length);
+    expect(there.ids).toEqual(ids.slice(before));
+    expect(early.ids).toEqual(ids);
+    for (const one of [there, early]) {
+      expect(one.refused).toBeUndefined();
+      one.close();
+    }
+  });
+
   it('has what is asked for only, with the values of the view', async () => {
     const [one] = await query(
       world.database.url,
@@ -167,6 +188,8 @@ describe('a request is refused', () => {
 
   it.each([
     ['through a proxy', { 'x-forwarded-for': '10.0.0.1' }, 403],
+    ['for the page of a stranger', { origin: 'http://evil.example' }, 403],
+    ['for a page that does not say whose it is', { 'sec-fetch-site': 'cross-site' }, 403],
     ['by the name of a stranger', { host: 'evil.example' }, 421],
     ['by a name of ours that is not this machine', { host: '10.1.2.3' }, 403],
     ['with an id that is none', { 'last-event-id': "1' or true" }, 400],

@@ -27,10 +27,10 @@ export interface StreamedTo {
 
 /** Something is sent at least so often, so that nobody in between takes the connection for dead, milliseconds. */
 const heartbeatMs = 15_000;
-/**
- * How long a commit may go unseen where another process writes: a standby's own checkpoint does not move, milliseconds.
- */
+/** How long a commit may go unseen where another process writes, which tells this one nothing, milliseconds. */
 const lookAgainMs = 1_000;
+/** The same of what is taken back or pruned, where this process writes and knows its commits, milliseconds. */
+const lookBackMs = 5_000;
 
 export class ChangeStream {
   readonly #pages: ChangePages;
@@ -99,7 +99,8 @@ export class ChangeStream {
   }
 
   async #more({ offset }: ChangeCursor, gone: AbortSignal): Promise<'stopping' | undefined> {
-    const end = await this.#waiters.wait(offset + 1, lookAgainMs, gone);
+    const limitMs = this.#waiters.checkpoint === undefined ? lookAgainMs : lookBackMs;
+    const end = await this.#waiters.wait(offset + 1, limitMs, gone);
     return end === 'stopping' ? end : undefined;
   }
 }

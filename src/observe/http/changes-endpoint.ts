@@ -5,11 +5,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
+import { refuse } from './answers.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
 
 /** Whom a request comes from: as which role it reads, or why it is not answered. */
-export type Reader = { readonly role: string | null } | { readonly refused: 401 | 403; readonly reason: string };
+export type Reader = { readonly role: string | null } | { readonly refused: 403; readonly reason: string };
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
@@ -31,7 +32,8 @@ interface Answered {
 
 interface Refusal {
   readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly error: string;
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 /** Open streams of one server, and how each is answered. */
@@ -56,12 +58,11 @@ export class ChangesAnswers {
     this.#open += 1;
     try {
       const begun = await this.#begin(query, request);
-      if ('status' in begun) refuse(response, begun);
+      if ('status' in begun) refuse(response, begun.status, begun.error, begun.more);
       else await this.#run(begun, request, response, gone.signal);
     } catch (thrown) {
       const { code, remedy } = toIndexerError(thrown);
-      if (!response.headersSent)
-        refuse(response, { status: 503, body: { error: 'changes cannot be read now', code, remedy } });
+      if (!response.headersSent) refuse(response, 503, 'changes cannot be read now', { code, remedy });
       response.destroy();
     } finally {
       this.#open -= 1;
@@ -70,11 +71,11 @@ export class ChangesAnswers {
 
   async #begin(query: string, request: IncomingMessage): Promise<Refusal | Answered> {
     const { readerOf, most, stream } = this.#endpoint;
-    if (this.#open > most) return refusal(503, `${String(most)} streams are open already: try again`);
+    if (this.#open > most) return { status: 503, error: `${String(most)} streams are open already: try again` };
     const reader = await readerOf(request);
-    if ('refused' in reader) return refusal(reader.refused, reader.reason);
+    if ('refused' in reader) return { status: reader.refused, error: reader.reason };
     const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);
-    if (typeof asked === 'string') return refusal(400, asked);
+    if (typeof asked === 'string') return { status: 400, error: asked };
     const { template, party, kinds, after } = asked;
     const wanted = { template, party, kinds, after, role: reader.role };
     const begun = await stream.begin(wanted);
@@ -143,22 +144,12 @@ function ending(end: StreamEnd): string {
  */
 function unfit({ page: { checkpoint, keptAfter }, after }: Begun, isResumed: boolean): Refusal | undefined {
   if (keptAfter !== null && after.offset < keptAfter) {
-    return refusal(
-      410,
-      `what follows ${formatCursor(after)} is not here: history is complete behind offset ${String(keptAfter)}`,
-      {
-        kept_after: keptAfter,
-      },
-    );
+    const error = `what follows ${formatCursor(after)} is not here: history is complete behind offset ${String(keptAfter)}`;
+    return { status: 410, error, more: { kept_after: keptAfter } };
   }
   if (isResumed && after.offset > (checkpoint ?? -1)) {
-    return refusal(
-      409,
-      `history ends at offset ${String(checkpoint)} here, before the id ${formatCursor(after)}: it was taken back`,
-      {
-        checkpoint,
-      },
-    );
+    const error = `history ends at offset ${String(checkpoint)} here, before the id ${formatCursor(after)}: it was taken back`;
+    return { status: 409, error, more: { checkpoint } };
   }
   return undefined;
 }
@@ -193,19 +184,4 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
 
 function formOf({ headers }: IncomingMessage): ChangeForm {
   return (headers.accept ?? '').includes('application/x-ndjson') ? 'ndjson' : 'sse';
-}
-
-function refusal(status: number, error: string, more: Readonly<Record<string, unknown>> = {}): Refusal {
-  return { status, body: { error, ...more } };
-}
-
-function refuse(response: ServerResponse, { status, body }: Refusal): void {
-  response.setHeader('connection', 'close');
-  if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  });
-  response.end(`${JSON.stringify(body)}\n`);
 }

@@ -1,6 +1,7 @@
 /** `/query`: the page by GET, questions by POST, below it what belongs to the page. Only for this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ConsoleAnswer, ConsolePage } from '../page/console-page.ts';
+import type { ConsolePage } from '../page/console-page.ts';
+import { refuse, send } from './answers.ts';
 import { notFromHere, notOfOurPage } from './local-caller.ts';
 
 /** Of a body, bytes. */
@@ -18,6 +19,8 @@ export async function answerConsole(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  // No page of another origin may so much as show it.
+  response.setHeader('cross-origin-resource-policy', 'same-origin');
   const reason = notFromHere(request);
   if (reason !== undefined) return refuse(response, 403, reason);
   if (path === '/query' && (request.method === 'GET' || request.method === 'HEAD')) {
@@ -35,7 +38,7 @@ export async function answerConsole(
   response.once('close', () => gone.abort());
   if (response.destroyed) return;
   const answer = await console.answer(path, body, gone.signal);
-  if (!response.destroyed) send(response, answer);
+  if (!response.destroyed) send(response, answer.status, answer.type, answer.body);
 }
 
 /** All of it; undefined when it is too long, or did not come to its end. The rest is not read then. */
@@ -55,19 +58,4 @@ function bodyOf(request: IncomingMessage): Promise<string | undefined> {
     request.once('error', () => resolve(undefined));
     request.once('close', () => resolve(undefined));
   });
-}
-
-function refuse(response: ServerResponse, status: number, error: string): void {
-  response.setHeader('connection', 'close');
-  send(response, { status, type: 'application/json; charset=utf-8', body: `${JSON.stringify({ error })}\n` });
-}
-
-function send(response: ServerResponse, { status, type, body }: ConsoleAnswer): void {
-  response.writeHead(status, {
-    'content-type': type,
-    'cache-control': 'no-store',
-    'cross-origin-resource-policy': 'same-origin',
-    'x-content-type-options': 'nosniff',
-  });
-  response.end(body);
 }

@@ -15,6 +15,7 @@ import type { Verdict } from '../health/health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ConsolePage } from '../page/console-page.ts';
 import type { StatusPage } from '../page/status-page.ts';
+import { refuse, send, sendJson } from './answers.ts';
 import type { ChangesAnswers } from './changes-endpoint.ts';
 import { answerConsole, isConsolePath } from './console-endpoint.ts';
 import { answerWait } from './wait-endpoint.ts';
@@ -198,25 +199,6 @@ function answerPage(
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
-}
-
-/** What else the client sends is not read. */
-function refuse(response: ServerResponse, status: number, error: string): void {
-  response.setHeader('connection', 'close');
-  sendJson(response, status, { error });
-}
-
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  send(response, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`);
-}
-
-function send(response: ServerResponse, status: number, type: string, body: string): void {
-  response.writeHead(status, {
-    'content-type': type,
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  });
-  response.end(body);
 }
 
 // Which names the endpoints answer to. A page of a stranger can have its own name lead to this machine (DNS rebinding) and

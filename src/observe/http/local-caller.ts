@@ -33,6 +33,17 @@ export function notOfOurPage({ headers }: IncomingMessage): string | undefined {
   return site === 'same-origin' ? undefined : 'the origin has to be this page';
 }
 
+/**
+ * Why a request from here is made by a page of another origin, which a browser sends and whose answer it then withholds: it would
+ * still cost us a stream. Undefined: it is not.
+ */
+export function ofAnotherOrigin({ headers }: IncomingMessage): string | undefined {
+  const { host = '', origin = `http://${host}` } = headers;
+  const site = headers['sec-fetch-site'] ?? 'none';
+  const isOurs = origin === `http://${host}` && (site === 'none' || site === 'same-origin');
+  return isOurs ? undefined : 'pages of other origins are not answered here';
+}
+
 function isLoopbackAddress(address = ''): boolean {
   const bare = address.replace(/^::ffff:/, '');
   return bare === '::1' || isLoopback(bare);

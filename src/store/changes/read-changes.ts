@@ -11,13 +11,21 @@ import { inSnapshot } from '../reads/snapshot-read.ts';
 /** Updates looked at for one page, however few of them are wanted. */
 const updatesLookedAt = 1_000;
 const mostRows = 1_000;
+/** Of one page, unless its first change alone has more. */
+const mostCharacters = 4_000_000;
 
 /**
  * One page, of one state of the database. What is committed is decided by the connection, what of it is shown by the role.
  * @param rows of changes at most, 1 to 1000
+ * @param characters of changes at most, but that there is one: contents may be of any size, and a page is held in memory
  * @throws IndexerError STORE_NOT_PERMITTED where the role may not read or may not be taken; STORE_ errors
  */
-export function readChanges(database: Database, wanted: ChangesWanted, rows: number): Promise<ChangesPage> {
+export function readChanges(
+  database: Database,
+  wanted: ChangesWanted,
+  rows: number,
+  characters = mostCharacters,
+): Promise<ChangesPage> {
   const schemas = readSchemas(database.schema);
   return inSnapshot(database, async (client) => {
     const { checkpoint, keptAfter } = await readStream(client, schemas);
@@ -29,9 +37,9 @@ export function readChanges(database: Database, wanted: ChangesWanted, rows: num
     const upTo = await endOfStretch(client, schemas, after, checkpoint);
     if (wanted.role !== null) await client.query(`set local role ${escapeIdentifier(wanted.role)}`);
     const limit = Math.max(1, Math.min(mostRows, rows));
-    const changes = await readStretch(client, schemas, wanted, upTo, limit);
+    const { changes, found } = await readStretch(client, schemas, wanted, { upTo, limit, characters });
     const last = changes.at(-1);
-    const full = last !== undefined && changes.length === limit;
+    const full = last !== undefined && (found === limit || changes.length < found);
     const next = full ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
     return { changes, next, atEnd: !full && upTo === checkpoint, checkpoint, keptAfter };
   });
@@ -77,16 +85,28 @@ async function endOfStretch(
   return rows[0]?.offset ?? checkpoint;
 }
 
+interface Bounds {
+  readonly upTo: number;
+  readonly limit: number;
+  readonly characters: number;
+}
+
+interface Stretch {
+  readonly changes: readonly Change[];
+  /** Changes within the limit of rows, those included that would be too long together. */
+  readonly found: number;
+}
+
 async function readStretch(
   client: ClientBase,
   { explore }: ReadSchemas,
   { after, template, party, kinds }: ChangesWanted,
-  upTo: number,
-  limit: number,
-): Promise<readonly Change[]> {
+  { upTo, limit, characters }: Bounds,
+): Promise<Stretch> {
   // The page is cut first: only what is shown is unpacked and printed.
-  const { rows } = await client.query<Change>(
-    `select e."offset", e.node_id as node,
+  const { rows } = await client.query<Change & { readonly found: number }>(
+    `with printed as (
+     select e."offset", e.node_id as node,
             json_build_object('offset', e."offset", 'node_id', e.node_id, 'event_type', e.event_type,
               'update_id', e.update_id, 'record_time', e.record_time, 'effective_at', e.effective_at,
               'synchronizer_id', e.synchronizer_id, 'contract_id', e.contract_id, 'template_fqn', e.template_fqn,
@@ -96,9 +116,14 @@ async function readStretch(
               where e."offset" between $1 and $3 and (e."offset", e.node_id) > ($1, $2)
                 and ($4::text is null or e.template_fqn = $4) and ($5::text is null or $5 = any (e.parties))
                 and (cardinality($6::text[]) = 0 or e.event_type = any ($6))
-              order by e."offset", e.node_id limit $7) e
-      order by e."offset", e.node_id`,
-    [after.offset, after.node ?? behindNodes, upTo, template, party, kinds, limit],
+              order by e."offset", e.node_id limit $7) e),
+     counted as (
+     select p.*, (count(*) over ())::int as found,
+            sum(length(json)) over (order by "offset", node) - length(json) as before
+       from printed p)
+     select "offset", node, json, found from counted where before = 0 or before + length(json) <= $8
+      order by "offset", node`,
+    [after.offset, after.node ?? behindNodes, upTo, template, party, kinds, limit, characters],
   );
-  return rows;
+  return { changes: rows, found: rows[0]?.found ?? 0 };
 }

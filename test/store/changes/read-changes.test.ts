@@ -46,10 +46,10 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
 });
 
-async function all(wanted: Partial<ChangesWanted>, rows: number): Promise<readonly Change[]> {
+async function all(wanted: Partial<ChangesWanted>, rows: number, characters?: number): Promise<readonly Change[]> {
   const found: Change[] = [];
   for (let { after } = everything; ;) {
-    const page = await readChanges(database, { ...everything, ...wanted, after }, rows);
+    const page = await readChanges(database, { ...everything, ...wanted, after }, rows, characters);
     expect(page.changes.length).toBeLessThanOrEqual(rows);
     found.push(...page.changes);
     after = page.next;
@@ -74,6 +74,16 @@ it('shows every event once and in order, whatever the size of a page', async () 
   expect(new Set(expected).size).toBe(expected.length);
   expect(places(await all({}, 1000))).toEqual(expected);
   expect(places(await all({}, 3))).toEqual(expected);
+});
+
+it('shows no more at once than may be held, but one', async () => {
+  const expected = await stored('true');
+  expect(places(await all({}, 1000, 1))).toEqual(expected);
+  expect(places(await all({}, 1000, 5_000))).toEqual(expected);
+  const page = await readChanges(database, everything, 1000, 5_000);
+  const lengths = page.changes.map(({ json }) => json.length);
+  expect(lengths.length).toBeGreaterThan(1);
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(5_000);
 });
 
 it('shows nothing above the checkpoint', async () => {

@@ -1,0 +1,24 @@
+/** Answers of a body that is complete. None is kept by anybody, and none is taken for another type than it says. */
+import type { ServerResponse } from 'node:http';
+
+const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
+export function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'content-type': type, ...headers });
+  response.end(body);
+}
+
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  send(response, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`);
+}
+
+/** The connection ends with it: what else the client sends is not read. @param more facts beside the reason */
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  error: string,
+  more: Readonly<Record<string, unknown>> = {},
+): void {
+  response.setHeader('connection', 'close');
+  sendJson(response, status, { error, ...more });
+}
