@@ -1,0 +1,54 @@
+/** `npm run bench:push -- [--transactions N] [--clients N] [--json FILE]`: what is pushed to others, how fast and how whole. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runToEnd } from '../cleanup.ts';
+import { say } from '../figures/terminal.ts';
+import { prepareOutputs } from '../indexer-process.ts';
+import { openServer } from '../postgres.ts';
+import { profileNamed } from '../replay/profiles.ts';
+import { updatesRecording } from '../replay/recording.ts';
+import { merged, type PushFigures, type PushPart } from './figures.ts';
+
+/** By what is said while it runs; one after the other. */
+const parts: Readonly<Record<string, PushPart>> = {};
+
+const { values } = parseArgs({
+  options: {
+    transactions: { type: 'string', default: '10000' },
+    clients: { type: 'string', default: '10000' },
+    json: { type: 'string' },
+  },
+  strict: true,
+});
+
+/** @throws Error where it is none */
+function wholeNumber(flag: 'transactions' | 'clients'): number {
+  const value = Number(values[flag]);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new Error(`--${flag} takes a whole number above 0, not ${values[flag]}`);
+}
+
+async function main(): Promise<void> {
+  const [transactions, clients] = [wholeNumber('transactions'), wholeNumber('clients')];
+  prepareOutputs();
+  const folder = resolve('.bench');
+  mkdirSync(folder, { recursive: true });
+  const profile = profileNamed('default');
+  const recording = updatesRecording({ folder: resolve('.bench/cache'), profile, count: transactions, say });
+  const server = await openServer({ url: undefined, folder, settings: {} });
+  const figures: PushFigures[] = [];
+  for (const [name, measure] of Object.entries(parts)) {
+    say(name);
+    figures.push(await measure({ server, profile, recording, transactions, clients }));
+  }
+  say('');
+  const [cpu] = cpus();
+  const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${server.version}`;
+  const text = `${JSON.stringify({ ...merged(figures), transactions, machine }, null, 2)}\n`;
+  process.stdout.write(text);
+  if (values.json !== undefined) writeFileSync(values.json, text);
+}
+
+await runToEnd('bench:push', main);
