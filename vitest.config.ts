@@ -17,7 +17,7 @@ export default defineConfig({
     globalSetup: ['test/support/postgres-server.ts'],
     reporters: ['default', new ClosingLineReporter()],
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 60_000,
