@@ -46,6 +46,11 @@ export class ChangesAnswers {
     this.#endpoint = endpoint;
   }
 
+  /** How many may be open at once. */
+  get most(): number {
+    return this.#endpoint.most;
+  }
+
   /** How many are sent changes now. */
   get streaming(): number {
     return this.#streaming;
