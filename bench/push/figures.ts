@@ -22,7 +22,7 @@ export interface PushFigures {
   readonly lost: number;
   /** Events that came before an earlier one of the same contract, or of the same stream. */
   readonly reordered: number;
-  /** From the commit of an update until a client has its event, milliseconds. */
+  /** From handing an update to the ledger's socket until a client has read its last event, milliseconds; of all clients and updates. */
   readonly p99_ms?: number;
 }
 

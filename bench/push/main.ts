@@ -10,9 +10,10 @@ import { openServer } from '../postgres.ts';
 import { profileNamed } from '../replay/profiles.ts';
 import { updatesRecording } from '../replay/recording.ts';
 import { merged, type PushFigures, type PushPart } from './figures.ts';
+import { measureStreams } from './streams.ts';
 
 /** By what is said while it runs; one after the other. */
-const parts: Readonly<Record<string, PushPart>> = {};
+const parts: Readonly<Record<string, PushPart>> = { 'clients that listen': measureStreams };
 
 const { values } = parseArgs({
   options: {
@@ -36,7 +37,7 @@ async function main(): Promise<void> {
   const folder = resolve('.bench');
   mkdirSync(folder, { recursive: true });
   const profile = profileNamed('default');
-  const recording = updatesRecording({ folder: resolve('.bench/cache'), profile, count: transactions, say });
+  const recording = updatesRecording({ folder: resolve('.bench/cache'), profile, count: Math.max(transactions, 100), say });
   const server = await openServer({ url: undefined, folder, settings: {} });
   const figures: PushFigures[] = [];
   for (const [name, measure] of Object.entries(parts)) {

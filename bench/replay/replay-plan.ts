@@ -15,6 +15,8 @@ export interface ReplayPlan {
   readonly ledgerEnd: number;
   /** Updates per second; as fast as they are taken unless given. */
   readonly updatesPerSecond?: number;
+  /** No update is sent until `release`. */
+  readonly isHeld?: boolean;
 }
 
 /** Times are nanoseconds of the system-wide monotonic clock (`process.hrtime`), which all processes share. */

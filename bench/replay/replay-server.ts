@@ -16,6 +16,7 @@ const chunkBytes = 256 * 1024;
 const webSocketKey = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const plan = JSON.parse(process.argv[2] ?? '{}') as ReplayPlan;
 const indexes = new Map<string, Float64Array>();
+const released = plan.isHeld === true ? once(process, 'message') : undefined;
 
 function tell(message: ReplayMessage): void {
   process.send?.(message);
@@ -68,6 +69,8 @@ async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream,
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
+  // The indexer connects again where nothing came for long: the later stream is the one that is measured.
+  if (socket.destroyed) return;
   tell({ kind: 'first', at: started });
   tell({ kind: 'sent', from: begin, microseconds });
 }
@@ -75,6 +78,7 @@ async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream,
 async function sendUpdates(socket: Socket, beginExclusive: number): Promise<void> {
   const { updates, updatesPerSecond } = plan;
   if (updates === undefined || beginExclusive >= updates.frames) return;
+  await released;
   const file = await open(updates.path);
   try {
     if (updatesPerSecond !== undefined) return await sendPaced(socket, file, updates, beginExclusive, updatesPerSecond);
