@@ -37,7 +37,12 @@ async function main(): Promise<void> {
   const folder = resolve('.bench');
   mkdirSync(folder, { recursive: true });
   const profile = profileNamed('default');
-  const recording = updatesRecording({ folder: resolve('.bench/cache'), profile, count: Math.max(transactions, 100), say });
+  const recording = updatesRecording({
+    folder: resolve('.bench/cache'),
+    profile,
+    count: Math.max(transactions, 100),
+    say,
+  });
   const server = await openServer({ url: undefined, folder, settings: {} });
   const figures: PushFigures[] = [];
   for (const [name, measure] of Object.entries(parts)) {
