@@ -49,6 +49,7 @@ import {
   postgresWideningPlace,
 } from './store/postgres-sink.ts';
 import { commit } from './version.ts';
+import { type Delivering, startDelivering } from './webhook-deliveries.ts';
 
 /** At most; a limit on not knowing the ledger end allows for one question that is lost. */
 const ledgerPollMs = 5_000;
@@ -108,8 +109,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   });
   const pushed = openPushedChanges(config, options.databaseUrl);
   const onCheckpoint = (checkpoint: number): void => {
-    waiters.reached(checkpoint);
-    pushed.reached(checkpoint);
+    for (const told of [waiters, pushed, delivering]) told.reached(checkpoint);
   };
   const told = { onCheckpoint, onLive };
   const health = new HealthTracker({ ...healthOptions(options), ...told, work });
@@ -120,9 +120,10 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const shown = openForPage(options);
   const console = openConsole(options);
   const page = pageOf(options, health, shown, console !== undefined);
+  const candidate = new WriterCandidate(database, config.indexer.leaseMs);
+  const delivering = startDelivering(options, { logger: logging.logger, metrics, candidate });
   try {
     const stop = new AbortController();
-    const candidate = new WriterCandidate(database, config.indexer.leaseMs);
     const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
     const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal, onRequest });
     const http = await startHttpServer({
@@ -137,12 +138,12 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       console: console?.page,
       changes: pushed.answers,
     });
-    const opened = { database, shown, pushed, closeConsole: console?.close };
+    const opened = { database, shown, pushed, delivering, closeConsole: console?.close };
     return new RunningIndexer(options, { stop, parts, http, live, ...opened, observer, candidate });
   } catch (thrown) {
     observer.close();
     page.close();
-    await Promise.all([database.close(), shown.close(), pushed.close(), console?.close()]);
+    await Promise.all([database.close(), shown.close(), pushed.close(), delivering.close(0), console?.close()]);
     throw thrown;
   }
 }
@@ -227,6 +228,7 @@ interface Running {
   /** What the status page reads from. */
   readonly shown: Database;
   readonly pushed: PushedChanges;
+  readonly delivering: Delivering;
   readonly closeConsole: (() => Promise<void>) | undefined;
   readonly observer: IndexerObserver;
   readonly candidate: WriterCandidate;
@@ -256,12 +258,15 @@ class RunningIndexer implements Indexer {
   }
 
   async #takeDown(): Promise<void> {
-    const { stop, http, database, shown, pushed, closeConsole, observer, candidate } = this.#running;
-    stop.abort();
-    pushed.stopping();
-    // What does not end in time is rolled back by the server when its connection is cut.
+    const { stop, http, database, shown, pushed, delivering, closeConsole, observer, candidate } = this.#running;
     const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
-    await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
+    const until = performance.now() + limit;
+    pushed.stopping();
+    // Before the lock goes to a standby, which delivers from then on; the batch in hand has its time all the same.
+    await delivering.close(limit / 2);
+    stop.abort();
+    // What does not end in time is rolled back by the server when its connection is cut.
+    await Promise.race([this.done.catch(() => undefined), elapsed(Math.max(0, until - performance.now()))]);
     await Promise.all([database.close(500), shown.close(500), pushed.close(500), closeConsole?.(), candidate.close()]);
     await http.close();
     observer.close();

@@ -9,15 +9,19 @@ import { prepareOutputs } from '../indexer-process.ts';
 import { openServer } from '../postgres.ts';
 import { profileNamed } from '../replay/profiles.ts';
 import { updatesRecording } from '../replay/recording.ts';
+import { measureDeliveries } from './deliveries.ts';
 import { merged, type PushFigures, type PushPart } from './figures.ts';
 import { measureStreams } from './streams.ts';
 
 /** By what is said while it runs; one after the other. */
-const parts: Readonly<Record<string, PushPart>> = { 'clients that listen': measureStreams };
+const parts: Readonly<Record<string, PushPart>> = {
+  'deliveries to a webhook': measureDeliveries,
+  'clients that listen': measureStreams,
+};
 
 const { values } = parseArgs({
   options: {
-    transactions: { type: 'string', default: '10000' },
+    transactions: { type: 'string', default: '30000' },
     clients: { type: 'string', default: '10000' },
     json: { type: 'string' },
   },

@@ -59,6 +59,7 @@ export const groups: readonly Group[] = [
     pages: [
       ['The library', 'library.md'],
       ['Changes', 'changes.md'],
+      ['Webhooks', 'webhooks.md'],
       ['Testing with a ledger', 'testing.md'],
       ['Coverage of the interface', 'interface.md'],
       ['Architecture', 'architecture.md'],

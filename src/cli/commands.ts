@@ -39,6 +39,7 @@ import { grantReaderCommand } from './roles/grant-reader.ts';
 import { grantRolesCommand } from './roles/grant-roles.ts';
 import { comparePqsCommand } from './verify/compare-pqs.ts';
 import { verifyCommand } from './verify/verify.ts';
+import { webhookCommand } from './webhooks/webhook.ts';
 
 export const commands: readonly Command[] = [
   runCommand,
@@ -66,6 +67,7 @@ export const commands: readonly Command[] = [
   helpCommand,
   pruneCommand,
   holdCommand,
+  webhookCommand,
   redactCommand,
   resetCommand,
   reseedCommand,

@@ -27,6 +27,8 @@ import {
   withDefault,
 } from './option.ts';
 import { presetNames } from './interface-presets.ts';
+import { demoOptions } from './demo-options.ts';
+import { webhookOptions } from './webhook-options.ts';
 
 const party = matching('party', /^[A-Za-z0-9:_ -]{1,255}$/, 'party ids such as alice::1220ab…, separated by commas');
 const schemaName = matching(
@@ -334,6 +336,7 @@ const indexerOptions = {
     duration('100ms', '24h'),
     '10m',
   ),
+  ...webhookOptions,
   retryMaxMs: withDefault(
     indexer('INDEXER_RETRY_MAX', 'Longest delay between two attempts.'),
     duration('10ms', '1h'),
@@ -350,35 +353,7 @@ const indexerOptions = {
     path,
     '.ledger-indexer',
   ),
-  demoUpdatesPerSecond: withDefault(
-    indexer('INDEXER_DEMO_UPDATES_PER_SECOND', 'Traffic of the embedded sandbox.'),
-    integer(0, 100_000),
-    '5',
-  ),
-  demoSpeed: withDefault(
-    indexer('INDEXER_DEMO_SPEED', 'Multiplies that traffic; `demo --speed` for short.'),
-    integer(1, 10_000),
-    '1',
-  ),
-  demoStopAt: optional(
-    indexer('INDEXER_DEMO_STOP_AT', 'The sandbox makes no more updates than these, its month of history included.', {
-      unset: 'never ends',
-    }),
-    integer(1, 1_000_000_000),
-  ),
-  demoChaos: withDefault(
-    indexer(
-      'INDEXER_DEMO_CHAOS',
-      'Now and then the sandbox drops the socket, stalls, prunes or slows Postgres; `demo --chaos` for short.',
-    ),
-    boolean,
-    'false',
-  ),
-  demoSeed: withDefault(
-    indexer('INDEXER_DEMO_SEED', 'Random seed of that traffic; the same seed gives the same history.'),
-    integer(0, 4_294_967_295),
-    '1',
-  ),
+  ...demoOptions,
 } as const;
 
 /** By section, under the names that the configuration has for their values. Times are milliseconds, sizes bytes. */

@@ -7,8 +7,9 @@ import type { FailureKind } from './failure-kind.ts';
 import { ledgerCodes } from './ledger-codes.ts';
 import { storeCodes } from './store-codes.ts';
 import { streamCodes } from './stream-codes.ts';
+import { webhookCodes } from './webhook-codes.ts';
 
-const all = { ...ledgerCodes, ...storeCodes, ...streamCodes, ...commandCodes };
+const all = { ...ledgerCodes, ...storeCodes, ...streamCodes, ...commandCodes, ...webhookCodes };
 
 /** Stable: logs, metrics, `/status` and alerts show it. */
 export type ErrorCode = keyof typeof all;

@@ -80,6 +80,8 @@ describe('loadConfig', () => {
         start: 'seed',
         keepMs: undefined,
         pruneEveryMs: 600_000,
+        webhooks: 'public',
+        webhookAttempts: 14,
         retryMaxMs: 30_000,
         dataDir: '.ledger-indexer',
         demoUpdatesPerSecond: 5,

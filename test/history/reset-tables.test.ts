@@ -46,6 +46,9 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   redacted_exercises: 'kept',
   redactions: 'kept',
   retention_holds: 'kept',
+  webhook_dead: 'cut',
+  webhook_secrets: 'kept',
+  webhooks: 'cut',
   works: 'kept',
   schema_migrations: 'kept',
   stream: 'cut',
@@ -76,6 +79,8 @@ const volatile: Readonly<Record<string, string>> = {
   stream: 'epoch,writer,seeded_at,ledger_end,pruned_offset',
   updates: 'batch_offset',
   verifications: 'started_at,seconds',
+  webhook_dead: 'failed_at',
+  webhooks: 'hook_id,added_at,moved_at',
   works: 'asked_at,changed_at',
 };
 
@@ -87,6 +92,9 @@ const ofNoHistory = new Set([
   'typed_views',
   'coverage',
   'retention_holds',
+  'webhook_dead',
+  'webhook_secrets',
+  'webhooks',
   'works',
   'verifications',
 ]);
@@ -171,6 +179,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     middle = ledger.ledgerEnd();
     await runVerify(['--tail', '10'], world.env('short', env()));
     await redactSome('short');
+    await tell('short', middle, 1, middle);
     short = await tables('short');
     await runVerify(['--tail', '10'], world.env('long', env()));
 
@@ -186,6 +195,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await index('long');
     await query(world.database.url, `insert into long.retention_holds values ('replica', 1)`);
     await query(world.database.url, `insert into long.works (name, state, wanted) values ('widen', 'done', '{}')`);
+    await tell('long', middle + 5, 1, middle, middle + 3);
     before = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());
     after = await tables('long');
@@ -194,6 +204,17 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
   afterAll(async () => {
     await world.close();
   });
+
+  /** One webhook that was told as far, and has dead letters. */
+  async function tell(schema: string, cursor: number, ...dead: readonly number[]): Promise<void> {
+    const letters = dead.map((offset) => `('told', ${offset}, 0, '', 1, 'status 500')`).join(', ');
+    await query(
+      world.database.url,
+      `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('told', 'reader', ${cursor});
+       insert into ${schema}.webhook_secrets values ('told', 'https://hooks.example', 'whsec_');
+       insert into ${schema}.webhook_dead (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,
+    );
+  }
 
   /** They are read beside the stream. */
   async function packagesOf(schema: string): Promise<void> {

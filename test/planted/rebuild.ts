@@ -63,8 +63,8 @@ export const rebuild: PlantedArea = {
     {
       name: 'holds are forgotten',
       file: 'src/store/swap/rows.ts',
-      line: `'retention_holds', 'works', 'verifications'] as const`,
-      instead: `'works', 'verifications'] as const`,
+      line: `  'retention_holds',\n  'works',`,
+      instead: `  'works',`,
       test,
     },
     {

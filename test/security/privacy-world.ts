@@ -60,6 +60,9 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   verifications: 'none',
   retention_holds: 'none',
   works: 'none',
+  webhooks: 'none',
+  webhook_secrets: 'none',
+  webhook_dead: 'none',
   filter_parts: 'none',
 };
 

@@ -116,6 +116,9 @@ beforeAll(async () => {
      insert into ledger.redacted_exercises values (1, 0, 'u', 'r');
      insert into ledger.hosts (host, participant_id, from_offset, shift, repeats_to) select 1, participant_id, 0, 0, 0 from ledger.stream;
      insert into ledger.retention_holds values ('secret', 1, 'secret');
+     insert into ledger.webhooks (name, role_name, party) values ('secret', 'secret', 'secret');
+     insert into ledger.webhook_secrets values ('secret', 'https://secret', 'whsec_secret');
+     insert into ledger.webhook_dead values ('secret', 1, 0, 'secret', 1, 'secret');
      insert into ledger.works (name, state, wanted, problem) values ('widen', 'failed', '{}', 'secret');
      insert into ledger.verifications values ('sql', 'equal', 1, now(), 1, 1, 0, 0)`,
   );

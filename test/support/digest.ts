@@ -28,6 +28,9 @@ const besideTheStream: ReadonlySet<string> = new Set([
   'submitters',
   'retention_holds',
   'works',
+  'webhooks',
+  'webhook_secrets',
+  'webhook_dead',
 ]);
 
 /** Tells in which transactions the writer stored what, and nothing of the ledger. */

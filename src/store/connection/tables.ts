@@ -398,6 +398,38 @@ interface VerificationsTable {
   readonly note: string | null;
 }
 
+interface WebhookDeadTable {
+  readonly name: string;
+  readonly offset: number;
+  readonly node_id: number;
+  readonly contract_id: string;
+  readonly attempts: number;
+  readonly problem: string;
+  readonly replay: Generated<boolean>;
+  readonly failed_at: Generated<Date>;
+}
+
+interface WebhookSecretsTable {
+  readonly name: string;
+  readonly url: string;
+  readonly secret: string;
+}
+
+interface WebhooksTable {
+  readonly name: string;
+  readonly hook_id: Generated<string>;
+  readonly role_name: string;
+  readonly template: string | null;
+  readonly party: string | null;
+  readonly kinds: Generated<readonly string[]>;
+  readonly state: Generated<'active' | 'gone'>;
+  readonly cursor_offset: number | null;
+  readonly cursor_node: number | null;
+  readonly missed: string | null;
+  readonly added_at: Generated<Date>;
+  readonly moved_at: Generated<Date>;
+}
+
 interface WorksTable {
   readonly name: 'widen' | 'history' | 'rebuild';
   readonly state: 'asked' | 'working' | 'stopped' | 'done' | 'failed';
@@ -450,5 +482,8 @@ export interface Tables {
   readonly typed_views: TypedViewsTable;
   readonly updates: UpdatesTable;
   readonly verifications: VerificationsTable;
+  readonly webhook_dead: WebhookDeadTable;
+  readonly webhook_secrets: WebhookSecretsTable;
+  readonly webhooks: WebhooksTable;
   readonly works: WorksTable;
 }

@@ -14,6 +14,7 @@ import { dropEmptyActivity, lastOffset, subtractActivity } from './activity-shar
 import { dropStaging } from './staging.ts';
 import { cutParts } from './filter-parts.ts';
 import { dropWidening } from './widen.ts';
+import { cutWebhooks } from '../webhooks/hooks.ts';
 
 /** Tables whose rows belong to what the ledger showed at their "offset", in the order in which they are emptied. */
 const byOffset = [
@@ -85,6 +86,7 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     await cutBatches(client, to);
     await cutCompletionRanges(client, to);
     await cutHosts(client, to);
+    await cutWebhooks(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     // Views that were gathered of what is undone.
     await dropStaging(client, database.schema, 'interfaces');
@@ -222,6 +224,7 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
     );
     const noted = ['filter_interfaces', 'filter_parts', 'hosts'] as const;
     for (const table of noted) await tablesOf(client).deleteFrom(table).execute();
+    await cutWebhooks(client, null);
     await dropStaging(client, database.schema, 'interfaces');
     await dropWidening(client, database.schema);
     const { participantId = null, filter, filterHash, shape } = identity;

@@ -100,9 +100,14 @@ export class WriterCandidate {
     return this.tryLock();
   }
 
+  /** Whether the lock is surely ours. */
+  get isHeld(): boolean {
+    return this.#held?.isAlive() === true;
+  }
+
   /** Passes while the lock is surely ours. @throws IndexerError STORE_LOCK_LOST (fenced) */
   assertHeld(): void {
-    if (this.#held?.isAlive() !== true) throw lockLost(this.#leaseMs);
+    if (!this.isHeld) throw lockLost(this.#leaseMs);
   }
 
   /** Gives up lock and connection. Never rejects; can be called again, and `tryLock` after it. */

@@ -37,19 +37,22 @@ export interface PlacedHold {
  * Places a hold, or moves the one of this name. Resolves to the offset it holds.
  * @throws IndexerError HOLD_REFUSED where the history after the offset is not here
  */
-export function placeHold(database: Database, { name, offset, reason }: PlacedHold): Promise<number> {
-  return retaining(database, async (client) => {
-    const { kept, checkpoint } = await bounds(client);
-    const held = offset ?? kept;
-    if (held < kept || held > checkpoint) throw outside(held, kept, checkpoint);
-    await client.query(
-      `insert into retention_holds (name, "offset", reason) values ($1, $2, $3)
-       on conflict (name) do update set "offset" = excluded."offset", moved_at = now(),
-         reason = coalesce(excluded.reason, retention_holds.reason)`,
-      [name, held, reason],
-    );
-    return held;
-  });
+export function placeHold(database: Database, hold: PlacedHold): Promise<number> {
+  return retaining(database, (client) => holdWithin(client, hold));
+}
+
+/** As {@link placeHold}, as a part of what {@link retaining} does. */
+export async function holdWithin(client: PoolClient, { name, offset, reason }: PlacedHold): Promise<number> {
+  const { kept, checkpoint } = await bounds(client);
+  const held = offset ?? kept;
+  if (held < kept || held > checkpoint) throw outside(held, kept, checkpoint);
+  await client.query(
+    `insert into retention_holds (name, "offset", reason) values ($1, $2, $3)
+     on conflict (name) do update set "offset" = excluded."offset", moved_at = now(),
+       reason = coalesce(excluded.reason, retention_holds.reason)`,
+    [name, held, reason],
+  );
+  return held;
 }
 
 /** Whether there was one of this name. */
@@ -64,7 +67,7 @@ export function releaseHold(database: Database, name: string): Promise<boolean> 
 }
 
 /** While nobody decides up to where to prune. */
-function retaining<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+export function retaining<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {
     await client.query(`select ${pqs}.__retention_lock()`);

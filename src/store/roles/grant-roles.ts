@@ -5,7 +5,8 @@
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
-import { grantReader } from './reader-role.ts';
+import { grantReader, onlyReads } from './reader-role.ts';
+import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 
 /** The roles that log in. */
@@ -86,13 +87,21 @@ async function readFacts(client: ClientBase, storage: string, roles: StreamRoles
                    where r.rolname = any ($1)
                      and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication
                           or exists (select from pg_auth_members a join pg_roles g on g.oid = a.roleid
-                                      where a.member = r.oid and not (r.rolname = $2 and g.rolname = $3)))) as mighty,
+                                      where a.member = r.oid and not (r.rolname = $2 and g.rolname = $3)
+                                        and not (r.rolname = any ($6) and ${onlyReads('g')})))) as mighty,
             array(select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
                    where n.nspname = any ($4) and p.prosecdef and p.oid <> coalesce(to_regprocedure($5), 0)) as strange,
             has_schema_privilege('public', 'public', 'create') as "publicMayCreate",
             to_regclass('contracts') is not null as shown
        from pg_roles m where m.rolname = current_user`,
-    [Object.values(roles), roles.migrator, roles.owner, Object.values(readSchemas(storage)), withOwnersRights(storage)],
+    [
+      Object.values(roles),
+      roles.migrator,
+      roles.owner,
+      Object.values(readSchemas(storage)),
+      withOwnersRights(storage),
+      [roles.owner, roles.writer],
+    ],
   );
   const [facts] = rows;
   if (facts === undefined) throw refused('the current role is unknown to the server', 'log in again');
@@ -197,9 +206,6 @@ async function ownershipStatements(
   return rows.map(({ object }) => `alter ${object} owner to ${escapeIdentifier(owner)}`);
 }
 
-// What the roles beside the owner may do in the tables of a stream. Pure SQL text, to be run with the storage as search
-// path. A right that is not here is one that a stolen password does not give.
-
 /** The names of the roles of one stream. Roles belong to the whole server, so two streams need two prefixes. */
 export interface StreamRoles {
   /** Owns everything, cannot log in. */
@@ -223,170 +229,4 @@ function streamRoles(prefix: string): StreamRoles {
     redactor: `${prefix}_redactor`,
     reader: `${prefix}_reader`,
   };
-}
-
-/** Tables the writer adds rows to. */
-const written = [
-  'stream',
-  'batches',
-  'updates',
-  'contract_parties',
-  'event_parties',
-  'contracts',
-  'live',
-  'ended',
-  'exercises',
-  'archives',
-  'interface_views',
-  'reassignments',
-  'topology_events',
-  'synchronizers',
-  'templates',
-  'choices',
-  'template_interfaces',
-  'activity_hourly',
-  'active_counts',
-  'coverage',
-  'filter_interfaces',
-  'packages',
-  'paddings',
-  'quarantine',
-  'verifications',
-  'completions',
-  'submitters',
-  'completion_ranges',
-];
-
-/** Columns the writer changes. What the ledger said once is not among them. */
-const maintained: Readonly<Record<string, string>> = {
-  stream:
-    'participant_id, seed_offset, seeded_at, seed_token, seed_contracts, checkpoint, checkpoint_update_offset, ' +
-    'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
-  live: 'unknown_since',
-  // Of what an update that comes late ended sooner.
-  ended: 'ended_offset, ended_by, ended_at, ended_node_id, class, unknown_since',
-  templates: 'package_name',
-  filter_interfaces: 'state, complete_from, unknown_at, noted_at',
-  active_counts: 'activated, deactivated',
-  activity_hourly:
-    'creates, archives, exercises, transactions, total_creates, total_archives, total_exercises, ' +
-    'paid_traffic_cost, delay_seconds',
-  paddings: 'padding',
-  quarantine: 'attempts, attempted_at',
-  verifications: 'outcome, at_offset, started_at, seconds, compared, different, quarantined, note',
-  completion_ranges: 'to_offset',
-  // How far a work is, or why this role cannot do it.
-  works: 'state, step, unit, done, total, per_second, problem, changed_at',
-};
-
-/** Columns that hold contents, which a redaction removes. */
-const contents: Readonly<Record<string, string>> = {
-  contracts: 'payload, contract_key, contract_key_hash, created_event_blob, redaction_id',
-  exercises: 'argument, result, redaction_id',
-  interface_views: 'view, status_message, status_details, redaction_id',
-  reassignments: 'created_event',
-  completions: 'status_message, redaction_id',
-  redactions: 'contracts, exercises',
-  redacted_contracts: 'exercises',
-  redacted_exercises: 'update_id, redaction_id',
-  // The epoch, so that a running writer begins a new session, in which it knows what was redacted.
-  stream: 'kept_offset, epoch',
-};
-
-/** Tables that pruning removes rows of. */
-const history = [
-  'updates',
-  'batches',
-  'contracts',
-  'ended',
-  'exercises',
-  'archives',
-  'interface_views',
-  'reassignments',
-  'topology_events',
-  'quarantine',
-  'completions',
-];
-
-/** Functions of schema pqs that remove: what the redactor has the rights for, and everybody else could only fail with. */
-const removing = [
-  '__contract_state(text)',
-  '__note_pruned(bigint)',
-  '__prune_contracts(integer[], bigint, bigint, bigint)',
-  '__prune_preview(bigint)',
-  '__prune_updates(bigint, bigint)',
-  '__redact_contracts(text[], text, boolean)',
-  '__redact_exercise(bigint, integer, text)',
-  '__restart_writer()',
-  '__retention_lock()',
-  'prune_archived_to_offset(bigint)',
-  'prune_archived_to_offset_dry_run(bigint)',
-  'prune_to_offset(bigint)',
-  'redact_contract(text, text)',
-  'validate_pruning_offset(bigint)',
-];
-
-/** The one function with the rights of its owner. @param storage schema of the stream */
-function withOwnersRights(storage: string): string {
-  return `${escapeIdentifier(storage)}.clear_unfinished_seed(bigint)`;
-}
-
-/** Functions of the storage that the writer calls when a party leaves the participant. */
-const departures = [
-  'hosts(text, integer, bigint)',
-  'unknown_parties(text[], integer, bigint)',
-  'mark_unknown(bigint, boolean)',
-];
-
-/** Functions of the storage that show what is kept as bytes; indexes are made of them, so whoever writes calls them. */
-const inWords = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
-
-/** What the writer may do. */
-function writerGrants(role: string, storage: string): readonly string[] {
-  const name = escapeIdentifier(role);
-  return [
-    ...clean(name, storage),
-    `grant insert on ${written.join(', ')} to ${name}`,
-    ...updates(maintained, name),
-    `grant execute on function ${withOwnersRights(storage)} to ${name}`,
-    // What the status page shows of an update comes from functions there, which run with the rights of the writer.
-    `grant usage on schema ${escapeIdentifier(readSchemas(storage).explore)} to ${name}`,
-    // A contract that ended is not live any more: its row goes from one table to the other.
-    `grant delete on live to ${name}`,
-    // What is wanted no more is forgotten.
-    `grant delete on filter_interfaces to ${name}`,
-    `grant execute on function ${departures.map((called) => `${escapeIdentifier(storage)}.${called}`).join(', ')} to ${name}`,
-  ];
-}
-
-/** What the redactor may do. */
-function redactorGrants(role: string, storage: string): readonly string[] {
-  const name = escapeIdentifier(role);
-  const pqs = escapeIdentifier(readSchemas(storage).pqs);
-  const functions = [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
-  return [
-    ...clean(name, storage),
-    `grant insert on redactions, redacted_contracts, redacted_exercises to ${name}`,
-    `grant usage on schema ${pqs} to ${name}`,
-    `grant execute on function ${functions.join(', ')} to ${name}`,
-    ...updates(contents, name),
-    `grant delete on ${history.join(', ')} to ${name}`,
-    `grant insert, update, delete on retention_holds to ${name}`,
-  ];
-}
-
-/** To be run again after an upgrade: what a former version gave is taken back first. */
-function clean(name: string, storage: string): readonly string[] {
-  const schema = escapeIdentifier(storage);
-  return [
-    `revoke all on all tables in schema ${schema} from ${name}`,
-    `revoke all on all functions in schema ${schema} from ${name}`,
-    `grant usage on schema ${schema} to ${name}`,
-    `grant select on all tables in schema ${schema} to ${name}`,
-    `grant execute on function ${inWords.map((called) => `${schema}.${called}`).join(', ')} to ${name}`,
-  ];
-}
-
-function updates(columns: Readonly<Record<string, string>>, name: string): readonly string[] {
-  return Object.entries(columns).map(([table, list]) => `grant update (${list}) on ${table} to ${name}`);
 }

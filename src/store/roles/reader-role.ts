@@ -32,6 +32,17 @@ interface Facts {
   readonly foreignWriter: boolean;
 }
 
+/**
+ * SQL: whether a role, by the alias of its row in pg_roles, reads here and may do nothing more. Whoever writes is a member of such
+ * roles, to read as them for others.
+ */
+export function onlyReads(alias: string): string {
+  const may = (right: string): string =>
+    `coalesce(has_table_privilege(${alias}.oid, to_regclass('updates'), '${right}'), false)`;
+  return `(${may('select')} and not ${may('insert')} and ${alias}.rolname not like 'pg\\_%' and not ${alias}.rolsuper
+    and not ${alias}.rolcreaterole and not ${alias}.rolcreatedb and not ${alias}.rolbypassrls and not ${alias}.rolreplication)`;
+}
+
 /** The statements that {@link grantReader} would run, transaction by transaction; those on views are made on the spot. */
 export async function planReader(database: Database, reader: ReaderRole): Promise<readonly (readonly string[])[]> {
   const facts = await database.withClient((client) => readFacts(client, database.schema, reader.role));

@@ -17,7 +17,16 @@ export interface Storages {
 }
 
 /** The same rows in both, whatever the other had. */
-const wholly = ['typed_views', 'typed_columns', 'retention_holds', 'works', 'verifications'] as const;
+const wholly = [
+  'typed_views',
+  'typed_columns',
+  'retention_holds',
+  'works',
+  'verifications',
+  'webhooks',
+  'webhook_secrets',
+  'webhook_dead',
+] as const;
 
 /** Packages are read once: with them a rebuild makes paddings, and asks the participant for what is new only. */
 export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {

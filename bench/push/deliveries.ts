@@ -1,0 +1,106 @@
+/** Deliveries to a webhook: a history that is there already, as fast as a local receiver takes it, each of its events once. */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startChild, type Child } from '../child.ts';
+import { measured, now } from '../figures/cost.ts';
+import { peakRssMiB } from '../figures/process-cpu.ts';
+import { startIndexerProcess } from '../indexer-process.ts';
+import { runIngest } from '../ingest.ts';
+import { explore, schema, withClient, type RunDatabase } from '../postgres.ts';
+import { openingTransactions } from '../replay/profiles.ts';
+import { startReplay } from '../replay/replay.ts';
+import { addWebhook } from '../../src/store/webhooks/hooks.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { grantReader } from '../../src/store/roles/reader-role.ts';
+import { newSecret } from '../../src/webhooks/signature.ts';
+import type { PushFigures, PushOptions } from './figures.ts';
+import type { ReceiverSeen } from './receiver.ts';
+
+/** Besides what the report has a name for. */
+interface DeliveriesRun extends PushFigures {
+  readonly deliveries_per_s: number;
+  readonly delivered_events: number;
+  /** Came again, with the same webhook-id. */
+  readonly delivered_twice: number;
+  /** CPU of the indexer while it delivered, of one core. */
+  readonly deliveries_node_share: number | undefined;
+  /** The most memory the indexer had, a history behind its cursor or not. */
+  readonly deliveries_peak_mib: number | undefined;
+}
+
+const role = 'bench_webhook';
+/** Nanoseconds; what did not come by then is lost. */
+const silence = 30_000_000_000n;
+const variant = { name: 'as shipped', env: { INDEXER_WEBHOOKS: 'loopback' } };
+
+/** Indexes first, then measures from the first delivery to the last. */
+export async function measureDeliveries(options: PushOptions): Promise<DeliveriesRun> {
+  let run: DeliveriesRun | undefined;
+  const ingested = await runIngest({ ...options, variant, unchecked: true }, async (database) => {
+    run = await delivered(options, database);
+  });
+  if (run === undefined) throw new Error(ingested.error ?? 'nothing was indexed');
+  return run;
+}
+
+async function delivered(
+  { server, profile, transactions, recording }: PushOptions,
+  { url }: RunDatabase,
+): Promise<DeliveriesRun> {
+  const frames = openingTransactions(profile) + transactions;
+  const receiver = startChild({ file: 'push/receiver.js' });
+  const port = Number(await answer(receiver));
+  await addReceiver(url, `http://127.0.0.1:${String(port)}/`);
+  const events = await withClient(url, async (client) => {
+    const { rows } = await client.query<{ events: string }>(`select count(*) as events from ${explore}.events`);
+    return Number(rows[0]?.events);
+  });
+  const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames });
+  const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: url, start: 'genesis' });
+  try {
+    let seen = await ask(receiver);
+    let cost = measured({ server, node: indexer.pid });
+    const isOver = (): boolean => seen.different >= events || (seen.received > 0 && now() - seen.lastAt > silence);
+    for (; !isOver(); seen = await ask(receiver)) {
+      if (seen.received === 0) cost = measured({ server, node: indexer.pid });
+      await Promise.race([sleep(200), indexer.died, receiver.died, replay.died]);
+    }
+    const { nodeCpu } = cost();
+    const seconds = Number(seen.lastAt - seen.firstAt) / 1e9;
+    return {
+      deliveries_per_s: Math.round(seen.received / seconds),
+      lost: events - seen.different,
+      reordered: seen.reordered,
+      delivered_events: events,
+      delivered_twice: seen.received - seen.different,
+      deliveries_node_share: nodeCpu === undefined ? undefined : Number((nodeCpu / 1e6 / seconds).toFixed(2)),
+      deliveries_peak_mib: peakRssMiB(indexer.pid),
+    };
+  } finally {
+    await indexer.stop();
+    await replay.stop();
+    await receiver.stop();
+  }
+}
+
+async function addReceiver(url: string, to: string): Promise<void> {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'bench' });
+  try {
+    await grantReader(database, { role, parties: [], password: undefined });
+    const everything = { template: null, party: null, kinds: [], after: 0 };
+    await addWebhook(database, { name: 'bench', url: to, secret: newSecret(), role, ...everything });
+  } finally {
+    await database.close();
+  }
+}
+
+async function answer(receiver: Child): Promise<unknown> {
+  const [message] = (await Promise.race([once(receiver.process, 'message'), receiver.died])) as [unknown];
+  return message;
+}
+
+async function ask(receiver: Child): Promise<ReceiverSeen> {
+  const seen = answer(receiver);
+  receiver.process.send('seen');
+  return (await seen) as ReceiverSeen;
+}

@@ -1,0 +1,196 @@
+/** `webhook`: who is told of changes over HTTP. */
+import { parseCursor, type ChangeCursor } from '../../changes.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { Database } from '../../store/connection/database.ts';
+import type { AddedWebhook, ListedWebhook } from '../../store/webhooks/hooks.ts';
+import { refusedUrl } from '../../webhooks/reach.ts';
+import { newSecret } from '../../webhooks/signature.ts';
+import { json, writing, type Command, type Print } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const usage = `ledger-indexer webhook add NAME --url URL --role ROLE [--template T] [--party P] [--kind K]… [--after OFFSET]
+  ledger-indexer webhook list [--json]
+  ledger-indexer webhook remove NAME
+  ledger-indexer webhook resume NAME [--after OFFSET]
+  ledger-indexer webhook dead NAME [--json]
+  ledger-indexer webhook replay NAME [--at PLACE]
+  ledger-indexer webhook discard NAME [--at PLACE]`;
+
+const actions = ['add', 'list', 'remove', 'resume', 'dead', 'replay', 'discard'];
+const kinds = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'];
+const mostListed = 1_000;
+
+export const webhookCommand: Command = {
+  name: 'webhook',
+  usage: 'add NAME --url URL --role ROLE [--after OFFSET] | list | remove NAME | resume NAME | dead NAME | replay NAME',
+  summary: 'who is told of changes over HTTP: add, list, remove; dead letters: list, replay, discard',
+  does: [
+    'The indexer that writes delivers each event until it is taken, signed as Standard Webhooks; in order for each contract.',
+    'add prints the secret of the signatures, once. Without --after it begins with what is committed next.',
+  ],
+  operands: [
+    { name: 'ACTION', words: actions },
+    { name: 'NAME', optional: true },
+  ],
+  flags: [
+    { name: 'url', value: 'URL', doc: 'https address of the receiver; see INDEXER_WEBHOOKS' },
+    { name: 'role', value: 'ROLE', doc: 'a role of grant-reader: what it may see is sent' },
+    { name: 'template', value: 'NAME', doc: 'events of this template only, package-name:Module:Entity' },
+    { name: 'party', value: 'PARTY', doc: 'events that name this party only' },
+    { name: 'kind', value: 'KIND', list: true, doc: `events of this kind only; may be repeated: ${kinds.join(', ')}` },
+    { name: 'after', value: 'OFFSET', doc: 'what comes after this offset is delivered, and nothing before it' },
+    { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as dead shows it' },
+    json,
+  ],
+  examples: [
+    'webhook add billing --url https://billing.example.com/hooks --role billing_reader',
+    'webhook dead billing',
+  ],
+  exits: writing,
+  page: 'docs/webhooks.md',
+  /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_UNKNOWN, HOLD_REFUSED, STORE_NOT_PERMITTED */
+  run: async ({ given, env, print }) => {
+    const action = actionOf(given);
+    const opening = { command: 'webhook', remedy: 'name the database, as the owner of the tables' };
+    await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
+  },
+};
+
+type Action = (database: Database, print: Print) => Promise<void>;
+
+function actionOf(given: Given): Action {
+  const [action = '', name, ...more] = given.operands;
+  if (more.length > 0) throw misuse('webhook takes one name', usage);
+  refuseStrayFlags(given, action);
+  if (action === 'list') {
+    if (name !== undefined) throw misuse('webhook list takes no name', usage);
+    return (database, print) => list(database, given.has('json'), print);
+  }
+  if (name === undefined || !/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)) {
+    throw misuse(
+      'webhook needs a name of a-z, 0-9, _ and -, at most 63, that begins with neither of the last two',
+      usage,
+    );
+  }
+  if (action === 'add') return adding(name, given);
+  if (action === 'resume') return resuming(name, given);
+  const place = placeOf(given.text('at'));
+  if (action === 'dead') return (database, print) => dead(database, name, given.has('json'), print);
+  return (database, print) => changing(action, { database, name, place }, print);
+}
+
+const flagsOf: Readonly<Record<string, readonly string[]>> = {
+  add: ['url', 'role', 'template', 'party', 'kind', 'after'],
+  list: ['json'],
+  resume: ['after'],
+  dead: ['json'],
+  replay: ['at'],
+  discard: ['at'],
+};
+
+function refuseStrayFlags(given: Given, action: string): void {
+  const isGiven = (flag: string): boolean =>
+    flag === 'json' ? given.has(flag) : flag === 'kind' ? given.texts(flag).length > 0 : given.text(flag) !== undefined;
+  const all = [...new Set(Object.values(flagsOf).flat())];
+  const stray = all.find((flag) => isGiven(flag) && flagsOf[action]?.includes(flag) !== true);
+  if (stray !== undefined) throw misuse(`--${stray} does not belong to: webhook ${action}`, usage);
+}
+
+function adding(name: string, given: Given): Action {
+  const [url, role, after] = [given.text('url'), given.text('role'), afterOf(given)];
+  if (url === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
+  // Where it may go is decided by the indexer that delivers; what nobody would deliver to is refused here.
+  const reason = refusedUrl(url, 'loopback');
+  if (reason !== undefined) throw misuse(`--url cannot be delivered to: ${reason}`, usage);
+  const wanted = given.texts('kind');
+  const strange = wanted.find((kind) => !kinds.includes(kind));
+  if (strange !== undefined) throw misuse(`--kind takes one of ${kinds.join(', ')}`, usage);
+  const template = given.text('template') ?? null;
+  if (template !== null && !/^[^:\s]+:[^:\s]+:[^:\s]+$/.test(template)) {
+    throw misuse('--template takes package-name:Module:Entity', usage);
+  }
+  const added: AddedWebhook = {
+    name,
+    url,
+    secret: newSecret(),
+    role,
+    template,
+    party: given.text('party') ?? null,
+    kinds: wanted,
+    after,
+  };
+  return (database, print) => add(database, added, print);
+}
+
+function resuming(name: string, given: Given): Action {
+  const after = afterOf(given);
+  return async (database, print) => {
+    const { resumeWebhook } = await import('../../store/webhooks/hooks.ts');
+    await resumeWebhook(database, name, after);
+    print(`${name} is delivered to again`);
+  };
+}
+
+function afterOf(given: Given): number | undefined {
+  const text = given.text('after');
+  if (text !== undefined && !/^\d{1,15}$/.test(text)) throw misuse('--after takes an offset', usage);
+  return text === undefined ? undefined : Number(text);
+}
+
+function placeOf(text: string | undefined): ChangeCursor | undefined {
+  if (text === undefined) return undefined;
+  const place = parseCursor(text);
+  if (place?.node === null || place === undefined)
+    throw misuse('--at takes OFFSET-NODE, as webhook dead shows it', usage);
+  return place;
+}
+
+async function add(database: Database, added: AddedWebhook, print: Print): Promise<void> {
+  const { addWebhook } = await import('../../store/webhooks/hooks.ts');
+  const begin = await addWebhook(database, added);
+  print(`${added.name} is told what comes after ${begin === null ? 'the seed' : `offset ${String(begin)}`}`);
+  print(`secret of its signatures, not shown again: ${added.secret}`);
+}
+
+async function list(database: Database, asJson: boolean, print: Print): Promise<void> {
+  const { listWebhooks } = await import('../../store/webhooks/hooks.ts');
+  const webhooks = await listWebhooks(database);
+  if (!asJson && webhooks.length === 0) print('there is no webhook');
+  for (const webhook of webhooks) print(asJson ? JSON.stringify(webhook) : lineOf(webhook));
+}
+
+function lineOf({ name, state, receiver, role, cursor, checkpoint, deadLetters, missed }: ListedWebhook): string {
+  const at = cursor === null ? 'nowhere yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
+  const told = [name, state, receiver, `as ${role}`, `at ${at}`, `${String(deadLetters)} dead letters`];
+  return [...told, ...(missed === null ? [] : [missed])].join('  ');
+}
+
+async function dead(database: Database, name: string, asJson: boolean, print: Print): Promise<void> {
+  const { listDead } = await import('../../store/webhooks/hooks.ts');
+  const letters = await listDead(database, name, mostListed);
+  if (!asJson && letters.length === 0) print(`${name} has no dead letters`);
+  for (const letter of letters) {
+    const { offset, node, contract, attempts, problem, replay, failedAt } = letter;
+    const place = `${String(offset)}-${String(node)}`;
+    const told = [place, contract, `${String(attempts)} attempts`, failedAt.toISOString(), problem];
+    print(asJson ? JSON.stringify(letter) : [...told, ...(replay ? ['to be sent again'] : [])].join('  '));
+  }
+}
+
+interface Changing {
+  readonly database: Database;
+  readonly name: string;
+  readonly place: ChangeCursor | undefined;
+}
+
+async function changing(action: string, { database, name, place }: Changing, print: Print): Promise<void> {
+  const { discardDead, removeWebhook, replayDead } = await import('../../store/webhooks/hooks.ts');
+  if (action === 'remove') {
+    await removeWebhook(database, name);
+    print(`${name} is told nothing any more`);
+  } else if (action === 'replay') {
+    print(`${String(await replayDead(database, name, place))} dead letters of ${name} are sent again`);
+  } else print(`${String(await discardDead(database, name, place))} dead letters of ${name} are not sent any more`);
+}

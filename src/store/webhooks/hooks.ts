@@ -1,0 +1,228 @@
+/** Webhooks as people set them up: tables `webhooks`, `webhook_secrets` and `webhook_dead`, for owners of the tables. */
+import { escapeIdentifier, type ClientBase, type PoolClient } from 'pg';
+import type { ChangeCursor } from '../../changes.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { DeadLetter, Webhook } from '../../webhook.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { holdWithin, retaining } from '../retention/holds.ts';
+
+export type AddedWebhook = Omit<Webhook, 'hookId'> & {
+  /** What comes after it is delivered; undefined: what is committed from now on. */
+  readonly after: number | undefined;
+};
+
+export interface ListedWebhook {
+  readonly name: string;
+  readonly state: 'active' | 'gone';
+  /** Without what only the receiver may know: no path behind the host. */
+  readonly receiver: string;
+  readonly role: string;
+  readonly template: string | null;
+  readonly party: string | null;
+  readonly kinds: readonly string[];
+  readonly cursor: ChangeCursor | null;
+  readonly checkpoint: number | null;
+  readonly deadLetters: number;
+  readonly missed: string | null;
+}
+
+/** Name of its row in `retention_holds`. */
+export function holdOf(name: string): string {
+  return `webhook:${name}`;
+}
+
+/**
+ * Adds one. Resolves to the offset it begins after; null: where history begins, once there is some.
+ * @throws IndexerError WEBHOOK_REFUSED where the name is taken or the role cannot be read as, HOLD_REFUSED where the history after the
+ * offset is not here
+ */
+export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
+  return retaining(database, async (client) => {
+    const { name, url, secret, role, template, party, kinds } = webhook;
+    await letRead(client, database.schema, role);
+    const begin = await beginOf(client, webhook.after);
+    const { rowCount } = await client.query(
+      `insert into webhooks (name, role_name, template, party, kinds, cursor_offset) values ($1, $2, $3, $4, $5, $6)
+       on conflict (name) do nothing`,
+      [name, role, template, party, kinds, begin],
+    );
+    if (rowCount === 0)
+      throw refused(`a webhook named ${name} is there already`, 'take another name, or remove it first');
+    await client.query('insert into webhook_secrets (name, url, secret) values ($1, $2, $3)', [name, url, secret]);
+    await holdWithin(client, {
+      name: holdOf(name),
+      offset: begin ?? undefined,
+      reason: 'what the webhook is not told yet',
+    });
+    return begin;
+  });
+}
+
+async function beginOf(client: ClientBase, after: number | undefined): Promise<number | null> {
+  if (after !== undefined) return after;
+  const { rows } = await client.query<{ checkpoint: number | null }>('select checkpoint from stream');
+  return rows[0]?.checkpoint ?? null;
+}
+
+/** Whoever writes here has to read as the role: it is made a member of it. */
+async function letRead(client: PoolClient, storage: string, role: string): Promise<void> {
+  const explore = readSchemas(storage).explore;
+  const { rows } = await client.query<{ reads: boolean; mighty: boolean; strangers: readonly string[] }>(
+    `select has_schema_privilege(r.oid, $2, 'usage') as reads,
+            r.rolsuper or r.rolbypassrls or has_table_privilege(r.oid, 'contracts', 'insert') as mighty,
+            array(select w.rolname::text from pg_roles w
+                   where not pg_has_role(w.oid, r.oid, case when current_setting('server_version_num')::int >= 160000
+                                                            then 'set' else 'member' end)
+                     and (w.oid = (select relowner from pg_class where oid = 'contracts'::regclass) or exists (
+                       select from pg_class c cross join aclexplode(c.relacl) a
+                        where c.oid = 'contracts'::regclass and a.grantee = w.oid and a.privilege_type = 'INSERT'))
+                 ) as strangers
+       from pg_roles r where r.rolname = $1`,
+    [role, explore],
+  );
+  const [found] = rows;
+  const remedy = `ledger-indexer grant-reader ${role}, with --party for some parties only`;
+  if (found?.reads !== true) throw refused(`role "${role}" reads nothing here`, remedy);
+  if (found.mighty) throw refused(`role "${role}" may do more than read`, 'take a role of grant-reader');
+  for (const writer of found.strangers) {
+    await client.query(`grant ${escapeIdentifier(role)} to ${escapeIdentifier(writer)}`);
+  }
+}
+
+/** All of them, by name. */
+export async function listWebhooks(database: Database): Promise<readonly ListedWebhook[]> {
+  const rows = await database.withClient(async (client) => {
+    const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & Place>(
+      `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.kinds, w.missed,
+              w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,
+              (select count(*) from webhook_dead d where d.name = w.name) as "deadLetters"
+         from webhooks w left join webhook_secrets s on s.name = w.name order by w.name`,
+    );
+    return found.rows;
+  });
+  return rows.map(({ url, offset, node, ...rest }) => ({
+    ...rest,
+    receiver: url === null ? 'not to be seen as this role' : new URL(url).origin,
+    cursor: offset === null ? null : { offset, node },
+  }));
+}
+
+interface Place {
+  readonly offset: number | null;
+  readonly node: number | null;
+}
+
+/** Its dead letters, and the hold on history, go with it. @throws IndexerError WEBHOOK_UNKNOWN */
+export function removeWebhook(database: Database, name: string): Promise<void> {
+  return retaining(database, async (client) => {
+    const { rowCount } = await client.query('delete from webhooks where name = $1', [name]);
+    if (rowCount === 0) throw unknown(name);
+    await client.query('delete from webhook_secrets where name = $1', [name]);
+    await client.query('delete from webhook_dead where name = $1', [name]);
+    await client.query('delete from retention_holds where name = $1', [holdOf(name)]);
+  });
+}
+
+/**
+ * Delivers again to a receiver that was gone, from where it was.
+ * @param after what it was not told up to this offset it is never told, and the list says so; undefined: nothing is left out
+ * @throws IndexerError WEBHOOK_UNKNOWN; WEBHOOK_REFUSED where it was told more than that; HOLD_REFUSED where the history behind its place
+ * is not here any more
+ */
+export function resumeWebhook(database: Database, name: string, after: number | undefined): Promise<void> {
+  return retaining(database, async (client) => {
+    const { rows } = await client.query<Place & { readonly ahead: boolean }>(
+      `update webhooks w set state = 'active', moved_at = now(),
+              cursor_offset = coalesce($2, w.cursor_offset), cursor_node = case when $2::bigint is null then w.cursor_node end,
+              missed = case when $2 > coalesce(w.cursor_offset, 0)
+                            then 'left out on resuming: history from offset ' || coalesce(w.cursor_offset, 0) || ' to ' || $2
+                            else w.missed end
+         from webhooks o where w.name = $1 and o.name = w.name
+       returning w.cursor_offset as offset, w.cursor_node as node, coalesce(o.cursor_offset > $2, false) as ahead`,
+      [name, after ?? null],
+    );
+    const [found] = rows;
+    if (found === undefined) throw unknown(name);
+    if (found.ahead) throw refused(`${name} was told more than that`, 'resume it without --after');
+    const offset = found.offset === null ? undefined : found.offset - (found.node === null ? 0 : 1);
+    await holdWithin(client, { name: holdOf(name), offset, reason: 'what the webhook is not told yet' });
+  });
+}
+
+/** In the order of history, at most so many. @throws IndexerError WEBHOOK_UNKNOWN */
+export async function listDead(
+  database: Database,
+  name: string,
+  most: number,
+): Promise<readonly (DeadLetter & { readonly failedAt: Date })[]> {
+  return database.withClient(async (client) => {
+    await assertKnown(client, name);
+    const { rows } = await client.query<DeadLetter & { readonly failedAt: Date }>(
+      `select "offset", node_id as node, contract_id as contract, attempts, problem, replay, failed_at as "failedAt"
+         from webhook_dead where name = $1 order by "offset", node_id limit $2`,
+      [name, most],
+    );
+    return rows;
+  });
+}
+
+/** A letter and those before it of its contract; undefined: all. Resolves to how many. @throws IndexerError WEBHOOK_UNKNOWN */
+export function replayDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
+  return onLetters(database, name, place, 'update webhook_dead d set replay = true', '(d."offset", d.node_id) <=');
+}
+
+/** One letter, or all: they are not delivered any more. Resolves to how many. @throws IndexerError WEBHOOK_UNKNOWN */
+export function discardDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
+  return onLetters(database, name, place, 'delete from webhook_dead d', '(d."offset", d.node_id) =');
+}
+
+function onLetters(
+  database: Database,
+  name: string,
+  place: ChangeCursor | undefined,
+  statement: string,
+  compared: string,
+): Promise<number> {
+  return database.transaction(async (client) => {
+    await assertKnown(client, name);
+    const sameContract = `d.contract_id = (select o.contract_id from webhook_dead o
+                                            where o.name = $1 and o."offset" = $2 and o.node_id = $3)`;
+    const { rowCount } = await client.query(
+      `${statement} where d.name = $1 and ($2::bigint is null or ${sameContract} and ${compared} ($2, $3::integer))`,
+      [name, place?.offset ?? null, place?.node ?? null],
+    );
+    return rowCount ?? 0;
+  });
+}
+
+async function assertKnown(client: ClientBase, name: string): Promise<void> {
+  const { rowCount } = await client.query('select from webhooks where name = $1', [name]);
+  if (rowCount === 0) throw unknown(name);
+}
+
+function unknown(name: string): IndexerError {
+  return new IndexerError(`there is no webhook named ${name}`, { code: 'WEBHOOK_UNKNOWN' });
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'WEBHOOK_REFUSED', remedy });
+}
+
+/**
+ * Part of a going back to `to`: what comes after it is told anew, with ids of its own where it is another history. Null: nothing is
+ * left, and each begins where the next history begins.
+ */
+export async function cutWebhooks(client: ClientBase, to: number | null): Promise<void> {
+  await client.query('delete from webhook_dead where $1::bigint is null or "offset" > $1', [to]);
+  await client.query(
+    `update webhooks set cursor_offset = $1, cursor_node = null, moved_at = now()
+      where $1::bigint is null or cursor_offset > $1`,
+    [to],
+  );
+  await client.query(
+    `update retention_holds h set "offset" = coalesce($1, 0), moved_at = now()
+       from webhooks w where h.name = 'webhook:' || w.name and h."offset" > coalesce($1, 0)`,
+    [to],
+  );
+}

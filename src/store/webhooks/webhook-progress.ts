@@ -1,0 +1,143 @@
+/** How far webhooks were told, for whoever delivers: one statement each, with no more rights than the writer has. */
+import type { ChangeCursor } from '../../changes.ts';
+import type { DeadLetter, Webhook, WebhookStanding } from '../../webhook.ts';
+import { readChanges } from '../changes/read-changes.ts';
+import type { Database } from '../connection/database.ts';
+
+/** Satisfies the port of the deliveries. @param database stays the caller's to close */
+export function webhookProgress(database: Database) {
+  return {
+    standing: () => standing(database),
+    active: () => active(database),
+    cursor: (webhook: Webhook) => cursor(database, webhook),
+    changes: (wanted: Parameters<typeof readChanges>[1], rows: number) => readChanges(database, wanted, rows),
+    move: (webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor) => move(database, webhook, from, to),
+    bury: (webhook: Webhook, letters: readonly DeadLetter[]) => bury(database, webhook, letters),
+    dig: ({ name }: Webhook, { offset, node }: Pick<DeadLetter, 'offset' | 'node'>) =>
+      run(database, 'delete from webhook_dead where name = $1 and "offset" = $2 and node_id = $3', [
+        name,
+        offset,
+        node,
+      ]),
+    deadContracts: (webhook: Webhook) => deadContracts(database, webhook),
+    replays: (webhook: Webhook, most: number) => replays(database, webhook, most),
+    gone: (webhook: Webhook) => gone(database, webhook),
+    noteMissed: ({ hookId }: Webhook, missed: string) =>
+      run(database, 'update webhooks set missed = $2 where hook_id = $1', [hookId, missed]),
+  };
+}
+
+async function rowsOf<R extends object>(database: Database, text: string, values: unknown[]): Promise<readonly R[]> {
+  return database.withClient(async (client) => (await client.query<R>(text, values)).rows);
+}
+
+async function run(database: Database, text: string, values: unknown[]): Promise<void> {
+  await rowsOf(database, text, values);
+}
+
+function standing(database: Database): Promise<readonly WebhookStanding[]> {
+  return rowsOf<WebhookStanding>(
+    database,
+    `select w.name, w.state, w.cursor_offset as "cursorOffset",
+            (select count(*) from webhook_dead d where d.name = w.name) as "deadLetters"
+       from webhooks w order by w.name`,
+    [],
+  );
+}
+
+function active(database: Database): Promise<readonly Webhook[]> {
+  return rowsOf<Webhook>(
+    database,
+    `select w.name, w.hook_id as "hookId", s.url, s.secret, w.role_name as role, w.template, w.party, w.kinds
+       from webhooks w join webhook_secrets s on s.name = w.name where w.state = 'active' order by w.name`,
+    [],
+  );
+}
+
+async function cursor(database: Database, { hookId }: Webhook): Promise<ChangeCursor | null | undefined> {
+  const [row] = await rowsOf<{ offset: number | null; node: number | null }>(
+    database,
+    `select cursor_offset as offset, cursor_node as node from webhooks where hook_id = $1 and state = 'active'`,
+    [hookId],
+  );
+  if (row === undefined) return undefined;
+  return row.offset === null ? null : { offset: row.offset, node: row.node };
+}
+
+/** The hold moves with it, but never past a dead letter: that is read again when it is replayed. */
+async function move(
+  database: Database,
+  { hookId }: Webhook,
+  from: ChangeCursor | null,
+  to: ChangeCursor,
+): Promise<boolean> {
+  const [row] = await rowsOf<{ moved: boolean }>(
+    database,
+    `with moved as (
+       update webhooks set cursor_offset = $4, cursor_node = $5, moved_at = now()
+        where hook_id = $1 and cursor_offset is not distinct from $2 and cursor_node is not distinct from $3
+       returning name),
+     needed as (
+       select m.name, least($4::bigint - case when $5::integer is null then 0 else 1 end,
+                            (select min(d."offset") - 1 from webhook_dead d where d.name = m.name)) as after
+         from moved m),
+     held as (
+       update retention_holds h set "offset" = n.after, moved_at = now()
+         from needed n where h.name = 'webhook:' || n.name and h."offset" < n.after)
+     select exists (select from moved) as moved`,
+    [hookId, from?.offset ?? null, from?.node ?? null, to.offset, to.node],
+  );
+  return row?.moved === true;
+}
+
+async function bury(database: Database, { name }: Webhook, letters: readonly DeadLetter[]): Promise<void> {
+  if (letters.length === 0) return;
+  await run(
+    database,
+    `insert into webhook_dead (name, "offset", node_id, contract_id, attempts, problem, replay)
+     select $1, l.* from unnest($2::bigint[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::boolean[]) l
+     on conflict (name, "offset", node_id) do update
+        set attempts = webhook_dead.attempts + excluded.attempts, problem = excluded.problem, replay = excluded.replay,
+            failed_at = excluded.failed_at`,
+    [
+      name,
+      letters.map(({ offset }) => offset),
+      letters.map(({ node }) => node),
+      letters.map(({ contract }) => contract),
+      letters.map(({ attempts }) => attempts),
+      letters.map(({ problem }) => problem),
+      letters.map(({ replay }) => replay),
+    ],
+  );
+}
+
+async function deadContracts(database: Database, { name }: Webhook): Promise<ReadonlySet<string>> {
+  const rows = await rowsOf<{ contract: string }>(
+    database,
+    'select distinct contract_id as contract from webhook_dead where name = $1',
+    [name],
+  );
+  return new Set(rows.map(({ contract }) => contract));
+}
+
+function replays(database: Database, { name }: Webhook, most: number): Promise<readonly DeadLetter[]> {
+  return rowsOf<DeadLetter>(
+    database,
+    `select d."offset", d.node_id as node, d.contract_id as contract, d.attempts, d.problem, d.replay
+       from webhook_dead d
+      where d.name = $1 and d.replay and not exists (
+              select from webhook_dead b where b.name = d.name and b.contract_id = d.contract_id and not b.replay
+                 and (b."offset", b.node_id) < (d."offset", d.node_id))
+      order by d."offset", d.node_id limit $2`,
+    [name, most],
+  );
+}
+
+function gone(database: Database, { hookId }: Webhook): Promise<void> {
+  return run(
+    database,
+    `with gone as (update webhooks set state = 'gone' where hook_id = $1 returning name)
+     delete from retention_holds h using gone g where h.name = 'webhook:' || g.name`,
+    [hookId],
+  );
+}

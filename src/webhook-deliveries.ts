@@ -1,0 +1,75 @@
+/** Webhooks of one process: what deliveries read with, on connections of their own, and when they may. */
+import type { Config } from './config/config.ts';
+import type { Logger } from './observe/log/logger.ts';
+import { WebhookReport } from './observe/log/webhook-report.ts';
+import type { Metrics } from './observe/metrics/metrics.ts';
+import { openDatabase } from './store/connection/database.ts';
+import type { WriterCandidate } from './store/lock/writer-lock.ts';
+import { webhookProgress } from './store/webhooks/webhook-progress.ts';
+import { WebhookDeliveries } from './webhooks/deliveries.ts';
+
+/** For all webhooks; whoever waits for one holds nothing. */
+const connections = 2;
+/** A page is a thousand updates at most; a role whose rights cost more is told so. */
+const statementTimeoutMs = 10_000;
+/** Of a stop: for what was sent and not answered yet, and for noting it. */
+const mostClosingMs = 3_000;
+
+export interface DeliveringFor {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly version: string;
+}
+
+export interface DeliveringParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Its claim to the right to write. */
+  readonly candidate: Pick<WriterCandidate, 'isHeld'>;
+}
+
+export interface Delivering {
+  /** The checkpoint is in the database. */
+  readonly reached: (checkpoint: number) => void;
+  /** Notes what was delivered, then closes. Never rejects. */
+  readonly close: (limitMs: number) => Promise<void>;
+}
+
+/** Begins at once; delivers while this process may write. A run that has an end delivers nothing: it is no daemon. */
+export function startDelivering(
+  { config, databaseUrl: url, version }: DeliveringFor,
+  { logger, metrics, candidate }: DeliveringParts,
+): Delivering {
+  const { schema, urlFile } = config.database;
+  const { webhooks, webhookAttempts: attempts, stopAt } = config.indexer;
+  const applicationName = 'ledger-indexer webhooks';
+  const database = openDatabase({
+    url,
+    urlFile,
+    schema,
+    statementTimeoutMs,
+    applicationName,
+    maxConnections: connections,
+  });
+  const deliveries = new WebhookDeliveries({
+    store: webhookProgress(database),
+    observer: new WebhookReport({ logger, metrics }),
+    isWriter: () => candidate.isHeld,
+    reach: stopAt === undefined ? webhooks : 'nowhere',
+    attempts,
+    userAgent: `ledger-indexer/${version}`,
+  });
+  return {
+    reached: () => deliveries.stir(),
+    close: async (limitMs) => {
+      await Promise.race([deliveries.close(), elapsed(Math.min(limitMs, mostClosingMs))]);
+      await database.close(500);
+    },
+  };
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}

@@ -1,0 +1,15 @@
+/** How long to wait after a failed attempt. */
+
+const firstMs = 250;
+export const longestMs = 15 * 60_000;
+
+/**
+ * Doubles from a quarter of a second to a quarter of an hour; the upper half of it is left to chance, so that what failed together
+ * is not sent together again. Never sooner than the receiver asked for.
+ * @param failures in a row, from 1
+ * @param random uniform in [0, 1)
+ */
+export function backOff(failures: number, retryAfterMs: number | undefined, random: number): number {
+  const ceilingMs = Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 30));
+  return Math.round(Math.max(ceilingMs * (0.5 + random / 2), (retryAfterMs ?? 0) * (1 + random / 10)));
+}

@@ -1,0 +1,109 @@
+/**
+ * Deliveries of all webhooks, for the life of the process. Only whoever has the right to write delivers: a standby takes over where
+ * the cursors in the database are. Nothing here stops or delays the stream.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toIndexerError } from '../errors/indexer-error.ts';
+import type { Webhook } from '../webhook.ts';
+import { HookRun } from './hook-run.ts';
+import type { DeliveryOptions } from './ports.ts';
+
+/** Between two looks at which webhooks there are. */
+const lookMs = 1_000;
+/** After one could not be delivered for a cause on this side. */
+const stuckMs = 5_000;
+
+interface Running {
+  readonly run: HookRun;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export class WebhookDeliveries {
+  readonly #options: DeliveryOptions;
+  readonly #stop = new AbortController();
+  /** By what they are told, so that one that changed begins anew. */
+  readonly #running = new Map<string, Running>();
+  readonly #said = new Map<string, string>();
+  readonly #over: Promise<void>;
+
+  /** Begins at once, and waits for the right to write. */
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+    this.#over = options.reach === 'nowhere' ? Promise.resolve() : this.#untilStopped();
+  }
+
+  /** Something was committed. */
+  stir(): void {
+    for (const { run } of this.#running.values()) run.stir();
+  }
+
+  /** Notes what was delivered, and ends. Never rejects. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#over;
+  }
+
+  async #untilStopped(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      if (this.#options.isWriter()) await this.#look().catch((thrown: unknown) => this.#failed('', thrown));
+      else this.#standBy();
+      await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    }
+    this.#endAll();
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  async #look(): Promise<void> {
+    const { store, observer } = this.#options;
+    observer.webhooksSeen(await store.standing());
+    const active = new Map((await store.active()).map((webhook) => [JSON.stringify(webhook), webhook]));
+    for (const [key, { stop }] of this.#running) if (!active.has(key)) stop.abort();
+    for (const [key, webhook] of active) if (!this.#running.has(key)) this.#begin(key, webhook);
+  }
+
+  #begin(key: string, webhook: Webhook): void {
+    // One of the same name that has not ended yet is waited for: two would share a cursor.
+    if ([...this.#running.keys()].some((other) => nameOf(other) === webhook.name)) return;
+    const stop = new AbortController();
+    const run = new HookRun(webhook, this.#options);
+    const ended = this.#ended(key, webhook.name, run.run(stop.signal));
+    this.#running.set(key, { run, stop, ended });
+  }
+
+  async #ended(key: string, name: string, end: Promise<unknown>): Promise<void> {
+    try {
+      await end;
+      this.#said.delete(name);
+    } catch (thrown) {
+      this.#failed(name, thrown);
+      await sleep(stuckMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    }
+    this.#running.delete(key);
+  }
+
+  /** What another process delivers is not told of here. */
+  #standBy(): void {
+    this.#endAll();
+    this.#options.observer.webhooksSeen([]);
+  }
+
+  #endAll(): void {
+    for (const { stop } of this.#running.values()) stop.abort();
+  }
+
+  /** Once for as long as it is the same. */
+  #failed(name: string, thrown: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    const { code, message, remedy } = toIndexerError(thrown);
+    const problem = `${code}: ${message}; ${remedy}`;
+    if (this.#said.get(name) === problem) return;
+    this.#said.set(name, problem);
+    this.#options.observer.webhookStuck(name, problem);
+  }
+}
+
+function nameOf(key: string): string {
+  return (JSON.parse(key) as Webhook).name;
+}

@@ -1,0 +1,382 @@
+/**
+ * Deliveries to one webhook, from its cursor on, for as long as this process has the right to write. Each event is sent until it is
+ * taken or given up; what was taken may be sent once more after a crash, with the same id. One loop does everything that changes
+ * the window or the database, so nothing of it happens at the same time.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Change, ChangesPage } from '../changes.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
+import type { DeadLetter, Webhook } from '../webhook.ts';
+import { backOff } from './back-off.ts';
+import type { DeliveryOptions } from './ports.ts';
+import { Poster, type Answer } from './post.ts';
+import { messageId, signedHeaders } from './signature.ts';
+import { DeliveryWindow, type WindowEvent } from './window.ts';
+
+/** Under way at the same time, of different contracts. */
+const connections = 16;
+const timeoutMs = 15_000;
+/** Of the first page; later ones are as long as their events are short. */
+const firstRows = 100;
+const mostRows = 1_000;
+/** Of one page, if its events are as long as those before. */
+const pageCharacters = 4 * 1024 * 1024;
+/** A contract that fails holds up others once so many came after it. */
+const mostEvents = 1_000;
+const mostCharacters = 16 * 1024 * 1024;
+/** How long a delivery may go unnoted in the database: it is sent once more after a crash. */
+const noteMs = 250;
+/** How long a stop waits for answers. */
+const finishMs = 2_000;
+/** Between two looks for what was asked of it, and for commits that this process was not told of. */
+const lookMs = 1_000;
+/** Between two pages at the end of history: many commits are looked at together. */
+const pageEveryMs = 50;
+const mostReplays = 100;
+
+const waits = 'an earlier event of its contract was not taken';
+const lost = 'it is not in history any more, or not shown to the role';
+
+interface Outcome {
+  readonly event: WindowEvent;
+  readonly answer: Answer;
+}
+
+/** `moved`: its cursor is elsewhere, or it is not active any more. */
+export type RunEnd = 'stopped' | 'moved' | 'gone';
+
+export class HookRun {
+  readonly #webhook: Webhook;
+  readonly #options: DeliveryOptions;
+  readonly #poster: Poster;
+  readonly #outcomes: Outcome[] = [];
+  #window = new DeliveryWindow(null);
+  #dead: ReadonlySet<string> = new Set();
+  #underWay = 0;
+  #wake: () => void = () => undefined;
+  /** A commit came since the last page. */
+  #mayRead = true;
+  #isReading = false;
+  #rows = firstRows;
+  readonly #pages: (ChangesPage | Error)[] = [];
+  #readAt = 0;
+  /** Before the first page, always: until then nobody knows which contracts have dead letters. */
+  #lookedAt = -Infinity;
+  /** As the database has it. */
+  #noted: DeliveryWindow['cursor'] = null;
+  #notedAt = 0;
+  /** While nobody is there: until when nothing is sent, and how often in a row. */
+  #awayUntil = 0;
+  #awayTimes = 0;
+  #hasMissed = false;
+
+  constructor(webhook: Webhook, options: DeliveryOptions) {
+    this.#webhook = webhook;
+    this.#options = options;
+    this.#poster = new Poster({ reach: options.reach, connections, timeoutMs });
+  }
+
+  /** Something was committed. */
+  stir(): void {
+    this.#mayRead = true;
+    this.#wake();
+  }
+
+  /** @throws IndexerError what the database says */
+  async run(stop: AbortSignal): Promise<RunEnd> {
+    const wake = (): void => this.#wake();
+    stop.addEventListener('abort', wake);
+    try {
+      const cursor = await this.#options.store.cursor(this.#webhook);
+      if (cursor === undefined) return 'moved';
+      this.#noted = cursor;
+      this.#window = new DeliveryWindow(cursor);
+      const end = await this.#deliver(stop);
+      if (end === 'stopped') await this.#note();
+      return end;
+    } finally {
+      stop.removeEventListener('abort', wake);
+      this.#poster.close();
+    }
+  }
+
+  async #deliver(stop: AbortSignal): Promise<RunEnd> {
+    while (!stop.aborted && this.#options.isWriter()) {
+      const now = performance.now();
+      if (await this.#settle()) return 'gone';
+      if (now - this.#lookedAt >= lookMs && !(await this.#look(now))) return 'moved';
+      await this.#takePages();
+      if (this.#wantsPage(now)) void this.#read();
+      this.#send();
+      if (this.#isNoteDue(performance.now()) && !(await this.#note())) return 'moved';
+      await this.#pause(stop);
+    }
+    // Who lost the right to write has a successor that sends it again: two do not deliver side by side.
+    if (this.#options.isWriter()) await this.#finish();
+    return 'stopped';
+  }
+
+  /** What is under way may still be taken: it need not be sent again then. */
+  async #finish(): Promise<void> {
+    const end = performance.now() + finishMs;
+    while (this.#underWay > 0 && performance.now() < end) await this.#sleep(end - performance.now());
+    await this.#settle();
+  }
+
+  /** Until something happens, or is due. */
+  async #pause(stop: AbortSignal): Promise<void> {
+    const now = performance.now();
+    const mayRead = this.#hasRoom() && this.#mayRead && !this.#isReading ? this.#readAt + pageEveryMs : Infinity;
+    const mayNote = this.#isMoved() ? this.#notedAt + noteMs : Infinity;
+    const maySend = Math.max(this.#window.hasReady ? 0 : this.#window.nextDue(), this.#awayUntil);
+    const sends = this.#underWay < this.#most() ? maySend : Infinity;
+    const next = Math.min(this.#lookedAt + lookMs, mayRead, mayNote, sends);
+    const isNews = this.#outcomes.length + this.#pages.length > 0;
+    if (!isNews && !stop.aborted && next > now) await this.#sleep(next - now);
+    // Answers come in turns of the event loop: whatever is due, they get theirs.
+    else await turn();
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** What was asked of it meanwhile. */
+  async #look(now: number): Promise<boolean> {
+    const { store } = this.#options;
+    this.#lookedAt = now;
+    // A commit may have been missed: at the beginning, and where somebody else wrote.
+    this.#mayRead = true;
+    const cursor = await store.cursor(this.#webhook);
+    if (cursor === undefined || !isSame(cursor, this.#noted)) return false;
+    this.#dead = await store.deadContracts(this.#webhook);
+    if (this.#dead.size > 0) await this.#readReplays();
+    return true;
+  }
+
+  /** Letters that are to be sent again, and are not here yet. */
+  async #readReplays(): Promise<void> {
+    const { store } = this.#options;
+    const events: WindowEvent[] = [];
+    for (const letter of await store.replays(this.#webhook, mostReplays)) {
+      if (this.#window.hasLetter(letter)) continue;
+      const change = await this.#changeOf(letter);
+      if (change === undefined)
+        await store.bury(this.#webhook, [{ ...letter, attempts: 0, replay: false, problem: lost }]);
+      else events.push(this.#eventOf(change, true));
+    }
+    this.#window.addLetters(events);
+  }
+
+  async #changeOf({ offset, node }: DeadLetter): Promise<Change | undefined> {
+    const before = node === 0 ? { offset: offset - 1, node: null } : { offset, node: node - 1 };
+    const { changes } = await this.#options.store.changes({ ...this.#wanted(), after: before }, 1);
+    return changes.find((change) => change.offset === offset && change.node === node);
+  }
+
+  #hasRoom(): boolean {
+    return this.#window.size < mostEvents && this.#window.bytes < mostCharacters;
+  }
+
+  #wantsPage(now: number): boolean {
+    return this.#mayRead && !this.#isReading && this.#hasRoom() && now >= this.#readAt + pageEveryMs;
+  }
+
+  #wanted() {
+    const { template, party, kinds, role } = this.#webhook;
+    return { template, party, kinds, role };
+  }
+
+  /** Beside the deliveries. Never rejects. */
+  async #read(): Promise<void> {
+    this.#mayRead = false;
+    this.#isReading = true;
+    const after = this.#window.readTo ?? { offset: 0, node: null };
+    try {
+      const page = await this.#options.store.changes({ ...this.#wanted(), after }, this.#rows);
+      this.#pages.push(page);
+      this.#rows = rowsAfter(page) ?? this.#rows;
+      // Pages that are full follow one another without a pause.
+      this.#readAt = page.atEnd ? performance.now() : 0;
+      this.#mayRead ||= !page.atEnd;
+    } catch (thrown) {
+      this.#pages.push(toIndexerError(thrown));
+    }
+    this.#isReading = false;
+    this.#wake();
+  }
+
+  async #takePages(): Promise<void> {
+    for (const page of this.#pages.splice(0)) {
+      if (page instanceof Error) throw page;
+      if (page.checkpoint !== null) await this.#takePage(page);
+    }
+  }
+
+  async #takePage(page: ChangesPage): Promise<void> {
+    if (this.#window.readTo === null) return this.#begin(page);
+    await this.#noteMissed(page);
+    const events = page.changes.map((change) => this.#eventOf(change, false));
+    const behind = events.filter(({ contract }) => this.#dead.has(contract));
+    if (behind.length > 0) await this.#store(behind.map((event) => letterOf(event, waits)));
+    for (const event of behind) event.isDone = true;
+    this.#window.add(events, page.next);
+  }
+
+  #store(letters: readonly DeadLetter[]): Promise<void> {
+    return this.#options.store.bury(this.#webhook, letters);
+  }
+
+  /** Where history begins, that is after what was active then. */
+  #begin({ keptAfter }: ChangesPage): void {
+    this.#window.add([], { offset: keptAfter ?? 0, node: null });
+    this.#mayRead = true;
+  }
+
+  /** Told once: what is here of it is delivered all the same. */
+  async #noteMissed({ keptAfter }: ChangesPage): Promise<void> {
+    const { offset } = this.#window.readTo ?? { offset: 0 };
+    if (this.#hasMissed || keptAfter === null || offset >= keptAfter) return;
+    this.#hasMissed = true;
+    const missed = `history from offset ${String(offset)} to ${String(keptAfter)} is not complete here`;
+    await this.#options.store.noteMissed(this.#webhook, missed);
+    this.#options.observer.webhookStuck(this.#webhook.name, missed);
+  }
+
+  #eventOf(change: Change, isLetter: boolean): WindowEvent {
+    const { offset, node, json } = change;
+    const event = JSON.parse(json) as Readonly<Record<string, unknown>>;
+    const text = (name: string): string => (typeof event[name] === 'string' ? event[name] : '');
+    const id = messageId(this.#webhook.hookId, offset, node, text('update_id'));
+    const type = JSON.stringify(text('event_type'));
+    const timestamp = JSON.stringify(text('record_time') || text('effective_at'));
+    // The change as Postgres wrote it: its numbers do not go through ours.
+    const body = `{"type":${type},"timestamp":${timestamp},"data":${json}}`;
+    return { change, id, contract: text('contract_id'), body, isLetter, attempts: 0, isDone: false };
+  }
+
+  /** One alone finds out whether somebody is there again. */
+  #most(): number {
+    return this.#awayTimes > 0 ? 1 : connections;
+  }
+
+  #send(): void {
+    const now = performance.now();
+    while (now >= this.#awayUntil && this.#underWay < this.#most()) {
+      const event = this.#window.take(now);
+      if (event === undefined) return;
+      this.#underWay += 1;
+      void this.#post(event);
+    }
+  }
+
+  async #post(event: WindowEvent): Promise<void> {
+    const { url, secret } = this.#webhook;
+    const { id, body } = event;
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': this.#options.userAgent,
+      ...signedHeaders(secret, id, body, Date.now()),
+    };
+    const answer = await this.#poster.post({ url, headers, body });
+    this.#underWay -= 1;
+    this.#outcomes.push({ event, answer });
+    this.#wake();
+  }
+
+  /** Whether the receiver wants no more. */
+  async #settle(): Promise<boolean> {
+    const { store, observer } = this.#options;
+    for (const { event, answer } of this.#outcomes.splice(0)) {
+      if (answer.kind === 'gone') {
+        await this.#note();
+        await store.gone(this.#webhook);
+        observer.webhookGone(this.#webhook.name);
+        return true;
+      }
+      if (answer.kind === 'away') this.#stayAway(event, answer.problem, answer.retryAfterMs);
+      else {
+        this.#awayTimes = 0;
+        if (answer.kind === 'delivered') await this.#delivered(event);
+        else await this.#refused(event, answer.problem, answer.retryAfterMs);
+      }
+    }
+    return false;
+  }
+
+  async #delivered(event: WindowEvent): Promise<void> {
+    const { store, observer } = this.#options;
+    if (event.isLetter) await store.dig(this.#webhook, event.change);
+    this.#window.done(event);
+    observer.webhookDelivered(this.#webhook.name);
+  }
+
+  /** Nobody is there: that says nothing of the event, which is not given up for it. */
+  #stayAway(event: WindowEvent, problem: string, retryAfterMs: number | undefined): void {
+    const now = performance.now();
+    // Those that were under way at the same time count once.
+    if (now >= this.#awayUntil) this.#awayTimes += 1;
+    const delayMs = backOff(this.#awayTimes, retryAfterMs, Math.random());
+    this.#awayUntil = Math.max(this.#awayUntil, now + delayMs);
+    this.#window.again(event, this.#awayUntil);
+    this.#options.observer.webhookFailed(this.#webhook.name, problem, delayMs);
+  }
+
+  async #refused(event: WindowEvent, problem: string, retryAfterMs: number | undefined): Promise<void> {
+    const { observer, attempts } = this.#options;
+    event.attempts += 1;
+    if (event.attempts >= attempts) return this.#giveUp(event, problem);
+    const delayMs = backOff(event.attempts, retryAfterMs, Math.random());
+    this.#window.again(event, performance.now() + delayMs);
+    observer.webhookFailed(this.#webhook.name, problem, delayMs);
+  }
+
+  /** What waits behind it follows it: of a contract nothing is sent before what came first. */
+  async #giveUp(event: WindowEvent, problem: string): Promise<void> {
+    const behind = this.#window.takeBehind(event);
+    await this.#store([{ ...letterOf(event, problem), replay: false }, ...behind.map((one) => letterOf(one, waits))]);
+    this.#dead = new Set([...this.#dead, event.contract]);
+    this.#window.buried(behind);
+    this.#window.done(event);
+    this.#options.observer.webhookFailed(this.#webhook.name, problem, undefined);
+  }
+
+  #isMoved(): boolean {
+    return !isSame(this.#window.cursor, this.#noted);
+  }
+
+  #isNoteDue(now: number): boolean {
+    return this.#isMoved() && now - this.#notedAt >= noteMs;
+  }
+
+  /** False where the cursor was moved by somebody else. */
+  async #note(): Promise<boolean> {
+    const { cursor } = this.#window;
+    this.#notedAt = performance.now();
+    if (cursor === null || !this.#isMoved()) return true;
+    if (!(await this.#options.store.move(this.#webhook, this.#noted, cursor))) return false;
+    this.#noted = cursor;
+    return true;
+  }
+}
+
+/** Of the next page; undefined: this one says nothing of it. */
+function rowsAfter({ changes }: ChangesPage): number | undefined {
+  if (changes.length === 0) return undefined;
+  const mean = changes.reduce((sum, { json }) => sum + json.length, 0) / changes.length;
+  return Math.max(1, Math.min(mostRows, Math.floor(pageCharacters / mean)));
+}
+
+function letterOf({ change, contract, attempts }: WindowEvent, problem: string): DeadLetter {
+  return { offset: change.offset, node: change.node, contract, attempts, problem, replay: true };
+}
+
+function isSame(one: DeliveryWindow['cursor'], other: DeliveryWindow['cursor']): boolean {
+  return one?.offset === other?.offset && one?.node === other?.node;
+}

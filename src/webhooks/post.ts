@@ -1,0 +1,156 @@
+/** One delivery over HTTP: bounded in time and in what is read of the answer; no redirect is followed, no proxy taken. */
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } from './reach.ts';
+
+/**
+ * `refused`: the receiver does not take this event. `away`: nobody is there, or asks for patience: it says nothing of the event.
+ * `gone`: it wants no more.
+ */
+export type Answer =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'refused' | 'away'; readonly problem: string; readonly retryAfterMs: number | undefined };
+
+export interface Posted {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface PosterOptions {
+  readonly reach: Reach;
+  /** Connections to one receiver. */
+  readonly connections: number;
+  /** From the beginning to the end of the answer, milliseconds. */
+  readonly timeoutMs: number;
+  /** Addresses of a name; those of the system unless given. */
+  readonly resolve?: Resolve;
+}
+
+/** Read of an answer, for the connection to be used again; nothing in it is looked at. */
+const mostAnswerBytes = 64 * 1024;
+/** Statuses that speak of the receiver and not of what it was sent. */
+const awayStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const longestRetryAfterMs = 60 * 60_000;
+
+/** Connections of one webhook. */
+export class Poster {
+  readonly #options: PosterOptions;
+  readonly #http: HttpAgent;
+  readonly #https: HttpsAgent;
+  /** Connected, and certain of whom to. */
+  readonly #ready = new WeakSet<Socket>();
+
+  constructor(options: PosterOptions) {
+    const { reach, connections: maxSockets, resolve } = options;
+    this.#options = options;
+    const pool = { keepAlive: true, maxSockets };
+    this.#http = new HttpAgent({ ...pool, lookup: lookupWithin(reach, { onlyHere: true, resolve }) });
+    this.#https = new HttpsAgent({ ...pool, lookup: lookupWithin(reach, { onlyHere: false, resolve }) });
+  }
+
+  /** Never rejects. */
+  post({ url, headers, body }: Posted): Promise<Answer> {
+    const reason = refusedUrl(url, this.#options.reach);
+    if (reason !== undefined) return Promise.resolve(away(`its address is refused: ${reason}`));
+    return new Promise((resolve) => {
+      const isSecure = url.startsWith('https:');
+      const call = isSecure ? httpsRequest : httpRequest;
+      const agent = isSecure ? this.#https : this.#http;
+      const length = String(Buffer.byteLength(body));
+      const sent = call(url, { method: 'POST', agent, headers: { ...headers, 'content-length': length } });
+      const isConnected = this.#watched(sent, isSecure ? 'secureConnect' : 'connect');
+      settle(sent, { timeoutMs: this.#options.timeoutMs, isConnected, resolve });
+      sent.end(body);
+    });
+  }
+
+  /** Tells, later, whether the request had a connection: with https, one whose other side has shown who it is. */
+  #watched(sent: ClientRequest, event: 'connect' | 'secureConnect'): () => boolean {
+    let isConnected = false;
+    sent.once('socket', (socket) => {
+      isConnected = this.#ready.has(socket);
+      socket.once(event, () => {
+        this.#ready.add(socket);
+        isConnected = true;
+      });
+    });
+    return () => isConnected;
+  }
+
+  /** Cuts what is under way. */
+  close(): void {
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+}
+
+interface Settling {
+  readonly timeoutMs: number;
+  readonly isConnected: () => boolean;
+  readonly resolve: (answer: Answer) => void;
+}
+
+function settle(sent: ClientRequest, { timeoutMs, isConnected, resolve }: Settling): void {
+  /** A status is an answer, whatever becomes of the rest. */
+  let answered: Answer | undefined;
+  const finish = (answer: Answer): void => {
+    clearTimeout(timer);
+    resolve(answered ?? answer);
+  };
+  // A timer of our own: it holds from the first packet to the last.
+  const timer = setTimeout(() => {
+    finish(unanswered(isConnected(), `no answer within ${String(timeoutMs)} ms`));
+    sent.destroy();
+  }, timeoutMs);
+  sent.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === addressRefused) finish(away(`its address is refused: ${error.message}`));
+    else finish(unanswered(isConnected(), `no answer: ${error.code ?? 'the connection failed'}`));
+  });
+  sent.on('response', (response) => {
+    const answer = answerOf(response);
+    answered = answer;
+    drain(response, (isWhole) => {
+      finish(answer);
+      if (!isWhole) sent.destroy();
+    });
+  });
+}
+
+/** For the connection to be used again. */
+function drain(response: IncomingMessage, done: (isWhole: boolean) => void): void {
+  let bytes = 0;
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostAnswerBytes) done(false);
+  });
+  response.once('end', () => done(true));
+  response.once('error', () => done(false));
+}
+
+/** Who cannot be connected to is not there; who was sent the event and did not answer may have failed by it. */
+function unanswered(isConnected: boolean, problem: string): Answer {
+  return isConnected ? { kind: 'refused', problem, retryAfterMs: undefined } : away(problem);
+}
+
+function away(problem: string, retryAfterMs?: number): Answer {
+  return { kind: 'away', problem, retryAfterMs };
+}
+
+function answerOf({ statusCode: status = 0, headers }: IncomingMessage): Answer {
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status === 410) return { kind: 'gone' };
+  const isRedirect = status >= 300 && status < 400;
+  const problem = `status ${String(status)}${isRedirect ? ', and redirects are not followed' : ''}`;
+  const retryAfterMs = retryAfter(headers['retry-after'], Date.now());
+  return { kind: awayStatuses.has(status) ? 'away' : 'refused', problem, retryAfterMs };
+}
+
+/** Seconds or an HTTP date, as milliseconds from now; an hour at most. Source: RFC 9110 section 10.2.3. */
+export function retryAfter(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(text) ? 1000 * Number(text) : Date.parse(text) - nowMs;
+  return Number.isFinite(ms) ? Math.min(longestRetryAfterMs, Math.max(0, ms)) : undefined;
+}

@@ -1,0 +1,120 @@
+/**
+ * Where deliveries may go. Whoever may add a webhook must not learn by it what answers inside the network of the indexer: names
+ * are resolved first, and the address that is connected to is the one that was looked at.
+ */
+import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isLoopback } from '../loopback.ts';
+
+/** Each allows what those before it do; `nowhere`: nothing is delivered. */
+export type Reach = 'nowhere' | 'public' | 'private' | 'loopback';
+
+const loopback = blocks(['127.0.0.0/8', '::1/128']);
+/** Networks of one's own, the shared one of carriers included. */
+const own = blocks(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
+/** Where no receiver is: unspecified, link-local (clouds tell secrets there), for documents and benchmarks, multicast, reserved, and
+ * addresses that hold another one. */
+const never = blocks([
+  '0.0.0.0/8',
+  '169.254.0.0/16',
+  // The metadata of two clouds, in a shared network and in a public one.
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+  // The metadata of one cloud, in a private network.
+  'fd00:ec2::/32',
+]);
+
+function blocks(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    list.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** Why an address is not connected to; undefined: it may be. Its IPv4 form is looked at where IPv6 wraps one. */
+export function refusedAddress(address: string, reach: Reach): string | undefined {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  const plain = mapped ?? address;
+  const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
+  if (isIP(plain) === 0 || /^::ffff:/i.test(plain)) return 'no receiver may be there';
+  if (loopback.check(plain, family)) return reach === 'loopback' ? undefined : needs('loopback', 'this machine');
+  if (never.check(plain, family)) return 'no receiver may be there';
+  if (!own.check(plain, family)) return undefined;
+  return reach === 'loopback' || reach === 'private' ? undefined : needs('private', 'a private network');
+}
+
+const clear = 'http travels in clear: only https leaves this machine';
+
+function isHere(address: string): boolean {
+  return loopback.check(address.replace(/^::ffff:(?=\d+\.)/i, ''), address.includes('.') ? 'ipv4' : 'ipv6');
+}
+
+function needs(reach: Reach, where: string): string {
+  return `it is in ${where}, and INDEXER_WEBHOOKS does not say ${reach}`;
+}
+
+/** Why nothing is sent to a URL, whatever it resolves to; undefined: it may be tried. */
+export function refusedUrl(text: string, reach: Reach): string | undefined {
+  if (!URL.canParse(text)) return 'it is no URL';
+  const { protocol, hostname, username, password, hash } = new URL(text);
+  if (protocol !== 'https:' && protocol !== 'http:') return 'it is neither https nor http';
+  if (username !== '' || password !== '') return 'it names a user: what only the receiver may know belongs in its path';
+  if (hash !== '') return 'what follows # is not sent';
+  if (protocol === 'http:' && !isLoopback(hostname)) return clear;
+  const literal = hostname.replace(/^\[|\]$/g, '');
+  return isIP(literal) === 0 ? undefined : refusedAddress(literal, reach);
+}
+
+/** Marks an error of {@link lookupWithin}. */
+export const addressRefused = 'WEBHOOK_ADDRESS_REFUSED';
+
+/** As `dns.lookup`. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void;
+
+interface LookupWithin {
+  /** For what travels in clear: whatever its name says, it stays on this machine. */
+  readonly onlyHere: boolean;
+  readonly resolve?: Resolve | undefined;
+}
+
+/** Resolves names for connections, once for each, and fails where one of the addresses may not be connected to. */
+export function lookupWithin(reach: Reach, { onlyHere, resolve = lookup }: LookupWithin): LookupFunction {
+  const refusal = (address: string): string | undefined =>
+    refusedAddress(address, reach) ?? (onlyHere && !isHere(address) ? clear : undefined);
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, []);
+      const reason = found.map(({ address }) => refusal(address)).find((text) => text !== undefined);
+      const [first] = found;
+      if (reason !== undefined || first === undefined) {
+        const refused = new Error(reason ?? 'it has no address') as NodeJS.ErrnoException;
+        refused.code = addressRefused;
+        return callback(refused, []);
+      }
+      return options.all === true ? callback(null, found) : callback(null, first.address, first.family);
+    });
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * Signatures and ids of deliveries. Source: Standard Webhooks 1.0.0 (symmetric, version v1): the base64 of an HMAC-SHA256 over
+ * `id.timestamp.body`, under the key that follows `whsec_`.
+ */
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+
+const prefix = 'whsec_';
+/** 24 to 64 by the specification. */
+const keyBytes = 32;
+
+/** A secret to be shown once to whoever adds the webhook. */
+export function newSecret(): string {
+  return `${prefix}${randomBytes(keyBytes).toString('base64')}`;
+}
+
+export interface SignedHeaders {
+  readonly 'webhook-id': string;
+  readonly 'webhook-timestamp': string;
+  readonly 'webhook-signature': string;
+}
+
+/** @param nowMs of this attempt: receivers refuse what is minutes old */
+export function signedHeaders(secret: string, id: string, body: string, nowMs: number): SignedHeaders {
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const key = Buffer.from(secret.slice(prefix.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+}
+
+/**
+ * The same for every attempt at an event, by whichever process. The update id is part of it, because at the same place a history
+ * that was put back, or another ledger, has another event.
+ */
+export function messageId(hookId: string, offset: number, node: number, updateId: string): string {
+  const text = JSON.stringify([hookId, offset, node, updateId]);
+  return `msg_${createHash('sha256').update(text).digest('base64url').slice(0, 32)}`;
+}

@@ -1,0 +1,282 @@
+/** Webhooks of an indexer that runs: every event, signed for a verifier of somebody else, in order for each contract. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resetCommand } from '../../src/cli/maintain/reset.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
+import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { byContract, inOrder, startReceiver, type Received, type Receiver } from './receiver.ts';
+
+const env = { INDEXER_START: 'genesis', INDEXER_WEBHOOKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '3' };
+const role = `hooked_${randomBytes(4).toString('hex')}`;
+const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
+const canLimit = Number(server?.['server_version_num']) >= 150_000;
+if (!canLimit) process.stdout.write('webhooks of a limited role skipped: they need Postgres 15\n');
+let world: HistoryWorld;
+let indexer: IndexerRun;
+let receiver: Receiver;
+beforeAll(async () => {
+  world = await HistoryWorld.open(120);
+  receiver = await startReceiver();
+  indexer = await world.run('ledger', env);
+  await level();
+  await runCommand(grantReaderCommand, [role], world.env());
+});
+afterAll(async () => {
+  await indexer[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+  await world.close();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}, ${role}_limited`);
+});
+
+async function webhook(...words: string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  await runCommand(webhookCommand, words, world.env(), { print: (line) => lines.push(line) });
+  return lines;
+}
+
+/** Adds one and tells the receiver its secret. */
+async function add(name: string, ...words: string[]): Promise<void> {
+  const reader = words.includes('--role') ? [] : ['--role', role];
+  receiver.heard.length = 0;
+  receiver.taken.length = 0;
+  receiver.reply = () => ({ status: 204 });
+  receiver.secret = '';
+  receiver.name = name;
+  const lines = await webhook('add', name, '--url', `${receiver.url}/${name}`, ...reader, ...words);
+  receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
+}
+
+const level = (): Promise<void> => indexer.reaches(world.sandbox.ledger.ledgerEnd());
+
+/** Of the one webhook there is. */
+async function cursor(): Promise<number> {
+  return Number((await query(world.database.url, 'select cursor_offset from ledger.webhooks'))[0]?.['cursor_offset']);
+}
+
+/** History after this offset is kept for it. */
+async function held(name: string): Promise<number> {
+  const text = `select "offset" from ledger.retention_holds where name = 'webhook:${name}'`;
+  return Number((await query(world.database.url, text))[0]?.['offset']);
+}
+
+async function stored(where = 'true'): Promise<readonly string[]> {
+  const text = `select "offset" || '-' || node_id as place from explore.events where ${where} order by "offset", node_id`;
+  return (await query(world.database.url, text)).map(({ place }) => String(place));
+}
+
+const places = (received: readonly Received[]): readonly string[] =>
+  inOrder([...new Set(received.map(({ place }) => place))]);
+
+/** Resolves when everything of these events was taken. */
+function taken(expected: readonly string[]): Promise<true> {
+  return waitFor(`${String(expected.length)} events are taken`, () =>
+    new Set(receiver.taken.map(({ place }) => place)).size >= expected.length ? true : undefined,
+  );
+}
+
+function expectOrder(received: readonly Received[]): void {
+  for (const found of byContract(received).values()) expect(found).toEqual(inOrder(found));
+}
+
+/** With several events, not too many. */
+async function busyContract(): Promise<string> {
+  const text = `select contract_id from explore.events where contract_id is not null
+                 group by contract_id having count(*) between 2 and 20 order by count(*) desc, min("offset") limit 1`;
+  const [row] = await query(world.database.url, text);
+  return String(row?.['contract_id']);
+}
+
+describe('a webhook', () => {
+  it('is told everything after its offset, then what is committed, each event once', async () => {
+    await add('all', '--after', '0');
+    const before = await stored();
+    expect(before.length).toBeGreaterThan(150);
+    await taken(before);
+    world.grow(40);
+    await level();
+    const after = await stored();
+    expect(after.length).toBeGreaterThan(before.length);
+    await taken(after);
+    expect(receiver.taken.map(({ place }) => place).length).toBe(after.length);
+    expect(places(receiver.taken)).toEqual(after);
+    expect(receiver.forged).toEqual([]);
+    expectOrder(receiver.heard);
+    await webhook('remove', 'all');
+  });
+
+  it('is told what its filter lets through, from now on where nothing is said', async () => {
+    await add('few', '--kind', 'created', '--kind', 'archived');
+    const before = (await stored(`event_type in ('created', 'archived')`)).length;
+    world.grow(20);
+    await level();
+    const added = (await stored(`event_type in ('created', 'archived')`)).slice(before);
+    await taken(added);
+    expect(places(receiver.taken)).toEqual(added);
+    expect(new Set(receiver.taken.map(({ type }) => type))).toEqual(new Set(['created', 'archived']));
+    await webhook('remove', 'few');
+  });
+
+  it.runIf(canLimit)('is told what its role may see, and nothing else', async () => {
+    const [busiest] = await query(
+      world.database.url,
+      `select p as party from explore.events e cross join unnest(e.parties) p group by 1 order by count(*), 1 limit 1 offset 2`,
+    );
+    const party = String(busiest?.['party']);
+    const limited = `${role}_limited`;
+    await runCommand(grantReaderCommand, [limited, '--party', party], world.env());
+    await add('limited', '--after', '0', '--role', limited);
+    const asReader = new URL(world.database.url);
+    asReader.searchParams.set('options', `-c role=${limited}`);
+    const rows = await query(asReader.href, `select "offset" || '-' || node_id as place from explore.events`);
+    const mine = inOrder(rows.map(({ place }) => String(place)));
+    expect(mine.length).toBeGreaterThan(0);
+    expect(mine.length).toBeLessThan((await stored()).length);
+    await taken(mine);
+    // It has read to the end of history.
+    await waitFor('it is level', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
+    expect(places(receiver.taken)).toEqual(mine);
+    await webhook('remove', 'limited');
+  });
+
+  it('keeps its address and its secret from readers, and from lists and logs', async () => {
+    await add('secret');
+    const [line = ''] = await webhook('list');
+    expect(line).toContain('secret  active  http://127.0.0.1:');
+    expect(line).not.toContain('/hooks');
+    expect(`${line}${indexer.log.join('')}`).not.toMatch(/whsec_|\/hooks/);
+    const seen = (table: string, url: string) => query(url, `select count(*)::int as rows from ledger.${table}`);
+    const asReader = new URL(world.database.url);
+    asReader.searchParams.set('options', `-c role=${role}`);
+    expect(await seen('webhook_secrets', world.database.url)).toEqual([{ rows: 1 }]);
+    expect(await seen('webhooks', asReader.href)).toEqual([{ rows: 1 }]);
+    expect(await seen('webhook_secrets', asReader.href)).toEqual([{ rows: 0 }]);
+    await webhook('remove', 'secret');
+  });
+});
+
+describe('an event that is refused', () => {
+  it('holds up its contract alone, becomes a dead letter with those behind it, and is replayed in order', async () => {
+    await add('again', '--after', '0');
+    const contract = await busyContract();
+    receiver.reply = (received) => ({ status: received.contract === contract ? 422 : 204 });
+    const all = await stored();
+    const own = await stored(`contract_id = '${contract}'`);
+    await taken(all.filter((place) => !own.includes(place)));
+    await waitFor('its events are dead letters', async () =>
+      (await webhook('dead', 'again')).length === own.length ? true : undefined,
+    );
+    // Three attempts at the first of them, none at the others.
+    expect(receiver.heard.filter((received) => received.contract === contract).map(({ place }) => place)).toEqual([
+      own[0],
+      own[0],
+      own[0],
+    ]);
+    expect((await webhook('dead', 'again'))[0]).toContain('3 attempts');
+    await waitFor('they are counted', async () =>
+      (await indexer.metric('indexer_webhook_dead_letters{webhook="again"}')) === own.length ? true : undefined,
+    );
+    // What they name is read again, so it must stay.
+    expect(await held('again')).toBe(Number(own[0]?.split('-')[0]) - 1);
+    receiver.reply = () => ({ status: 204 });
+    await webhook('replay', 'again');
+    await taken(all);
+    await waitFor('no dead letter is left', async () =>
+      (await webhook('dead', 'again'))[0]?.includes('no dead letters') === true ? true : undefined,
+    );
+    expect(byContract(receiver.taken).get(contract)).toEqual(own);
+    expect(new Set(receiver.heard.filter(({ place }) => place === own[0]).map(({ id }) => id)).size).toBe(1);
+    await webhook('remove', 'again');
+  });
+
+  it('is left out when it is discarded, and those behind it go on', async () => {
+    const contract = await busyContract();
+    await add('lossy', '--after', '0');
+    receiver.reply = (received) => ({ status: received.contract === contract ? 500 : 204 });
+    const own = await stored(`contract_id = '${contract}'`);
+    await waitFor('its events are dead letters', async () =>
+      (await webhook('dead', 'lossy')).length === own.length ? true : undefined,
+    );
+    receiver.reply = () => ({ status: 204 });
+    const [first = '', ...behind] = own;
+    await webhook('discard', 'lossy', '--at', first);
+    const all = await stored();
+    await taken(all.filter((place) => place !== first));
+    expect(places(receiver.taken)).not.toContain(first);
+    expect(places(receiver.taken)).toEqual(expect.arrayContaining([...behind]));
+    await webhook('remove', 'lossy');
+  });
+});
+
+describe('a receiver', () => {
+  it('that is not there is waited for, and nothing is given up', async () => {
+    await add('patient', '--after', '0');
+    const asked: number[] = [];
+    let begun: number | undefined;
+    // Longer than three attempts take, which is all that an event has.
+    receiver.reply = () => {
+      begun ??= performance.now();
+      asked.push(performance.now() - begun);
+      return (asked.at(-1) ?? 0) > 2_500 ? { status: 204 } : { status: 503, headers: { 'retry-after': '2' } };
+    };
+    await taken(await stored());
+    // Those that were under way when the first was answered, then one alone, and not before it was asked for.
+    expect(asked.filter((ms) => ms > 500 && ms < 1_900)).toEqual([]);
+    expect(asked.filter((ms) => ms >= 1_900 && ms < 2_500)).toHaveLength(1);
+    expect(await webhook('dead', 'patient')).toEqual(['patient has no dead letters']);
+    expectOrder(receiver.taken);
+    await webhook('remove', 'patient');
+  });
+
+  it('that sends somewhere else is not followed', async () => {
+    await add('moved', '--after', '0');
+    receiver.reply = () => ({ status: 302, headers: { location: `${receiver.url}/elsewhere` } });
+    await waitFor('there are dead letters', async () =>
+      (await webhook('dead', 'moved'))[0]?.includes('redirects are not followed') === true ? true : undefined,
+    );
+    expect(receiver.taken).toEqual([]);
+    await webhook('remove', 'moved');
+  });
+
+  it('that is gone is told nothing until it is resumed, and holds no history', async () => {
+    await add('leaver', '--after', '0');
+    receiver.reply = () => ({ status: receiver.taken.length < 30 ? 204 : 410 });
+    await waitFor('it is gone', async () => ((await webhook('list'))[0]?.includes('leaver  gone') ? true : undefined));
+    const holds = `select from ledger.retention_holds where name = 'webhook:leaver'`;
+    expect(await query(world.database.url, holds)).toEqual([]);
+    receiver.reply = () => ({ status: 204 });
+    await webhook('resume', 'leaver');
+    await taken(await stored());
+    expect(await query(world.database.url, holds)).toHaveLength(1);
+    expectOrder(receiver.taken);
+    await webhook('remove', 'leaver');
+  });
+});
+
+describe('a history that goes back', () => {
+  it('is told anew from there, with the same ids for the same events', async () => {
+    await add('back', '--after', '0');
+    await taken(await stored());
+    const told = [...receiver.taken];
+    await waitFor('it is noted', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
+    expect(await held('back')).toBe(await world.checkpoint());
+    await indexer[Symbol.asyncDispose]();
+    const middle = Math.floor(world.sandbox.ledger.ledgerEnd() / 2);
+    await runCommand(resetCommand, ['--to', String(middle), '--yes'], world.env());
+    expect(await cursor()).toBe(middle);
+    receiver.heard.length = 0;
+    receiver.taken.length = 0;
+    indexer = await world.run('ledger', env);
+    await level();
+    const again = await stored(`"offset" > ${String(middle)}`);
+    await taken(again);
+    const ids = new Map(told.map(({ place, id }) => [place, id]));
+    expect(places(receiver.taken)).toEqual(again);
+    expect(receiver.taken.map(({ place, id }) => ids.get(place) === id)).not.toContain(false);
+    await webhook('remove', 'back');
+  });
+});

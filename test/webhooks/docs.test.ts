@@ -1,0 +1,44 @@
+/** The receiver in docs/webhooks.md, as it stands there, takes what we sign and nothing else. */
+import { expect, it } from 'vitest';
+import { messageId, newSecret, signedHeaders } from '../../src/webhooks/signature.ts';
+import { blocksOf, pages } from '../docs/pages.ts';
+
+interface Example {
+  readonly received: (body: string, headers: object) => unknown;
+}
+
+/** A module of its own, with the package where this project has it. */
+async function example(): Promise<Example> {
+  const [block] = pages()
+    .filter(({ path }) => path === 'docs/webhooks.md')
+    .flatMap(blocksOf)
+    .filter(({ language }) => language === 'js');
+  const text = block?.text.replace("'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`) ?? '';
+  return (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as Example;
+}
+
+it('accepts our signature, and none that is of another body, key, id or time', async () => {
+  const secret = newSecret();
+  process.env['WEBHOOK_SECRET'] = secret;
+  const { received } = await example();
+  const id = messageId('hook', 1043, 2, '1220ab');
+  const body = '{"type":"created","data":{"offset":1043,"contract_id":"00ab","payload":{"name":"Zoë"}}}';
+  const headers = signedHeaders(secret, id, body, Date.now());
+  expect(received(body, headers)).toEqual({ id, type: 'created', offset: 1043, contract: '00ab' });
+  expect(() => received(body.replace('1043', '1044'), headers)).toThrow(/signature/);
+  expect(() => received(body, { ...headers, 'webhook-id': messageId('hook', 1043, 3, '1220ab') })).toThrow(/signature/);
+  expect(() => received(body, signedHeaders(newSecret(), id, body, Date.now()))).toThrow(/signature/);
+  expect(() => received(body, signedHeaders(secret, id, body, Date.now() - 600_000))).toThrow(/old/);
+});
+
+it('gives one event one id, and others to other webhooks, places and histories', () => {
+  const ids = [
+    messageId('hook', 1, 2, 'u'),
+    messageId('other', 1, 2, 'u'),
+    messageId('hook', 12, 0, 'u'),
+    messageId('hook', 1, 20, 'u'),
+    messageId('hook', 1, 2, 'v'),
+  ];
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(messageId('hook', 1, 2, 'u')).toBe(ids[0]);
+});

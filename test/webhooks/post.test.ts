@@ -1,0 +1,168 @@
+/** One delivery to receivers that misbehave, and to names that lead elsewhere. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { readFileSync } from 'node:fs';
+import type { LookupAddress } from 'node:dns';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Poster, type Answer, type PosterOptions } from '../../src/webhooks/post.ts';
+import type { Resolve } from '../../src/webhooks/reach.ts';
+
+const timeoutMs = 700;
+const megabyte = Buffer.alloc(1024 * 1024);
+/** By path, what comes after the event was read. */
+const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  '/fine': (response) => void response.writeHead(204).end(),
+  '/broken': (response) => void response.writeHead(500, { 'retry-after': '7' }).end('no'),
+  '/busy': (response) => void response.writeHead(429, { 'retry-after': '7' }).end(),
+  '/gone': (response) => void response.writeHead(410).end(),
+  '/moved': (response) => void response.writeHead(307, { location: '/fine' }).end(),
+  '/hangs': () => undefined,
+  '/hangs-in-its-answer': (response) => void response.writeHead(200, { 'content-length': '9' }).write('ok'),
+  '/closes': (response) => void response.destroy(),
+  '/closes-half-way': (response) => {
+    response.writeHead(200, { 'content-length': '9' }).write('ok', () => response.destroy());
+  },
+  '/is-no-http': (response) => void response.socket?.end('it works\r\n\r\n'),
+  '/ten-megabytes': (response) => {
+    response.writeHead(200);
+    for (let sent = 0; sent < 10; sent += 1) response.write(megabyte);
+    response.end();
+  },
+  '/endless': (response) => {
+    response.writeHead(200);
+    const more = (): void => {
+      if (!response.destroyed) response.write(megabyte, more);
+    };
+    more();
+  },
+};
+const asked: string[] = [];
+let server: Server;
+let port = 0;
+
+async function listening(starting: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    starting.listen(0, '127.0.0.1', resolve);
+  });
+  return (starting.address() as AddressInfo).port;
+}
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    request.resume().once('end', () => {
+      asked.push(request.url ?? '');
+      receivers[request.url ?? '']?.(response);
+    });
+  });
+  port = await listening(server);
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function answered(url: string, options: Partial<PosterOptions> = {}): Promise<Answer> {
+  const poster = new Poster({ reach: 'loopback', connections: 2, timeoutMs, ...options });
+  const answer = await poster.post({ url, headers: {}, body: '{}' });
+  poster.close();
+  return answer;
+}
+
+const refused = (problem: string) => ({ kind: 'refused', problem, retryAfterMs: undefined });
+
+describe('a receiver', () => {
+  it.each<[string, Answer | ReturnType<typeof refused>]>([
+    ['/fine', { kind: 'delivered' }],
+    ['/broken', { kind: 'refused', problem: 'status 500', retryAfterMs: 7_000 }],
+    ['/busy', { kind: 'away', problem: 'status 429', retryAfterMs: 7_000 }],
+    ['/gone', { kind: 'gone' }],
+    ['/moved', refused('status 307, and redirects are not followed')],
+    ['/hangs', refused(`no answer within ${String(timeoutMs)} ms`)],
+    // The status is the answer.
+    ['/hangs-in-its-answer', { kind: 'delivered' }],
+    ['/closes-half-way', { kind: 'delivered' }],
+    ['/ten-megabytes', { kind: 'delivered' }],
+    ['/endless', { kind: 'delivered' }],
+    ['/closes', refused('no answer: ECONNRESET')],
+    ['/is-no-http', refused('no answer: HPE_INVALID_CONSTANT')],
+  ])('%s is told from others', async (path, expected) => {
+    asked.length = 0;
+    expect(await answered(`http://127.0.0.1:${String(port)}${path}`)).toEqual(expected);
+    expect(asked).toEqual([path]);
+  });
+
+  it('that cannot be connected to is away', async () => {
+    const closed = createServer();
+    const unused = await listening(closed);
+    await new Promise((resolve) => closed.close(resolve));
+    expect(await answered(`http://127.0.0.1:${String(unused)}/`)).toMatchObject({
+      kind: 'away',
+      problem: 'no answer: ECONNREFUSED',
+    });
+  });
+
+  it('whose certificate nobody vouches for is away, and is sent nothing', async () => {
+    const file = (name: string) => readFileSync(join(import.meta.dirname, '../support/certificates', name));
+    const calls: string[] = [];
+    const secure = createHttpsServer(
+      { cert: file('server.pem'), key: file('server-key.pem') },
+      (request, response) => void response.end(calls.push(request.url ?? '')),
+    );
+    const url = `https://127.0.0.1:${String(await listening(secure))}/`;
+    const answer = await answered(url);
+    expect(answer).toMatchObject({ kind: 'away', problem: expect.stringMatching(/CERT|SIGN|VERIFY/) });
+    expect(calls).toEqual([]);
+    secure.closeAllConnections();
+    secure.close();
+  });
+});
+
+describe('a name', () => {
+  const url = () => `http://hooks.localhost:${String(port)}/fine`;
+  /** Answers each question with the next of these, the last one from then on. */
+  const resolving = (...answers: readonly string[][]) => {
+    const questions: string[] = [];
+    const resolve: Resolve = (hostname, _options, callback) => {
+      const addresses = answers[Math.min(questions.length, answers.length - 1)] ?? [];
+      questions.push(hostname);
+      callback(
+        null,
+        addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })),
+      );
+    };
+    return { questions, resolve };
+  };
+
+  it.each<[string, PosterOptions['reach'], string[], string]>([
+    ['this machine', 'private', ['127.0.0.1'], 'this machine'],
+    ['a private network', 'public', ['10.0.0.1'], 'a private network'],
+    ['where clouds tell secrets', 'loopback', ['169.254.169.254'], 'no receiver'],
+    ['here and elsewhere', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
+    ['another machine, in clear', 'loopback', ['10.0.0.1'], 'in clear'],
+    ['nowhere', 'loopback', [], 'it has no address'],
+  ])('that leads to %s is not connected to', async (_what, reach, addresses, problem) => {
+    asked.length = 0;
+    const answer = await answered(url(), { reach, ...resolving(addresses) });
+    expect(answer).toMatchObject({ kind: 'away', problem: expect.stringContaining(problem) });
+    expect(asked).toEqual([]);
+  });
+
+  it('that leads elsewhere later is asked for each connection once, and refused then', async () => {
+    asked.length = 0;
+    const { questions, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
+    const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs, resolve });
+    const posted = { url: url(), headers: {}, body: '{}' };
+    expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
+    // The same connection, to the address that was looked at.
+    expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
+    expect(questions).toEqual(['hooks.localhost']);
+    server.closeAllConnections();
+    // The end of the first one may come to light only with the next event.
+    const [, later] = [await poster.post(posted), await poster.post(posted)];
+    expect(later).toMatchObject({ kind: 'away', problem: 'its address is refused: no receiver may be there' });
+    expect(asked).toEqual(['/fine', '/fine']);
+    poster.close();
+  });
+});

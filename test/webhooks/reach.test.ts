@@ -1,0 +1,86 @@
+/** Where deliveries may go, by address and by URL; and when again. */
+import { describe, expect, it } from 'vitest';
+import { backOff, longestMs } from '../../src/webhooks/back-off.ts';
+import { retryAfter } from '../../src/webhooks/post.ts';
+import { refusedAddress, refusedUrl } from '../../src/webhooks/reach.ts';
+
+const open = ['93.184.216.34', '2606:2800:220:1::1', '172.15.0.1', '100.63.255.255', '192.167.255.255'];
+const own = ['10.0.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1'];
+const here = ['127.0.0.1', '127.255.255.254', '::1', '::ffff:127.0.0.1'];
+const never = [
+  '0.0.0.0',
+  '169.254.169.254',
+  '::ffff:169.254.169.254',
+  'fe80::1',
+  'fd00:ec2::254',
+  '224.0.0.1',
+  '255.255.255.255',
+  '::',
+  '64:ff9b::a00:1',
+  '2002:a00:1::',
+  '::ffff:a00:1',
+  '::a00:1',
+  '100.100.100.200',
+  '168.63.129.16',
+  'nonsense',
+];
+
+describe('an address', () => {
+  it.each([
+    ['public', open],
+    ['private', [...open, ...own]],
+    ['loopback', [...open, ...own, ...here]],
+  ] as const)('%s allows what it says and nothing else', (reach, allowed) => {
+    const all = [...open, ...own, ...here, ...never];
+    expect(all.filter((address) => refusedAddress(address, reach) === undefined)).toEqual(allowed);
+  });
+});
+
+describe('a URL', () => {
+  it.each(['https://hooks.example.com/a?b=c', 'https://93.184.216.34:8443/', 'https://[2606:2800:220:1::1]/'])(
+    '%s may be tried',
+    (url) => {
+      expect(refusedUrl(url, 'public')).toBeUndefined();
+    },
+  );
+
+  it.each([
+    'http://127.0.0.1/',
+    'https://10.1/',
+    'https://0x7f.1/',
+    'https://2130706433/',
+    'https://[::ffff:7f00:1]/',
+    'https://user:secret@hooks.example.com/',
+    'https://hooks.example.com/#here',
+    'ftp://hooks.example.com/',
+    'hooks',
+  ])('%s is refused', (url) => {
+    expect(refusedUrl(url, 'public')).toBeTypeOf('string');
+  });
+});
+
+describe('a URL of another machine', () => {
+  it.each(['public', 'private', 'loopback'] as const)('is refused in clear, whatever may be reached: %s', (reach) => {
+    for (const url of ['http://hooks.example.com/', 'http://93.184.216.34/', 'http://10.0.0.1/', 'http://127.example/'])
+      expect(refusedUrl(url, reach)).toContain('in clear');
+  });
+});
+
+describe('the wait after a failure', () => {
+  it('doubles up to a limit, half of it by chance, and is never shorter than what was asked for', () => {
+    expect([1, 2, 3].map((failures) => backOff(failures, undefined, 0))).toEqual([125, 250, 500]);
+    expect(backOff(3, undefined, 1)).toBe(1_000);
+    expect(backOff(1_000, undefined, 1)).toBe(longestMs);
+    expect(backOff(1, 60_000, 0)).toBe(60_000);
+  });
+
+  it('is told in seconds or as a date, an hour at most', () => {
+    const now = Date.UTC(2026, 10, 25, 12);
+    expect(retryAfter(undefined, now)).toBeUndefined();
+    expect(retryAfter('soon', now)).toBeUndefined();
+    expect(retryAfter('7', now)).toBe(7_000);
+    expect(retryAfter('Wed, 25 Nov 2026 12:00:30 GMT', now)).toBe(30_000);
+    expect(retryAfter('Wed, 25 Nov 2026 11:00:00 GMT', now)).toBe(0);
+    expect(retryAfter('999999999', now)).toBe(3_600_000);
+  });
+});

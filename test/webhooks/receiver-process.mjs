@@ -1,0 +1,24 @@
+/**
+ * A receiver of webhooks as a process, to be killed: what it answers 204 to is in the file first.
+ * `node receiver-process.mjs PORT FILE SECRET`; prints a line when it listens.
+ */
+import { openSync, writeSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+
+const [, , port, file, secret] = process.argv;
+const taken = openSync(file, 'a');
+const webhook = new Webhook(secret);
+
+const server = createServer((request, response) => {
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    const { type, data } = webhook.verify(Buffer.concat(chunks).toString(), request.headers);
+    const { offset, node_id: node, contract_id: contract } = data;
+    const line = { id: request.headers['webhook-id'], type, place: `${offset}-${node}`, contract: contract ?? '' };
+    writeSync(taken, `${JSON.stringify(line)}\n`);
+    response.writeHead(204).end();
+  });
+});
+server.listen(Number(port), '127.0.0.1', () => process.stdout.write('listening\n'));

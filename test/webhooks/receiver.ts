@@ -1,0 +1,116 @@
+/** A receiver of webhooks in the process of the test: what it takes was accepted by the verifier of somebody else. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { pause } from '../support/wait-for.ts';
+
+export interface Received {
+  readonly id: string;
+  readonly type: string;
+  /** `offset-node` of the event. */
+  readonly place: string;
+  readonly contract: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What it answers: a status, with headers or none; `silent`: nothing. */
+export type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>> } | 'silent';
+
+export interface Receiver extends AsyncDisposable {
+  readonly url: string;
+  /** All that came and was signed, whatever was answered, in the order in which it came. */
+  readonly heard: Received[];
+  /** What was answered with 2xx. */
+  readonly taken: Received[];
+  /** Bodies that the verifier refused. */
+  readonly forged: string[];
+  /** Asked for every one; 204 by default. */
+  reply: (received: Received) => Reply;
+  /** As `webhook add` printed it; until then nothing is answered. */
+  secret: string;
+  /** Last part of the path of the one that is listened to. */
+  name: string;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/hooks`,
+    heard: [],
+    taken: [],
+    forged: [],
+    reply: () => ({ status: 204 }),
+    secret: '',
+    name: '',
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    request.setEncoding('utf8');
+    for await (const text of request) body += String(text);
+    if (request.url !== `/hooks/${receiver.name}`) {
+      response.writeHead(404).end();
+      return;
+    }
+    while (receiver.secret === '') await pause(5);
+    let received: Received;
+    try {
+      received = receivedOf(request, body, receiver.secret);
+    } catch {
+      receiver.forged.push(body);
+      response.writeHead(401).end();
+      return;
+    }
+    receiver.heard.push(received);
+    const reply = receiver.reply(received);
+    if (reply === 'silent') return;
+    if (reply.status < 300) receiver.taken.push(received);
+    response.writeHead(reply.status, reply.headers).end();
+  }
+  return receiver;
+}
+
+/** @throws WebhookVerificationError */
+function receivedOf(request: IncomingMessage, body: string, secret: string): Received {
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+  const { type, data } = new Webhook(secret).verify(body, headers) as { type: string; data: Received['data'] };
+  const contract = typeof data['contract_id'] === 'string' ? data['contract_id'] : '';
+  return {
+    id: headers['webhook-id'] ?? '',
+    type,
+    place: `${String(data['offset'])}-${String(data['node_id'])}`,
+    contract,
+    data,
+  };
+}
+
+/** Places of each contract in the order in which they came first. */
+export function byContract(
+  received: readonly Pick<Received, 'id' | 'contract' | 'place'>[],
+): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const seen = new Set<string>();
+  for (const { id, contract, place } of received) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    found.set(contract, [...(found.get(contract) ?? []), place]);
+  }
+  return found;
+}
+
+/** In the order of history. */
+export function inOrder(places: readonly string[]): readonly string[] {
+  const numbers = (place: string): readonly number[] => place.split('-').map(Number);
+  return places.toSorted((one, other) => {
+    const [[a = 0, b = 0], [c = 0, d = 0]] = [numbers(one), numbers(other)];
+    return a - c || b - d;
+  });
+}

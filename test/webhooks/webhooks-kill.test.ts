@@ -1,0 +1,107 @@
+/** A webhook while the indexer and the receiver are killed again and again: nothing lost, in order, twice only with the same id. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { freePort } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
+import { byContract, inOrder, type Received } from './receiver.ts';
+
+/** Of both together; 200 of them for a campaign. */
+const kills = Number(process.env['WEBHOOK_KILLS'] ?? 10);
+const role = `killed_${String(process.pid)}`;
+const program = join(import.meta.dirname, 'receiver-process.mjs');
+
+async function startReceiver(port: number, file: string, secret: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [program, String(port), file, secret], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+async function killReceiver(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+async function received(file: string): Promise<readonly Pick<Received, 'id' | 'place' | 'contract'>[]> {
+  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Received);
+}
+
+async function stored(url: string): Promise<readonly string[]> {
+  const text = `select "offset" || '-' || node_id as place from explore.events order by "offset", node_id`;
+  return (await query(url, text)).map(({ place }) => String(place));
+}
+
+async function addWebhook(world: HistoryWorld, url: string): Promise<string> {
+  await runCommand(grantReaderCommand, [role], world.env());
+  const lines: string[] = [];
+  const words = ['add', 'killed', '--url', url, '--role', role, '--after', '0'];
+  await runCommand(webhookCommand, words, world.env(), { print: (line) => lines.push(line) });
+  return /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
+}
+
+it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_000 + kills * 5_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-'));
+  const file = join(folder, 'received');
+  const world = await HistoryWorld.open(60);
+  const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = world.env();
+  const env = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10', INDEXER_WEBHOOKS: 'loopback' };
+  const start = (): Daemon => startDaemon({ ledgerUrl, databaseUrl, schema: 'ledger', env });
+  const port = await freePort();
+  await world.index('ledger', env);
+  const secret = await addWebhook(world, `http://127.0.0.1:${String(port)}/hooks`);
+  let receiver = await startReceiver(port, file, secret);
+  let daemon = start();
+  try {
+    for (let killed = 0; killed < kills; killed += 1) {
+      world.grow(15);
+      // Anywhere: while it starts, while it writes, while it sends.
+      await pause(100 + ((killed * 397) % 900));
+      if (killed % 2 === 0) {
+        await killReceiver(receiver);
+        await pause((killed * 131) % 300);
+        receiver = await startReceiver(port, file, secret);
+      } else {
+        // Every second time there is a standby, which takes over.
+        const standby = killed % 4 === 1 ? start() : undefined;
+        await standby?.logged('standby');
+        await daemon.kill();
+        daemon = standby ?? start();
+      }
+    }
+    world.grow(15);
+    const end = world.sandbox.ledger.ledgerEnd();
+    await waitFor('everything is stored', async () => ((await world.checkpoint()) >= end ? true : undefined));
+    const all = await stored(databaseUrl);
+    const places = async (): Promise<ReadonlySet<string>> => new Set((await received(file)).map(({ place }) => place));
+    await waitFor('everything is taken', async () => ((await places()).size >= all.length ? true : undefined));
+    const told = await received(file);
+    expect(inOrder([...(await places())])).toEqual(all);
+    for (const found of byContract(told).values()) expect(found).toEqual(inOrder(found));
+    const pairs = new Set(told.map(({ id, place }) => `${id} ${place}`));
+    expect(pairs.size).toBe(all.length);
+    expect(new Set(told.map(({ id }) => id)).size).toBe(all.length);
+    expect(await query(databaseUrl, 'select from ledger.webhook_dead')).toEqual([]);
+    process.stdout.write(
+      `${String(kills)} kills: ${String(all.length)} events, ${String(told.length - all.length)} twice\n`,
+    );
+  } finally {
+    await daemon.kill();
+    await killReceiver(receiver);
+    await world.close();
+    await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
+    await rm(folder, { recursive: true });
+  }
+});
