@@ -13,8 +13,6 @@ import { openDatabase } from './store/connection/database.ts';
 const readers = 2;
 /** Of one page, however long the updates are. */
 const pageRows = 200;
-/** Each costs a socket, and its place. */
-const mostStreams = 1_000;
 /** A page is a thousand updates at most; a reader whose rights cost more is told so. */
 const statementTimeoutMs = 10_000;
 
@@ -29,10 +27,11 @@ export interface PushedChanges {
 }
 
 /** Prepares it; connects when somebody asks. */
-export function openPushedChanges({ database: { schema, urlFile } }: Config, url: string): PushedChanges {
+export function openPushedChanges({ database: { schema, urlFile }, indexer }: Config, url: string): PushedChanges {
+  const most = indexer.changesStreams;
   const applicationName = 'ledger-indexer changes';
   const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: readers });
-  const waiters = new CheckpointWaiters(mostStreams);
+  const waiters = new CheckpointWaiters(most);
   const pages = new ChangePages((wanted) => readChanges(database, wanted, pageRows), readers);
   let asking: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
@@ -46,11 +45,11 @@ export function openPushedChanges({ database: { schema, urlFile } }: Config, url
       const reason = notFromHere(request) ?? ofAnotherOrigin(request);
       return Promise.resolve(reason === undefined ? { role: null } : { refused: 403, reason });
     },
-    most: mostStreams,
+    most,
   });
   return {
     answers,
-    facts: () => ({ streams: answers.streaming, most: mostStreams, pages: pages.read }),
+    facts: () => ({ streams: answers.streaming, most, pages: pages.read }),
     reached: (checkpoint) => waiters.reached(checkpoint),
     stopping: () => waiters.close(),
     close: (limitMs) => database.close(limitMs),

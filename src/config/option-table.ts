@@ -2,6 +2,7 @@
  * Every option of the program, once: its flag, environment variable, type, default and meaning. Reading, masking,
  * refusing and documenting configuration all work from this table, so none of them can disagree with another.
  */
+import { httpOptions } from './http-options.ts';
 import {
   age,
   boolean,
@@ -175,21 +176,7 @@ const databaseOptions = {
 
 /** The process itself. */
 const indexerOptions = {
-  httpHost: withDefault(
-    indexer('INDEXER_HTTP_HOST', 'Address of `/metrics`, `/livez`, `/readyz`, `/status`, `/wait` and `/changes`.'),
-    matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
-    '127.0.0.1',
-  ),
-  httpNames: withDefault(
-    indexer('INDEXER_HTTP_NAMES', 'Names it answers to beside that, `localhost` and addresses, e.g. of a service.', {
-      unset: 'none',
-    }),
-    listOf(
-      matching('name', /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/, 'host names without ports, separated by commas'),
-    ),
-    '',
-  ),
-  httpPort: withDefault(indexer('INDEXER_HTTP_PORT', 'Its port; 0 takes any free one.'), integer(0, 65_535), '7580'),
+  ...httpOptions,
   console: withDefault(
     indexer('INDEXER_CONSOLE', 'Whether `/query` is there, a page that asks SQL; only this machine is answered.'),
     boolean,

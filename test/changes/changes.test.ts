@@ -7,11 +7,13 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listen, type Heard } from './listener.ts';
 
+/** More than are open in the test of many, so that it is reached by the test of the limit alone. */
+const mostStreams = 70;
 let world: HistoryWorld;
 let indexer: IndexerRun;
 beforeAll(async () => {
   world = await HistoryWorld.open(120);
-  indexer = await world.run('ledger', { INDEXER_START: 'genesis' });
+  indexer = await world.run('ledger', { INDEXER_START: 'genesis', INDEXER_CHANGES_STREAMS: String(mostStreams) });
   await indexer.reaches(world.sandbox.ledger.ledgerEnd());
 });
 afterAll(async () => {
@@ -196,6 +198,18 @@ describe('a request is refused', () => {
     ['with an id behind which history was taken back', { 'last-event-id': '99999999-3' }, 409],
   ])('%s', async (_, headers, status) => {
     expect((await answered('/changes?after=0', headers)).status).toBe(status);
+  });
+
+  it('while as many listen as may, and not once one has left', async () => {
+    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_streams')) === 0 ? true : undefined));
+    const all = Array.from({ length: mostStreams }, () => listen(`${indexer.httpUrl}/changes`));
+    await Promise.all(all.map(({ begun }) => begun));
+    const said = await answered('/changes');
+    expect(said.status).toBe(503);
+    expect(said.body).toContain('INDEXER_CHANGES_STREAMS');
+    all[0]?.close();
+    await waitFor('a place', async () => ((await answered('/changes')).status === 200 ? true : undefined));
+    for (const one of all) one.close();
   });
 
   it('that is no GET', async () => {

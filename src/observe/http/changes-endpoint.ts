@@ -23,6 +23,7 @@ export interface ChangesEndpoint {
 const takesWithinMs = 30_000;
 const known = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
+const whenFull = 'try again, or raise INDEXER_CHANGES_STREAMS';
 
 interface Answered {
   readonly wanted: StreamWanted;
@@ -46,7 +47,7 @@ export class ChangesAnswers {
     this.#endpoint = endpoint;
   }
 
-  /** How many may be open at once. */
+  /** Streams that may be open at once. */
   get most(): number {
     return this.#endpoint.most;
   }
@@ -76,7 +77,7 @@ export class ChangesAnswers {
 
   async #begin(query: string, request: IncomingMessage): Promise<Refusal | Answered> {
     const { readerOf, most, stream } = this.#endpoint;
-    if (this.#open > most) return { status: 503, error: `${String(most)} streams are open already: try again` };
+    if (this.#open > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
     const reader = await readerOf(request);
     if ('refused' in reader) return { status: reader.refused, error: reader.reason };
     const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);

@@ -30,8 +30,8 @@ const limits = {
 };
 /** Connections that ask for nothing, see {@link limitIdleSockets}. */
 const mostIdle = 250;
-/** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off. */
-const mostBesideStreams = 2_000;
+/** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off; beside streams of `/changes`. */
+const mostConnections = 2_000;
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -74,7 +74,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
       .finally(() => cutUnread(request.socket, response));
   });
   limitIdleSockets(server, mostIdle);
-  server.maxConnections = mostBesideStreams + (options.changes?.most ?? 0);
+  server.maxConnections = mostConnections + (options.changes?.most ?? 0);
   server.maxRequestsPerSocket = 1_000;
   // Longer than the longest wait.
   server.timeout = 75_000;
