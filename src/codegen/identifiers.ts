@@ -49,6 +49,6 @@ export function keyText(name: string): string {
 
 /** A literal type of this text. */
 export function literalText(text: string): string {
-  const escaped = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n');
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n').replaceAll('\r', '\\r');
   return `'${escaped}'`;
 }

@@ -4,9 +4,12 @@
  */
 import type { DamlField, DamlType, DataType, PackageLookup, PackageModel, TypeName } from '../daml/package-model.ts';
 import { byNameAndVersion } from '../daml/package-order.ts';
-import { findDataType, qualifiedName } from '../daml/type-walk.ts';
+import { findDataType, qualifiedName, substitute } from '../daml/type-walk.ts';
 
-/** `package-name:Module.Path:Name`, the same for all versions. */
+/**
+ * `package-name:Module.Path:Name`, the same for all versions; with `:1` behind it for those that have one parameter where the newest
+ * has another number. What refers to a type gives each parameter an argument, so it means those of its number alone.
+ */
 export type TypeKey = string;
 
 /** One version of a data type. */
@@ -42,9 +45,20 @@ export class KnownTypes {
 
   /** The key of a data type that a payload can hold; undefined when its package is not known, or has no such type. */
   keyOf(name: TypeName): TypeKey | undefined {
-    if (findDataType(name, this.lookup) === undefined) return undefined;
+    const definition = findDataType(name, this.lookup);
     const found = this.#byId.get(name.slice(0, name.indexOf(':')));
-    return found === undefined ? undefined : `${found.name}:${qualifiedName(name)}`;
+    if (found === undefined || definition === undefined) return undefined;
+    const key = `${found.name}:${qualifiedName(name)}`;
+    const count = countOf(definition);
+    const [newest = definition] = this.#versionsOfType(found.name, qualifiedName(name));
+    return count === countOf(newest) ? key : `${key}:${String(count)}`;
+  }
+
+  /** A data type in all versions of its package that have it, the newest first. */
+  #versionsOfType(packageName: string, name: string): readonly DataType[] {
+    return this.versionsOf(packageName)
+      .toReversed()
+      .flatMap(({ dataTypes }) => (Object.hasOwn(dataTypes, name) ? (dataTypes[name] ?? []) : []));
   }
 
   /**
@@ -52,12 +66,11 @@ export class KnownTypes {
    * several, the newest first, where a package has another content under the same name.
    */
   definitionsOf(key: TypeKey): readonly TypeVersion[] {
-    const at = key.indexOf(':');
-    const name = key.slice(at + 1);
+    const [packageName = '', moduleName = '', name = '', number] = key.split(':');
+    const versions = this.#versionsOfType(packageName, `${moduleName}:${name}`);
+    const count = number === undefined ? countOf(versions[0]) : Number(number);
     const kept: TypeVersion[] = [];
-    for (const model of this.versionsOf(key.slice(0, at)).toReversed()) {
-      const definition = Object.hasOwn(model.dataTypes, name) ? model.dataTypes[name] : undefined;
-      if (definition === undefined) continue;
+    for (const definition of versions.filter((each) => countOf(each) === count)) {
       const newer = kept.findIndex((each) => this.#isUpgrade(definition, each.definition));
       const lasting = sizeOf(definition);
       if (newer < 0) kept.push({ definition, lasting });
@@ -72,23 +85,35 @@ export class KnownTypes {
     if (older.kind === 'enum')
       return newer.kind === 'enum' && older.cases.every((each, at) => newer.cases[at] === each);
     if (newer.kind === 'enum' || newer.kind !== older.kind) return false;
-    if (older.parameters.join() !== newer.parameters.join()) return false;
     const [before, after] = [partsOf(older), partsOf(newer)];
-    const begins = before.every((part, at) => this.#isSamePart(part, after[at]));
+    const begins = before.every((part, at) => {
+      const same = after[at];
+      return same?.name === part.name && this.#textOf(part, older) === this.#textOf(same, newer);
+    });
     const added = after.slice(before.length);
     return begins && (newer.kind === 'variant' || added.every(({ type }) => type.kind === 'optional'));
   }
 
-  #isSamePart(one: DamlField, other: DamlField | undefined): boolean {
-    return other !== undefined && one.name === other.name && this.#sameText(one.type) === this.#sameText(other.type);
-  }
-
-  /** The type with names of packages in the place of their ids. */
-  #sameText(type: DamlType): string {
-    return JSON.stringify(type, (key, value: unknown) =>
+  /** The type of a part with names of packages in the place of their ids, and places of parameters in that of their names. */
+  #textOf({ type }: DamlField, { parameters }: { readonly parameters: readonly string[] }): string {
+    return JSON.stringify(withoutNames(type, parameters), (key, value: unknown) =>
       key === 'name' && typeof value === 'string' && value.includes(':') ? (this.keyOf(value) ?? value) : value,
     );
   }
+}
+
+function countOf(definition: DataType | undefined): number {
+  return definition === undefined ? 0 : parametersOf(definition).length;
+}
+
+function withoutNames(type: DamlType, parameters: readonly string[]): DamlType {
+  const places = parameters.map((name, at) => [name, { kind: 'variable', name: String(at) }] as const);
+  return substitute(type, new Map(places));
+}
+
+/** Names of its parameters, in their order. */
+export function parametersOf(definition: DataType): readonly string[] {
+  return definition.kind === 'enum' ? [] : definition.parameters;
 }
 
 /** The fields of a record, or the cases of a variant. */

@@ -48,12 +48,16 @@ export class LedgerTypes {
   text(): string {
     const templates = this.templates.map(({ fqn, versions }) => {
       const { model, entity } = newest(versions);
+      const key = this.#types.either(versions.toReversed().map((each) => each.entity.key));
       const payload: DamlType = { kind: 'named', name: `${model.packageId}:${templateName(entity)}`, arguments: [] };
-      const key = entity.key === undefined ? 'null' : this.#types.text(entity.key);
       return this.#entry(fqn, [`readonly payload: ${this.#types.text(payload)};`, `readonly key: ${key};`], versions);
     });
     const interfaces = this.interfaces.map(({ fqn, versions }) =>
-      this.#entry(fqn, [`readonly view: ${this.#types.text(newest(versions).entity.view)};`], versions),
+      this.#entry(
+        fqn,
+        [`readonly view: ${this.#types.either(versions.toReversed().map(({ entity }) => entity.view))};`],
+        versions,
+      ),
     );
     return [
       '/** What contracts hold, by `template_fqn`: payload, key (null without one), and argument and result of each choice. */',
@@ -66,17 +70,17 @@ export class LedgerTypes {
 
   #entry(fqn: string, lines: readonly string[], versions: Named<Entity>['versions']): string {
     const choices = [...choicesOf(versions)].sort(([one], [other]) => (one < other ? -1 : 1));
-    const texts = choices.map(([name, { argument, result, consuming }]) =>
+    const texts = choices.map(([name, found]) =>
       [
         `      readonly ${keyText(name)}: {`,
-        `        readonly argument: ${this.#types.text(argument)};`,
-        `        readonly result: ${this.#types.text(result)};`,
-        `        readonly consuming: ${String(consuming)};`,
+        `        readonly argument: ${this.#types.either(found.map(({ argument }) => argument))};`,
+        `        readonly result: ${this.#types.either(found.map(({ result }) => result))};`,
+        `        readonly consuming: ${[...new Set(found.map(({ consuming }) => String(consuming)))].join(' | ')};`,
         '      };',
       ].join('\n'),
     );
     const all = texts.length === 0 ? ['    readonly choices: {};'] : ['    readonly choices: {', ...texts, '    };'];
-    const numbers = [...new Set(versions.map(({ model }) => model.version))].join(', ');
+    const numbers = [...new Set(versions.map(({ model }) => model.version))].join(', ').replaceAll('*/', '* /');
     return [
       `  /** ${versions.length === 1 ? 'Version' : 'Versions'} ${numbers}. */`,
       `  readonly ${literalText(fqn)}: {`,
@@ -107,7 +111,11 @@ function newest<E extends Entity>(versions: Named<E>['versions']): Named<E>['ver
   return last;
 }
 
-/** Of all versions, each as the newest that has it says. */
-function choicesOf(versions: Named<Entity>['versions']): ReadonlyMap<string, ChoiceModel> {
-  return new Map(versions.flatMap(({ entity }) => entity.choices.map((choice) => [choice.name, choice] as const)));
+/** Of all versions, each as every version that has it says, the newest first. */
+function choicesOf(versions: Named<Entity>['versions']): ReadonlyMap<string, readonly ChoiceModel[]> {
+  const found = new Map<string, ChoiceModel[]>();
+  for (const { entity } of versions.toReversed()) {
+    for (const choice of entity.choices) found.set(choice.name, [...(found.get(choice.name) ?? []), choice]);
+  }
+  return found;
 }

@@ -2,17 +2,13 @@
  * Payloads as types of TypeScript, in the form in which the JSON Ledger API writes their values: Int and Numeric are texts, None
  * is null or missing, an Optional in an Optional an array of at most one value. Pure.
  */
-import type { BuiltinName, DamlField, DamlType, DataType } from '../daml/package-model.ts';
-import { bindParameters, fieldType, findDataType, type TypeBindings } from '../daml/type-walk.ts';
-import { capital, identifiersOf, keyText, literalText } from './identifiers.ts';
-import type { KnownTypes, TypeKey, TypeVersion } from './known-types.ts';
+import type { BuiltinName, DamlType } from '../daml/package-model.ts';
+import { capital, identifiersOf, literalText } from './identifiers.ts';
+import { parametersOf, partsOf, type KnownTypes, type TypeKey, type TypeVersion } from './known-types.ts';
+import { recordText } from './record-text.ts';
 import { TypePlaces } from './type-places.ts';
 
 type NamedType = Extract<DamlType, { kind: 'named' }>;
-type RecordType = Extract<DataType, { kind: 'record' }>;
-
-/** How often a record may be written out in the place of its name, one inside the other. */
-const inlineLimit = 3;
 
 const builtinTexts: Readonly<Record<BuiltinName, string>> = {
   unit: 'daml.Unit',
@@ -25,13 +21,10 @@ const builtinTexts: Readonly<Record<BuiltinName, string>> = {
   timestamp: 'daml.Time',
 };
 
-/** Where a type is written: names of the parameters around it, and how often a record was written out around it. */
-interface Scope {
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly inlined: number;
-}
+/** How the parameters of the data type around a type are called, by their names in Daml. */
+type Scope = ReadonlyMap<string, string>;
 
-const outside: Scope = { parameters: new Map(), inlined: 0 };
+const outside: Scope = new Map();
 
 /** One declaration, in the namespaces it stands in. */
 export interface Declaration {
@@ -57,6 +50,11 @@ export class PayloadTypes {
     return this.#text(type, outside);
   }
 
+  /** What each version has of its own, where they differ; undefined: it has none. */
+  either(types: readonly (DamlType | undefined)[]): string {
+    return union([...new Set(types.map((type) => (type === undefined ? 'null' : this.text(type))))]);
+  }
+
   /** The declarations of all data types named so far, and of those that they name. */
   declarations(): readonly Declaration[] {
     const done = new Map<TypeKey, Declaration>();
@@ -70,33 +68,20 @@ export class PayloadTypes {
 
   #declaration(key: TypeKey): Declaration {
     const versions = this.#known.definitionsOf(key);
-    const [newest] = versions;
-    const names = newest === undefined || newest.definition.kind === 'enum' ? [] : newest.definition.parameters;
-    const parameters = parameterNames(names);
-    const bodies = versions.map((version) => this.#body(version, { parameters, inlined: 0 }));
+    const scopes = scopesOf(versions.map(({ definition }) => parametersOf(definition)));
+    const bodies = versions.map((version, at) => this.#body(version, scopes[at] ?? outside));
     const { namespaces, name } = this.#places.of(key);
-    const applied = parameters.size === 0 ? '' : `<${[...parameters.values()].join(', ')}>`;
-    return { namespaces, name, text: `type ${name}${applied} =${[...new Set(bodies)].map(spaced).join(' |')};` };
+    const parameters = [...(scopes[0] ?? outside).values()];
+    const applied = parameters.length === 0 ? '' : `<${parameters.join(', ')}>`;
+    return { namespaces, name, text: `type ${name}${applied} =${anyOf([...new Set(bodies)])};` };
   }
 
   #body({ definition, lasting }: TypeVersion, scope: Scope): string {
     if (definition.kind === 'enum') return union(definition.cases.map(literalText));
-    if (definition.kind === 'record') {
-      const lines = this.#fields(definition.fields, lasting, scope);
-      return lines.length === 0 ? 'daml.Unit' : ['{', ...lines.map((line) => `  ${line}`), '}'].join('\n');
-    }
-    const cases = definition.cases.map(
-      ({ name, type }) => `{ readonly tag: ${literalText(name)}; readonly value: ${this.#text(type, scope)} }`,
-    );
+    const written = partsOf(definition).map(({ name, type }) => ({ name, type, text: this.#text(type, scope) }));
+    if (definition.kind === 'record') return recordText(written, lasting, scope);
+    const cases = written.map(({ name, text }) => `{ readonly tag: ${literalText(name)}; readonly value: ${text} }`);
     return cases.length === 0 ? 'never' : cases.map((each) => `\n  | ${each}`).join('');
-  }
-
-  #fields(fields: readonly DamlField[], lasting: number, scope: Scope): readonly string[] {
-    const always = fields.findLastIndex(({ type }) => type.kind !== 'optional' || type.of.kind === 'optional');
-    return fields.map(({ name, type }, at) => {
-      const mayLack = at > always || at >= lasting;
-      return `readonly ${keyText(name)}${mayLack ? '?' : ''}: ${this.#text(type, scope)};`;
-    });
   }
 
   #text(type: DamlType, scope: Scope): string {
@@ -110,7 +95,7 @@ export class PayloadTypes {
     }
     if (type.kind === 'contract_id') return this.#contractId(type.of, scope);
     if (type.kind === 'named') return this.#reference(type, scope);
-    return type.kind === 'variable' ? (scope.parameters.get(type.name) ?? 'unknown') : 'unknown';
+    return type.kind === 'variable' ? (scope.get(type.name) ?? 'unknown') : 'unknown';
   }
 
   #optional(type: Extract<DamlType, { of: DamlType }>, scope: Scope): string {
@@ -131,47 +116,31 @@ export class PayloadTypes {
 
   #reference(type: NamedType, scope: Scope): string {
     const key = this.#known.keyOf(type.name);
-    const definition = findDataType(type.name, this.#known.lookup);
-    if (key === undefined || definition === undefined) return 'unknown';
-    if (definition.kind === 'record' && scope.inlined < inlineLimit && endsWithNone(definition, type)) {
-      const bindings = bindParameters(definition.parameters, type.arguments);
-      return this.#writtenOut(definition, bindings, { ...scope, inlined: scope.inlined + 1 });
-    }
+    if (key === undefined) return 'unknown';
     this.#named.add(key);
     const applied = type.arguments.map((each) => this.#text(each, scope));
     return `${this.#places.path(key)}${applied.length === 0 ? '' : `<${applied.join(', ')}>`}`;
   }
-
-  #writtenOut(definition: RecordType, bindings: TypeBindings, scope: Scope): string {
-    const fields = definition.fields.map(({ name, type }) => ({ name, type: fieldType(type, bindings) }));
-    return `{ ${this.#fields(fields, fields.length, scope).join(' ')} }`;
-  }
 }
 
 /**
- * Whether a last field of a record is an Optional only by an argument, such as `_2` of `(Text, Optional Int)`: the ledger
- * leaves it out as any other, which a parameter cannot say.
+ * Names for the parameters of each version, by their places: those of the first. Parameters of Daml begin with a small letter, and
+ * no type of TypeScript that is used here is called like one with a capital.
  */
-function endsWithNone(definition: RecordType, { arguments: args }: NamedType): boolean {
-  if (!args.some(({ kind }) => kind === 'optional')) return false;
-  const bindings = bindParameters(definition.parameters, args);
-  const spelled = definition.fields.findLastIndex(({ type }) => type.kind !== 'optional');
-  const bound = definition.fields.findLastIndex(({ type }) => fieldType(type, bindings).kind !== 'optional');
-  return bound < spelled;
-}
-
-/** Parameters of Daml begin with a small letter, and no type of TypeScript that is used here is called like one with a capital. */
-function parameterNames(parameters: readonly string[]): ReadonlyMap<string, string> {
-  return identifiersOf(parameters, capital);
+function scopesOf(versions: readonly (readonly string[])[]): readonly Scope[] {
+  const [first = []] = versions;
+  const identifiers = identifiersOf(first, capital);
+  const names = first.map((name) => identifiers.get(name));
+  return versions.map((parameters) => new Map(parameters.map((name, at) => [name, names[at] ?? 'unknown'])));
 }
 
 function union(texts: readonly string[]): string {
   return texts.length === 0 ? 'never' : texts.join(' | ');
 }
 
-/** Cases stand on lines of their own. */
-function spaced(body: string): string {
-  return body.startsWith('\n') ? body : ` ${body}`;
+/** Each after ` ` or ` | `; cases stand on lines of their own, and have theirs. */
+function anyOf(bodies: readonly string[]): string {
+  return bodies.map((body, at) => (body.startsWith('\n') ? body : `${at === 0 ? '' : ' |'} ${body}`)).join('');
 }
 
 function orNull(text: string): string {

@@ -1,6 +1,6 @@
 /**
  * Where each data type stands in the generated file: in a namespace of its package, in small letters, and one for each part of
- * its module's name. Modules begin with a capital, so no name on the way hides a package.
+ * its module's name. These begin with a capital there, so no name on the way hides a package.
  */
 import { capital, identifiersOf } from './identifiers.ts';
 import type { KnownTypes, TypeKey } from './known-types.ts';
@@ -23,15 +23,15 @@ export class TypePlaces {
     const names = known.packages.map(({ name }) => name);
     this.#packages = identifiersOf(names, (name) => name.toLowerCase());
     const modules = known.packages.flatMap(({ dataTypes }) => Object.keys(dataTypes).map(moduleOf));
-    this.#parts = identifiersOf(new Set(modules.flatMap((name) => name.split('.'))), capital);
+    this.#parts = identifiersOf(new Set(modules.flatMap((name) => name.split('.'))), moduleForm);
   }
 
   of(key: TypeKey): TypePlace {
-    const [packageName = '', moduleName = '', name = ''] = key.split(':');
+    const [packageName = '', moduleName = '', ...name] = key.split(':');
     const modules = moduleName.split('.').map((part) => this.#parts.get(part) ?? part);
     return {
       namespaces: [this.#packages.get(packageName) ?? packageName, ...modules],
-      name: this.#typesIn(packageName, moduleName).get(name) ?? name,
+      name: this.#typesIn(packageName, moduleName).get(name.join(':')) ?? name.join('_'),
     };
   }
 
@@ -52,10 +52,18 @@ export class TypePlaces {
     const start = `${moduleName}:`;
     return this.#known
       .versionsOf(packageName)
-      .flatMap(({ dataTypes }) => Object.keys(dataTypes))
-      .filter((name) => name.startsWith(start))
-      .map((name) => name.slice(start.length));
+      .flatMap(({ packageId, dataTypes }) =>
+        Object.keys(dataTypes)
+          .filter((name) => name.startsWith(start))
+          .flatMap((name) => this.#known.keyOf(`${packageId}:${name}`) ?? []),
+      )
+      .map((key) => key.slice(packageName.length + 1 + start.length));
   }
+}
+
+/** Modules of Daml begin with a capital. Other compilers may write a small letter, `_` or `$`, as names of packages begin. */
+function moduleForm(part: string): string {
+  return /^[A-Za-z]/.test(part) ? capital(part) : `M${part}`;
 }
 
 function moduleOf(qualifiedName: string): string {

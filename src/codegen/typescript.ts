@@ -32,6 +32,10 @@ export declare namespace daml {
   /** UTC, up to microseconds: \`2026-03-02T12:00:00.5Z\` */
   type Time = string;
   type Unit = { readonly [key: string]: never };
+  /** Last fields of a record, which are left out for None: where all these types, its arguments, are of Optionals. */
+  type Last<Types extends readonly unknown[], Fields> = { [At in keyof Types]: null } extends Types
+    ? Partial<Fields>
+    : Fields;
   /** Of a contract with such a payload. */
   type ContractId<_T = unknown> = string;
   type Json = string | number | boolean | null | { readonly [key: string]: Json } | readonly Json[];

@@ -1,53 +1,19 @@
 /** Types of packages that are made up for the test: each kind of type, with values that fit and values that do not. */
 import { describe, expect, it } from 'vitest';
-import { typescriptOf } from '../../src/codegen/typescript.ts';
-import type { DamlType, DataType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
-import { complaints } from './compiled.ts';
-
-const int: DamlType = { kind: 'builtin', name: 'int64' };
-const text: DamlType = { kind: 'builtin', name: 'text' };
-const party: DamlType = { kind: 'builtin', name: 'party' };
-const unit: DamlType = { kind: 'builtin', name: 'unit' };
-const optional = (of: DamlType): DamlType => ({ kind: 'optional', of });
-const variable = (name: string): DamlType => ({ kind: 'variable', name });
-const named = (name: string, ...args: DamlType[]): DamlType => ({ kind: 'named', name: `p1:${name}`, arguments: args });
-const record = (fields: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType => ({
-  kind: 'record',
-  parameters,
-  fields: Object.entries(fields).map(([name, type]) => ({ name, type })),
-});
-
-function template(entityName: string, choices: TemplateModel['choices'] = []): TemplateModel {
-  return { moduleName: 'Main', entityName, choices, implements: [], key: undefined };
-}
-
-function model(
-  packageId: string,
-  dataTypes: Readonly<Record<string, DataType>>,
-  more: Partial<PackageModel> = {},
-): PackageModel {
-  const templates = [template('T')];
-  const said = { name: 'made-up', version: '1.0.0', languageVersion: '2.1', interfaces: [], dependencies: [] };
-  return { packageId, templates, dataTypes, ...said, ...more };
-}
-
-function generated(...packages: readonly PackageModel[]): string {
-  return typescriptOf({ packages, names: new Set(packages.map(({ name }) => name)), views: undefined });
-}
-
-/** A program with values that fit the payload of `made-up:Main:T`, and each of the others as an error that is expected. */
-function program(good: readonly string[], bad: readonly string[] = []): string {
-  return [
-    "import type { Templates } from './ledger.js';",
-    "type T = Templates['made-up:Main:T']['payload'];",
-    ...good.map((value, at) => `export const good${String(at)}: T = ${value};`),
-    ...bad.map((value, at) => `// @ts-expect-error\nexport const bad${String(at)}: T = ${value};`),
-  ].join('\n');
-}
-
-async function fits(types: string, good: readonly string[], bad: readonly string[]): Promise<void> {
-  expect(await complaints({ 'ledger.ts': types, 'use.ts': program(good, bad) })).toBe('');
-}
+import {
+  fits,
+  generated,
+  int,
+  model,
+  named,
+  optional,
+  party,
+  record,
+  text,
+  unit,
+  variable,
+  variant,
+} from './made-up.ts';
 
 describe('types of payloads', () => {
   it('take values as the ledger writes them, and no others', async () => {
@@ -69,14 +35,7 @@ describe('types of payloads', () => {
         'Main:Tree': record({ value: variable('a'), below: { kind: 'list', of: named('Main:Tree', variable('a')) } }, [
           'a',
         ]),
-        'Main:Either': {
-          kind: 'variant',
-          parameters: ['a', 'b'],
-          cases: [
-            { name: 'Left', type: variable('a') },
-            { name: 'Right', type: variable('b') },
-          ],
-        },
+        'Main:Either': variant({ Left: variable('a'), Right: variable('b') }, ['a', 'b']),
       }),
     );
     const value = `{ nested: [['1']], list: ['a', null], map: [['Red', '1'], ["Off'White", '2']], texts: { a: '1.0' }, id: '00ab',

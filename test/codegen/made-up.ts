@@ -1,0 +1,64 @@
+/** Packages that are made up for a test, and programs with values of the types that they become. */
+import { expect } from 'vitest';
+import { typescriptOf } from '../../src/codegen/typescript.ts';
+import type { DamlField, DamlType, DataType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
+import { complaints } from './compiled.ts';
+
+export const int: DamlType = { kind: 'builtin', name: 'int64' };
+export const text: DamlType = { kind: 'builtin', name: 'text' };
+export const party: DamlType = { kind: 'builtin', name: 'party' };
+export const unit: DamlType = { kind: 'builtin', name: 'unit' };
+export const optional = (of: DamlType): DamlType => ({ kind: 'optional', of });
+export const variable = (name: string): DamlType => ({ kind: 'variable', name });
+export const named = (name: string, ...args: DamlType[]): DamlType => ({
+  kind: 'named',
+  name: `p1:${name}`,
+  arguments: args,
+});
+export const record = (fields: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType => ({
+  kind: 'record',
+  parameters,
+  fields: partsOf(fields),
+});
+export const variant = (cases: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType => ({
+  kind: 'variant',
+  parameters,
+  cases: partsOf(cases),
+});
+
+function partsOf(types: Readonly<Record<string, DamlType>>): readonly DamlField[] {
+  return Object.entries(types).map(([name, type]) => ({ name, type }));
+}
+
+export function template(entityName: string, choices: TemplateModel['choices'] = []): TemplateModel {
+  return { moduleName: 'Main', entityName, choices, implements: [], key: undefined };
+}
+
+export function model(
+  packageId: string,
+  dataTypes: Readonly<Record<string, DataType>>,
+  more: Partial<PackageModel> = {},
+): PackageModel {
+  const templates = [template('T')];
+  const said = { name: 'made-up', version: '1.0.0', languageVersion: '2.1', interfaces: [], dependencies: [] };
+  return { packageId, templates, dataTypes, ...said, ...more };
+}
+
+export function generated(...packages: readonly PackageModel[]): string {
+  return typescriptOf({ packages, names: new Set(packages.map(({ name }) => name)), views: undefined });
+}
+
+/** A program with values that fit the payload of `made-up:Main:T`, and each of the others as an error that is expected. */
+function program(good: readonly string[], bad: readonly string[] = []): string {
+  return [
+    "import type { Templates } from './ledger.js';",
+    "type T = Templates['made-up:Main:T']['payload'];",
+    ...good.map((value, at) => `export const good${String(at)}: T = ${value};`),
+    ...bad.map((value, at) => `// @ts-expect-error\nexport const bad${String(at)}: T = ${value};`),
+  ].join('\n');
+}
+
+/** These values are of the type, and each of those is not. */
+export async function fits(types: string, good: readonly string[], bad: readonly string[]): Promise<void> {
+  expect(await complaints({ 'ledger.ts': types, 'use.ts': program(good, bad) })).toBe('');
+}
