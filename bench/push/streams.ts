@@ -3,10 +3,9 @@
  * events that a client was not sent, or not in order, and the time from handing an update to the ledger's socket until a client has
  * read its last event.
  */
-import { startChild, type Child } from '../child.ts';
+import { messagesOf, startChild, type Child, type MessageBy } from '../child.ts';
 import { measured } from '../figures/cost.ts';
 import { say } from '../figures/terminal.ts';
-import { messagesOf, type MessageBy } from '../messages.ts';
 import { startIndexerProcess, type Variant } from '../indexer-process.ts';
 import { runIngest } from '../ingest.ts';
 import { explore, withClient, type RunDatabase } from '../postgres.ts';

@@ -1,6 +1,5 @@
 /** The replay server as the measuring process sees it: one per run, gone with the run. */
-import { startChild } from '../child.ts';
-import { messagesOf, type MessageBy } from '../messages.ts';
+import { messagesOf, startChild, type MessageBy } from '../child.ts';
 import type { ReplayMessage, ReplayPlan } from './replay-plan.ts';
 
 export interface Replay {
