@@ -72,6 +72,7 @@ export class Poster {
     let isConnected = false;
     sent.once('socket', (socket) => {
       isConnected = this.#ready.has(socket);
+      if (isConnected) return;
       socket.once(event, () => {
         this.#ready.add(socket);
         isConnected = true;

@@ -1,26 +1,11 @@
 /** The receiver in docs/webhooks.md, as it stands there, takes what we sign and nothing else. */
 import { expect, it } from 'vitest';
 import { messageId, newSecret, signedHeaders } from '../../src/webhooks/signature.ts';
-import { blocksOf, pages } from '../docs/pages.ts';
-
-interface Example {
-  readonly received: (body: string, headers: object) => unknown;
-}
-
-/** A module of its own, with the package where this project has it. */
-async function example(): Promise<Example> {
-  const [block] = pages()
-    .filter(({ path }) => path === 'docs/webhooks.md')
-    .flatMap(blocksOf)
-    .filter(({ language }) => language === 'js');
-  const text = block?.text.replace("'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`) ?? '';
-  return (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as Example;
-}
+import { exampleWith } from './example.ts';
 
 it('accepts our signature, and none that is of another body, key, id or time', async () => {
   const secret = newSecret();
-  process.env['WEBHOOK_SECRET'] = secret;
-  const { received } = await example();
+  const { received } = await exampleWith(secret);
   const id = messageId('hook', 1043, 2, '1220ab');
   const body = '{"type":"created","data":{"offset":1043,"contract_id":"00ab","payload":{"name":"Zoë"}}}';
   const headers = signedHeaders(secret, id, body, Date.now());

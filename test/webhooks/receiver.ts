@@ -11,6 +11,9 @@ export interface Received {
   readonly place: string;
   readonly contract: string;
   readonly data: Readonly<Record<string, unknown>>;
+  /** As it came. */
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** What it answers: a status, with headers or none; `silent`: nothing. */
@@ -26,6 +29,8 @@ export interface Receiver extends AsyncDisposable {
   readonly forged: string[];
   /** Asked for every one; 204 by default. */
   reply: (received: Received) => Reply;
+  /** Between an event and its answer. */
+  delayMs: number;
   /** As `webhook add` printed it; until then nothing is answered. */
   secret: string;
   /** Last part of the path of the one that is listened to. */
@@ -43,6 +48,7 @@ export async function startReceiver(): Promise<Receiver> {
     taken: [],
     forged: [],
     reply: () => ({ status: 204 }),
+    delayMs: 0,
     secret: '',
     name: '',
     [Symbol.asyncDispose]: () =>
@@ -70,6 +76,7 @@ export async function startReceiver(): Promise<Receiver> {
       return;
     }
     receiver.heard.push(received);
+    if (receiver.delayMs > 0) await pause(receiver.delayMs);
     const reply = receiver.reply(received);
     if (reply === 'silent') return;
     if (reply.status < 300) receiver.taken.push(received);
@@ -89,6 +96,8 @@ function receivedOf(request: IncomingMessage, body: string, secret: string): Rec
     place: `${String(data['offset'])}-${String(data['node_id'])}`,
     contract,
     data,
+    body,
+    headers,
   };
 }
 

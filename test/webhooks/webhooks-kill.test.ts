@@ -65,21 +65,28 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
   let receiver = await startReceiver(port, file, secret);
   let daemon = start();
   try {
+    const killIndexer = async (standby?: Daemon): Promise<void> => {
+      await standby?.logged('standby');
+      await daemon.kill();
+      daemon = standby ?? start();
+    };
+    const replaceReceiver = async (awayMs: number): Promise<void> => {
+      await killReceiver(receiver);
+      await pause(awayMs);
+      receiver = await startReceiver(port, file, secret);
+    };
     for (let killed = 0; killed < kills; killed += 1) {
       world.grow(15);
       // Anywhere: while it starts, while it writes, while it sends.
       await pause(100 + ((killed * 397) % 900));
-      if (killed % 2 === 0) {
-        await killReceiver(receiver);
-        await pause((killed * 131) % 300);
-        receiver = await startReceiver(port, file, secret);
-      } else {
-        // Every second time there is a standby, which takes over.
-        const standby = killed % 4 === 1 ? start() : undefined;
-        await standby?.logged('standby');
-        await daemon.kill();
-        daemon = standby ?? start();
-      }
+      const awayMs = (killed * 131) % 300;
+      if (killed % 5 === 4) {
+        // Both at once: two of the kills.
+        killed += 1;
+        await Promise.all([killIndexer(), replaceReceiver(awayMs)]);
+      } else if (killed % 2 === 0) await replaceReceiver(awayMs);
+      // Every second time there is a standby, which takes over.
+      else await killIndexer(killed % 4 === 1 ? start() : undefined);
     }
     world.grow(15);
     const end = world.sandbox.ledger.ledgerEnd();

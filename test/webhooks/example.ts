@@ -1,0 +1,18 @@
+/** The receiver in docs/webhooks.md, as it stands there. */
+import { blocksOf, pages } from '../docs/pages.ts';
+
+interface Example {
+  /** @throws where the signature is not ours */
+  readonly received: (body: string, headers: object) => unknown;
+}
+
+/** A module of its own for each secret, with the package where this project has it. */
+export async function exampleWith(secret: string): Promise<Example> {
+  const [block] = pages()
+    .filter(({ path }) => path === 'docs/webhooks.md')
+    .flatMap(blocksOf)
+    .filter(({ language }) => language === 'js');
+  const text = block?.text.replace("'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`) ?? '';
+  process.env['WEBHOOK_SECRET'] = secret;
+  return (await import(`data:text/javascript,${encodeURIComponent(text)}#${encodeURIComponent(secret)}`)) as Example;
+}
