@@ -16,7 +16,7 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { byContract, inOrder, type Received } from './receiver.ts';
 
 /** Of both together; 200 of them for a campaign. */
-const kills = Number(process.env['WEBHOOK_KILLS'] ?? 10);
+const kills = Number(process.env['WEBHOOKS_KILLS'] ?? 6);
 const role = `killed_${String(process.pid)}`;
 const program = join(import.meta.dirname, 'receiver-process.mjs');
 
