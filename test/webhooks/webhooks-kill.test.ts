@@ -65,10 +65,17 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
   let receiver = await startReceiver(port, file, secret);
   let daemon = start();
   try {
-    const killIndexer = async (standby?: Daemon): Promise<void> => {
-      await standby?.logged('standby');
+    const killIndexer = async (): Promise<void> => {
       await daemon.kill();
-      daemon = standby ?? start();
+      daemon = start();
+    };
+    const killBesideStandby = async (): Promise<void> => {
+      // Else the new one may have the lock before the other.
+      await daemon.logged('live');
+      const standby = start();
+      await standby.logged('standby');
+      await daemon.kill();
+      daemon = standby;
     };
     const replaceReceiver = async (awayMs: number): Promise<void> => {
       await killReceiver(receiver);
@@ -85,8 +92,8 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
         killed += 1;
         await Promise.all([killIndexer(), replaceReceiver(awayMs)]);
       } else if (killed % 2 === 0) await replaceReceiver(awayMs);
-      // Every second time there is a standby, which takes over.
-      else await killIndexer(killed % 4 === 1 ? start() : undefined);
+      else if (killed % 4 === 1) await killBesideStandby();
+      else await killIndexer();
     }
     world.grow(15);
     const end = world.sandbox.ledger.ledgerEnd();
