@@ -226,16 +226,18 @@ describe('a receiver', () => {
     await add('patient', '--after', '0');
     const asked: number[] = [];
     let begun: number | undefined;
+    const isAgain = (ms: number): boolean => ms >= 1_900;
     // Longer than three attempts take, which is all that an event has.
     receiver.reply = () => {
       begun ??= performance.now();
       asked.push(performance.now() - begun);
-      return (asked.at(-1) ?? 0) > 2_500 ? { status: 204 } : { status: 503, headers: { 'retry-after': '2' } };
+      return asked.filter(isAgain).length > 1 ? { status: 204 } : { status: 503, headers: { 'retry-after': '2' } };
     };
     await taken(await stored());
     // Those that were under way when the first was answered, then one alone, and not before it was asked for.
     expect(asked.filter((ms) => ms > 500 && ms < 1_900)).toEqual([]);
-    expect(asked.filter((ms) => ms >= 1_900 && ms < 2_500)).toHaveLength(1);
+    const [again = 0, later = 0] = asked.filter(isAgain);
+    expect(later - again).toBeGreaterThan(1_900);
     expect(await webhook('dead', 'patient')).toEqual(['patient has no dead letters']);
     expectOrder(receiver.taken);
     await webhook('remove', 'patient');
