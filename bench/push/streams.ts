@@ -39,7 +39,7 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
   const after = openingTransactions(profile) + 1;
   const last = after + updates;
   const stream = { path: recording.path, frames: last };
-  const replay = await startReplay({ updates: stream, ledgerEnd: last, updatesPerSecond, isHeld: true });
+  const replay = await startReplay({ updates: stream, ledgerEnd: last, updatesPerSecond, heldAt: after });
   const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: database.url, start: 'genesis' });
   const url = await listeningAt(indexer);
   // Three events an update: a transaction of this profile. The database says at the end whether it was so.
@@ -55,6 +55,7 @@ async function streamed(options: PushOptions, variant: Variant, database: RunDat
     const { at } = await Promise.race([replay.message('first'), indexer.died, clients.died]);
     const { microseconds } = await replay.message('sent');
     const seen = await seenByAll(clients, message);
+    if (microseconds.length !== updates) throw new Error('the indexer asked for updates again while they were sent');
     const { nodeCpu, seconds } = cost();
     if (seen.problem !== undefined) say(`a client: ${seen.problem}`);
     const delays = delaysOf(seen, at, microseconds).toSorted((a, b) => a - b);

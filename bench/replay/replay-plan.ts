@@ -15,8 +15,8 @@ export interface ReplayPlan {
   readonly ledgerEnd: number;
   /** Updates per second; as fast as they are taken unless given. */
   readonly updatesPerSecond?: number;
-  /** No update is sent until `release`. */
-  readonly isHeld?: boolean;
+  /** The ledger ends here, and sends nothing, until `release`; then it ends where it has sent. */
+  readonly heldAt?: number;
 }
 
 /** Times are nanoseconds of the system-wide monotonic clock (`process.hrtime`), which all processes share. */

@@ -16,7 +16,9 @@ const chunkBytes = 256 * 1024;
 const webSocketKey = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const plan = JSON.parse(process.argv[2] ?? '{}') as ReplayPlan;
 const indexes = new Map<string, Float64Array>();
-const released = plan.isHeld === true ? once(process, 'message') : undefined;
+const released = plan.heldAt === undefined ? undefined : once(process, 'message');
+/** Of a held stream what was sent: the indexer would look into an end far ahead of it. */
+let ledgerEnd = plan.heldAt ?? plan.ledgerEnd;
 
 function tell(message: ReplayMessage): void {
   process.send?.(message);
@@ -65,12 +67,11 @@ async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream,
       const at = elapsed();
       await write(socket, bytes);
       microseconds.fill(at, from - begin, due - begin);
+      if (plan.heldAt !== undefined) ledgerEnd = due;
       from = due;
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  // The indexer connects again where nothing came for long: the later stream is the one that is measured.
-  if (socket.destroyed) return;
   tell({ kind: 'first', at: started });
   tell({ kind: 'sent', from: begin, microseconds });
 }
@@ -148,7 +149,7 @@ async function answerTo(request: IncomingMessage): Promise<string | undefined> {
     case '/v2/parties/participant-id':
       return JSON.stringify({ participantId });
     case '/v2/state/ledger-end':
-      return JSON.stringify({ offset: plan.ledgerEnd });
+      return JSON.stringify({ offset: ledgerEnd });
     case '/v2/state/latest-pruned-offsets':
       return '{"participantPrunedUpToInclusive":0,"allDivulgedContractsPrunedUpToInclusive":0}';
     case '/v2/state/connected-synchronizers':
