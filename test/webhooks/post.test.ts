@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Poster, type Answer, type PosterOptions } from '../../src/webhooks/post.ts';
 import type { Resolve } from '../../src/webhooks/reach.ts';
 
-const timeoutMs = 700;
+const timeoutMs = 1_000;
 const megabyte = Buffer.alloc(1024 * 1024);
 /** By path, what comes after the event was read. */
 const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = {
@@ -89,8 +89,11 @@ describe('a receiver', () => {
     ['/is-no-http', refused('no answer: HPE_INVALID_CONSTANT')],
   ])('%s is told from others', async (path, expected) => {
     asked.length = 0;
+    const begun = performance.now();
     expect(await answered(`http://127.0.0.1:${String(port)}${path}`)).toEqual(expected);
     expect(asked).toEqual([path]);
+    // However long the answer, or the patience of who closes.
+    expect(performance.now() - begun > timeoutMs - 50).toBe(path.startsWith('/hangs'));
   });
 
   it('that cannot be connected to is away', async () => {
