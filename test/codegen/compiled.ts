@@ -25,13 +25,19 @@ const compilerOptions = {
 };
 
 /** What the compiler says of these files together, by their names; empty when it has nothing to say. */
-export async function complaints(files: Readonly<Record<string, string>>): Promise<string> {
+export async function complaints(
+  files: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-types-'));
   try {
     symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
     const names = Object.keys(files);
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: names }));
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { ...compilerOptions, ...more }, files: names }),
+    );
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
     return await said(folder);
   } finally {

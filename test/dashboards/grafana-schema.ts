@@ -1,0 +1,57 @@
+/** Dashboards held against the types of a release of Grafana, by the compiler: what it says of each file. */
+import { join } from 'node:path';
+import { complaints } from '../codegen/compiled.ts';
+
+const project = join(import.meta.dirname, '../..');
+const types = join(import.meta.dirname, 'grafana-types.ts');
+
+/** The release that `grafana-types.ts` names, and another one under a name of its own. */
+export const releases = { '@grafana/schema': 12, 'grafana-schema-13': 13 } as const;
+export type SchemaPackage = keyof typeof releases;
+
+/** Panels, by the folder and the name of their declarations. */
+const panels = {
+  barchart: 'BarChart',
+  bargauge: 'BarGauge',
+  heatmap: 'Heatmap',
+  stat: 'Stat',
+  table: 'Table',
+  timeseries: 'TimeSeries',
+} as const;
+
+/**
+ * What does not fit, as `file.json:line: why`.
+ * @param files the text of each, by its name without its end
+ */
+export async function misfits(
+  files: Readonly<Record<string, string>>,
+  schema: SchemaPackage = '@grafana/schema',
+): Promise<readonly string[]> {
+  // Begins on the first line, so that lines are those of the file.
+  const source = (text: string): string =>
+    `import type { GrafanaDashboard } from '${types}'; export const dashboard: GrafanaDashboard = ${text}`;
+  const said = await complaints(
+    Object.fromEntries(Object.entries(files).map(([name, text]) => [`${name}.ts`, source(text)])),
+    { skipLibCheck: true, allowImportingTsExtensions: true, paths: pathsOf(schema) },
+  );
+  if (said === '') return [];
+  const found = said.split('\n').flatMap((line) => {
+    const [, name, at, why] = /([^/]+)\.ts\((\d+),\d+\): error TS\d+: (.*)/.exec(line) ?? [];
+    return name === undefined ? [] : [`${name}.json:${String(at)}: ${String(why)}`];
+  });
+  // What is not about a dashboard is about this check.
+  if (found.length === 0 || found.some((line) => !(line.slice(0, line.indexOf('.json:')) in files)))
+    throw new Error(said);
+  return found;
+}
+
+/** Declarations that import each other by the name of the package stay within the release. */
+function pathsOf(schema: SchemaPackage): Readonly<Record<string, readonly string[]>> {
+  if (schema === '@grafana/schema') return {};
+  const folder = join(project, 'node_modules', schema, 'dist/types');
+  const ofPanels = Object.entries(panels).map(([panel, name]) => [
+    `@grafana/schema/dist/esm/raw/composable/${panel}/panelcfg/x/${name}PanelCfg_types.gen.js`,
+    [join(folder, `raw/composable/${panel}/panelcfg/x/types.gen.d.ts`)],
+  ]);
+  return { '@grafana/schema': [join(folder, 'index.d.ts')], ...(Object.fromEntries(ofPanels) as object) };
+}
