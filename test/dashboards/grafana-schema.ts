@@ -5,9 +5,16 @@ import { complaints } from '../codegen/compiled.ts';
 const project = join(import.meta.dirname, '../..');
 const types = join(import.meta.dirname, 'grafana-types.ts');
 
-/** The release that `grafana-types.ts` names, and another one under a name of its own. */
-export const releases = { '@grafana/schema': 12, 'grafana-schema-13': 13 } as const;
-export type SchemaPackage = keyof typeof releases;
+const panelTypes = 'raw/composable/PANEL/panelcfg/x';
+
+/** By package, where its declarations are; the first is the one that `grafana-types.ts` names. */
+const layouts = {
+  '@grafana/schema': undefined,
+  'grafana-schema-10': { all: 'dist/index.d.ts', panel: `dist/esm/${panelTypes}/NAMEPanelCfg_types.gen.d.ts` },
+  'grafana-schema-13': { all: 'dist/types/index.d.ts', panel: `dist/types/${panelTypes}/types.gen.d.ts` },
+} as const;
+export type SchemaPackage = keyof typeof layouts;
+export const schemaPackages = Object.keys(layouts) as readonly SchemaPackage[];
 
 /** Panels, by the folder and the name of their declarations. */
 const panels = {
@@ -25,7 +32,7 @@ const panels = {
  */
 export async function misfits(
   files: Readonly<Record<string, string>>,
-  schema: SchemaPackage = '@grafana/schema',
+  schema: SchemaPackage,
 ): Promise<readonly string[]> {
   // Begins on the first line, so that lines are those of the file.
   const source = (text: string): string =>
@@ -47,11 +54,13 @@ export async function misfits(
 
 /** Declarations that import each other by the name of the package stay within the release. */
 function pathsOf(schema: SchemaPackage): Readonly<Record<string, readonly string[]>> {
-  if (schema === '@grafana/schema') return {};
-  const folder = join(project, 'node_modules', schema, 'dist/types');
-  const ofPanels = Object.entries(panels).map(([panel, name]) => [
-    `@grafana/schema/dist/esm/raw/composable/${panel}/panelcfg/x/${name}PanelCfg_types.gen.js`,
-    [join(folder, `raw/composable/${panel}/panelcfg/x/types.gen.d.ts`)],
-  ]);
-  return { '@grafana/schema': [join(folder, 'index.d.ts')], ...(Object.fromEntries(ofPanels) as object) };
+  const layout = layouts[schema];
+  if (layout === undefined) return {};
+  const folder = join(project, 'node_modules', schema);
+  const ofPanels = Object.entries(panels).map(([panel, name]) => {
+    const specifier = `@grafana/schema/dist/esm/${panelTypes}/NAMEPanelCfg_types.gen.js`;
+    const [from, to] = [specifier, layout.panel].map((text) => text.replace('PANEL', panel).replace('NAME', name));
+    return [from, [join(folder, to ?? '')]] as const;
+  });
+  return { '@grafana/schema': [join(folder, layout.all)], ...Object.fromEntries(ofPanels) };
 }
