@@ -22,8 +22,6 @@ import {
   type PoolFacts,
   timeQuery,
 } from './observe/metrics/metrics.ts';
-import type { ReadyQuery } from './observe/page/console-messages.ts';
-import { ConsolePage } from './observe/page/console-page.ts';
 import type { PageGuide } from './observe/page/messages.ts';
 import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing/tracing.ts';
@@ -31,12 +29,11 @@ import { WorkClock } from './observe/figures/work-clock.ts';
 import type { PipelineLimits, PipelineParts, Retention } from './pipeline/ports/parts.ts';
 import type { OpenStream } from './pipeline/ports/source.ts';
 import { runPipeline } from './pipeline/run.ts';
+import { type ConsoleParts, openConsole } from './open-console.ts';
 import { openPushedChanges, type PushedChanges } from './pushed-changes.ts';
+import { openReaderTokens, type OpenTokens } from './open-reader-tokens.ts';
 import { openDatabase, type Database } from './store/connection/database.ts';
 import { placeOf } from './store/connection/hosts.ts';
-import { readSchemas } from './store/connection/read-schemas.ts';
-import { openConsoleReads } from './store/console/console-reads.ts';
-import type { Explained } from './store/reads/explain.ts';
 import { readRecentFacts } from './store/reads/recent-facts.ts';
 import { readUpdateOutline } from './store/reads/update-outline.ts';
 import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
@@ -60,8 +57,6 @@ const requestTimeoutMs = 20_000;
 const longStatementMs = 60 * 60_000;
 /** The page is worth less than a busy server's time. */
 const pageReadMs = 500;
-/** Longest statement of the query page, where POSTGRES_STATEMENT_TIMEOUT allows it as much; a request has 75 s. */
-const consoleStatementMs = 30_000;
 /** Connections for what runs beside the lanes (polls, packages, views), so that no lane waits for one. */
 const besideLanes = 3;
 
@@ -78,14 +73,6 @@ export interface IndexerOptions {
   readonly console?: ConsoleParts;
 }
 
-export interface ConsoleParts {
-  readonly queries: readonly ReadyQuery[];
-  /** Lines, as `explain` prints them. */
-  readonly explainedLines: (found: Explained) => Iterable<string>;
-  /** The database is our own: a login that only reads may be made there. */
-  readonly ownDatabase: boolean;
-}
-
 export interface Indexer {
   /** Base URL of the pages, /metrics, /livez, /readyz, /status and /wait. */
   readonly httpUrl: string;
@@ -100,14 +87,14 @@ export interface Indexer {
 /** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const { config, logging } = options;
-  const { httpHost, httpPort, httpNames } = config.indexer;
   const waiters = new CheckpointWaiters();
   const work = new WorkClock();
   let onLive = (): void => undefined;
   const live = new Promise<void>((resolve) => {
     onLive = resolve;
   });
-  const pushed = openPushedChanges(config, options.databaseUrl);
+  const access = openReaderTokens(config, options.databaseUrl);
+  const pushed = openPushedChanges(config, options.databaseUrl, access.tokens);
   const onCheckpoint = (checkpoint: number): void => {
     for (const told of [waiters, pushed, delivering]) told.reached(checkpoint);
   };
@@ -118,7 +105,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });
   const database = openForStream(options, metrics);
   const shown = openForPage(options);
-  const console = openConsole(options);
+  const console = openConsole(options, access.tokens);
   const page = pageOf(options, health, shown, console !== undefined);
   const candidate = new WriterCandidate(database, config.indexer.leaseMs);
   const delivering = startDelivering(options, { logger: logging.logger, metrics, candidate });
@@ -127,25 +114,28 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
     const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
     const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal, onRequest });
     const http = await startHttpServer({
-      host: httpHost,
-      port: httpPort,
-      names: httpNames,
+      ...endpointsOf(config),
       metrics,
       status: () => health.status(),
       verdict: () => health.verdict(),
       waiters,
       page,
-      console: console?.page,
+      console: console?.endpoint,
       changes: pushed.answers,
     });
-    const opened = { database, shown, pushed, delivering, closeConsole: console?.close };
+    const opened = { database, shown, pushed, access, delivering, closeConsole: console?.close };
     return new RunningIndexer(options, { stop, parts, http, live, ...opened, observer, candidate });
   } catch (thrown) {
     observer.close();
     page.close();
     await Promise.all([database.close(), shown.close(), pushed.close(), delivering.close(0), console?.close()]);
+    await access.close();
     throw thrown;
   }
+}
+
+function endpointsOf({ indexer: { httpHost: host, httpPort: port, httpNames: names, corsOrigins } }: Config) {
+  return { host, port, names, corsOrigins };
 }
 
 function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Metrics): Database {
@@ -170,24 +160,6 @@ function pageOf({ guide }: IndexerOptions, health: HealthTracker, shown: Databas
     guide,
     mayQuery: (request) => hasConsole && notFromHere(request) === undefined,
   });
-}
-
-/** The query page and what it reads with. */
-function openConsole({ console, config, databaseUrl }: IndexerOptions) {
-  const { indexer, database } = config;
-  if (console === undefined || !indexer.console) return undefined;
-  const { schema } = database;
-  const { consoleUrl, consoleUrlFile } = indexer;
-  const statementTimeoutMs = Math.min(consoleStatementMs, database.statementTimeoutMs);
-  const login =
-    consoleUrl === undefined
-      ? { url: databaseUrl, urlFile: database.urlFile, makeReader: console.ownDatabase }
-      : { url: consoleUrl, urlFile: consoleUrlFile, makeReader: false };
-  const reads = openConsoleReads({ ...login, schema, statementTimeoutMs });
-  const explain = async (id: string): Promise<string> => [...console.explainedLines(await reads.explain(id))].join('');
-  const { explore } = readSchemas(schema);
-  const guide = { queries: console.queries, explore, mostSeconds: statementTimeoutMs / 1000 };
-  return { page: new ConsolePage({ reads: { ...reads, explain }, guide }), close: () => reads.close() };
 }
 
 function healthOptions({ config, databaseUrl, version }: IndexerOptions): HealthOptions {
@@ -228,6 +200,7 @@ interface Running {
   /** What the status page reads from. */
   readonly shown: Database;
   readonly pushed: PushedChanges;
+  readonly access: OpenTokens;
   readonly delivering: Delivering;
   readonly closeConsole: (() => Promise<void>) | undefined;
   readonly observer: IndexerObserver;
@@ -258,7 +231,8 @@ class RunningIndexer implements Indexer {
   }
 
   async #takeDown(): Promise<void> {
-    const { stop, http, database, shown, pushed, delivering, closeConsole, observer, candidate } = this.#running;
+    const { stop, http, database, shown, pushed, access, delivering, closeConsole, observer, candidate } =
+      this.#running;
     const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
     const until = performance.now() + limit;
     pushed.stopping();
@@ -267,7 +241,8 @@ class RunningIndexer implements Indexer {
     stop.abort();
     // What does not end in time is rolled back by the server when its connection is cut.
     await Promise.race([this.done.catch(() => undefined), elapsed(Math.max(0, until - performance.now()))]);
-    await Promise.all([database.close(500), shown.close(500), pushed.close(500), closeConsole?.(), candidate.close()]);
+    await Promise.all([database, shown, pushed, access].map((opened) => opened.close(500)));
+    await Promise.all([closeConsole?.(), candidate.close()]);
     await http.close();
     observer.close();
   }

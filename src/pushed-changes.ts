@@ -1,10 +1,13 @@
 /** `/changes` of one process: what it reads with, on connections of its own, and whom it answers. */
+import type { IncomingMessage } from 'node:http';
 import type { Config } from './config/config.ts';
 import { ChangePages } from './observe/changes/change-pages.ts';
 import { ChangeStream } from './observe/changes/change-stream.ts';
 import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
-import { ChangesAnswers } from './observe/http/changes-endpoint.ts';
+import { ChangesAnswers, type Reader } from './observe/http/changes-endpoint.ts';
+import { isNamedOrigin } from './observe/http/cors.ts';
 import { notFromHere, ofAnotherOrigin } from './observe/http/local-caller.ts';
+import type { ReaderTokens } from './observe/http/reader-tokens.ts';
 import type { ChangesFacts } from './observe/metrics/metrics.ts';
 import { readChanges, readCheckpoint } from './store/changes/read-changes.ts';
 import { openDatabase } from './store/connection/database.ts';
@@ -27,7 +30,11 @@ export interface PushedChanges {
 }
 
 /** Prepares it; connects when somebody asks. */
-export function openPushedChanges({ database: { schema, urlFile }, indexer }: Config, url: string): PushedChanges {
+export function openPushedChanges(
+  { database: { schema, urlFile }, indexer }: Config,
+  url: string,
+  tokens: ReaderTokens,
+): PushedChanges {
   const most = indexer.changesStreams;
   const applicationName = 'ledger-indexer changes';
   const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: readers });
@@ -41,10 +48,7 @@ export function openPushedChanges({ database: { schema, urlFile }, indexer }: Co
   };
   const answers = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint),
-    readerOf: (request) => {
-      const reason = notFromHere(request) ?? ofAnotherOrigin(request);
-      return Promise.resolve(reason === undefined ? { role: null } : { refused: 403, reason });
-    },
+    readerOf: (request) => readerOf(request, tokens, indexer.corsOrigins),
     most,
   });
   return {
@@ -54,4 +58,16 @@ export function openPushedChanges({ database: { schema, urlFile }, indexer }: Co
     stopping: () => waiters.close(),
     close: (limitMs) => database.close(limitMs),
   };
+}
+
+/** Who shows a token is answered wherever it is, and a wrong one nowhere. Who shows none has to be of this machine, and no page of a stranger. */
+async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins: readonly string[]): Promise<Reader> {
+  const shown = await tokens.check(request);
+  if (shown === undefined) {
+    const reason = notFromHere(request) ?? (isNamedOrigin(request, origins) ? undefined : ofAnotherOrigin(request));
+    return reason === undefined ? { role: null } : { refused: 403, reason: `${reason}; from elsewhere show a token` };
+  }
+  if ('status' in shown) return { refused: shown.status, reason: shown.error };
+  const { token, secret } = shown;
+  return { role: token.role, watch: (told) => tokens.watch(secret, told) };
 }

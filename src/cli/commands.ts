@@ -37,6 +37,7 @@ import { worksCommand } from './maintain/works.ts';
 import { rebuildCommand } from './rebuild/rebuild.ts';
 import { grantReaderCommand } from './roles/grant-reader.ts';
 import { grantRolesCommand } from './roles/grant-roles.ts';
+import { tokenCommand } from './roles/token.ts';
 import { comparePqsCommand } from './verify/compare-pqs.ts';
 import { verifyCommand } from './verify/verify.ts';
 import { webhookCommand } from './webhooks/webhook.ts';
@@ -78,6 +79,7 @@ export const commands: readonly Command[] = [
   worksCommand,
   grantRolesCommand,
   grantReaderCommand,
+  tokenCommand,
   indexCommand,
 ];
 

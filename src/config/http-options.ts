@@ -17,6 +17,21 @@ export const httpOptions = {
     '',
   ),
   httpPort: withDefault(indexer('INDEXER_HTTP_PORT', 'Its port; 0 takes any free one.'), integer(0, 65_535), '7580'),
+  corsOrigins: withDefault(
+    indexer(
+      'INDEXER_CORS_ORIGINS',
+      'Origins whose pages may read `/changes` and `/wait` in a browser, as `https://app.example`, separated by commas.',
+      { unset: 'none' },
+    ),
+    listOf(
+      matching(
+        'origin',
+        /^https?:\/\/[a-z0-9.-]+(:[0-9]{1,5})?$/,
+        'origins in lower case, without a path, separated by commas',
+      ),
+    ),
+    '',
+  ),
   changesStreams: withDefault(
     indexer('INDEXER_CHANGES_STREAMS', 'Clients that may listen at `/changes` at the same time; each costs a socket.'),
     integer(1, 100_000),

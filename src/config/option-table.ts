@@ -178,7 +178,10 @@ const databaseOptions = {
 const indexerOptions = {
   ...httpOptions,
   console: withDefault(
-    indexer('INDEXER_CONSOLE', 'Whether `/query` is there, a page that asks SQL; only this machine is answered.'),
+    indexer(
+      'INDEXER_CONSOLE',
+      'Whether `/query` is there, a page that asks SQL; this machine is answered, and who shows a token.',
+    ),
     boolean,
     'true',
   ),

@@ -7,9 +7,10 @@ import type { FailureKind } from './failure-kind.ts';
 import { ledgerCodes } from './ledger-codes.ts';
 import { storeCodes } from './store-codes.ts';
 import { streamCodes } from './stream-codes.ts';
+import { tokenCodes } from './token-codes.ts';
 import { webhookCodes } from './webhook-codes.ts';
 
-const all = { ...ledgerCodes, ...storeCodes, ...streamCodes, ...commandCodes, ...webhookCodes };
+const all = { ...ledgerCodes, ...storeCodes, ...streamCodes, ...commandCodes, ...tokenCodes, ...webhookCodes };
 
 /** Stable: logs, metrics, `/status` and alerts show it. */
 export type ErrorCode = keyof typeof all;

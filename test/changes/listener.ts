@@ -14,7 +14,10 @@ export interface Heard {
 }
 
 /** Listens, and goes on by itself where it was cut off. */
-export function listen(url: string, more: { readonly lastEventId?: string } = {}): Heard {
+export function listen(
+  url: string,
+  more: { readonly lastEventId?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Heard {
   const ids: string[] = [];
   const data: Readonly<Record<string, unknown>>[] = [];
   const ends: string[] = [];
@@ -25,6 +28,7 @@ export function listen(url: string, more: { readonly lastEventId?: string } = {}
         ...init,
         headers: {
           ...init.headers,
+          ...more.headers,
           ...(more.lastEventId === undefined || ids.length > 0 ? {} : { 'Last-Event-ID': more.lastEventId }),
         },
       }),

@@ -211,6 +211,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   migrate: [/is up to date/],
   prune: [/updates up to and including offset 10 would go/, '--before', '10'],
   hold: [/nobody holds history/, 'list'],
+  token: [/there is no token/, 'list'],
   webhook: [/there is no webhook/, 'list'],
   works: [/nothing was asked for/, 'list'],
   redact: [/no contract of this party is here/, 'party', 'nobody::1220', '--reason', 'none'],

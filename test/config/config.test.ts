@@ -57,6 +57,7 @@ describe('loadConfig', () => {
         httpHost: '127.0.0.1',
         httpNames: [],
         httpPort: 7580,
+        corsOrigins: [],
         changesStreams: 1000,
         console: true,
         consoleUrl: undefined,

@@ -9,6 +9,7 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
+import { createToken, revokeToken } from '../../src/store/roles/reader-tokens.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
@@ -113,8 +114,10 @@ describe('/query', () => {
     expect(text).not.toContain('rows');
   });
 
-  it('has a page for this machine only, and is asked with POST', async () => {
-    expect((await asked({ method: 'GET', headers: { 'x-forwarded-for': '10.1.2.3' } }))[0]).toBe(403);
+  it('has a page for everybody, which holds nothing, and is asked with POST', async () => {
+    const [status, text] = await asked({ method: 'GET', headers: { 'x-forwarded-for': '10.1.2.3' } });
+    expect([status, text]).toEqual([200, (await asked({ method: 'GET' }))[1]]);
+    expect(text).not.toContain(contract);
     expect((await asked({ method: 'GET', path: '/query/csv' }))[0]).toBe(405);
     expect((await asked({ method: 'PUT' }))[0]).toBe(405);
     // Another origin asks first whether it may.
@@ -235,6 +238,48 @@ describe.skipIf(noBrowser !== undefined)('the query page', () => {
     expect(await page.locator('#rows').textContent()).toContain('<img');
     expect(await page.locator('main img').count()).toBe(0);
     expect(await page.title()).toBe('Query · Ledger Indexer');
+  });
+
+  it('asks with a token as its role, until it is forgotten', async () => {
+    const owner = openDatabase({
+      url: database.url,
+      schema: 'ledger',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+    });
+    const limited = `limited_${randomBytes(4).toString('hex')}`;
+    try {
+      await grantReader(owner, { role: limited, parties: ['nobody::1220'], password: undefined });
+      const { id, token } = await createToken(owner, { role: limited, name: null, expiresAt: null });
+      const { page, shows, errors } = await opened();
+      await page.locator('#token').fill('a password of something else');
+      await page.getByRole('button', { name: 'Use token' }).click();
+      await shows('asks-as', /no token/);
+      await page.locator('#token').fill(token);
+      await page.keyboard.press('Enter');
+      await shows('asks-as', /with a token/);
+      await shows('ready', /Newest updates/);
+      expect(await page.content()).not.toContain(token);
+      await page.locator('#statement').fill('select contract_id from explore.contracts');
+      await page.keyboard.press('Control+Enter');
+      await shows('outcome', /^0 rows/);
+      expect(await wrong(page)).toEqual([]);
+      // Another tab asks as before.
+      const other = await opened();
+      await other.shows('asks-as', /as this machine/);
+      await revokeToken(owner, id);
+      await page.keyboard.press('Control+Enter');
+      await shows('outcome', /is revoked/);
+      await page.getByRole('button', { name: 'Forget token' }).click();
+      await shows('asks-as', /as this machine/);
+      await page.locator('#statement').fill('select contract_id from explore.contracts');
+      await page.keyboard.press('Control+Enter');
+      await shows('outcome', /^3 rows/);
+      expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
+    } finally {
+      await query(database.url, `drop owned by ${limited}; drop role ${limited}`);
+      await owner.close();
+    }
   });
 
   it('exports all rows, more than it shows', async () => {

@@ -63,6 +63,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   webhooks: 'none',
   webhook_secrets: 'none',
   webhook_dead: 'none',
+  reader_tokens: 'none',
   filter_parts: 'none',
 };
 

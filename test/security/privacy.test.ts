@@ -119,6 +119,7 @@ beforeAll(async () => {
      insert into ledger.webhooks (name, role_name, party) values ('secret', 'secret', 'secret');
      insert into ledger.webhook_secrets values ('secret', 'https://secret', 'whsec_secret');
      insert into ledger.webhook_dead values ('secret', 1, 0, 'secret', 1, 'secret');
+     insert into ledger.reader_tokens (id, hash, role_name, login_name, name) values ('secret', '\\x00', 'secret', 'secret', 'secret');
      insert into ledger.works (name, state, wanted, problem) values ('widen', 'failed', '{}', 'secret');
      insert into ledger.verifications values ('sql', 'equal', 1, now(), 1, 1, 0, 0)`,
   );

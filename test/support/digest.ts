@@ -31,6 +31,7 @@ const besideTheStream: ReadonlySet<string> = new Set([
   'webhooks',
   'webhook_secrets',
   'webhook_dead',
+  'reader_tokens',
 ]);
 
 /** Tells in which transactions the writer stored what, and nothing of the ledger. */

@@ -22,3 +22,9 @@ export function refuse(
   response.setHeader('connection', 'close');
   sendJson(response, status, { error, ...more });
 }
+
+/** Refuses who asks, not what is asked: with 401 it is told what to show. */
+export function refuseAsker(response: ServerResponse, status: number, error: string): void {
+  if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
+  refuse(response, status, error);
+}

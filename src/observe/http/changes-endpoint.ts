@@ -5,12 +5,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
-import { refuse } from './answers.ts';
+import type { TokenEnd } from '../../reader-token.ts';
+import { refuse, refuseAsker } from './answers.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
 
 /** Whom a request comes from: as which role it reads, or why it is not answered. */
-export type Reader = { readonly role: string | null } | { readonly refused: 403; readonly reason: string };
+export type Reader =
+  | {
+      readonly role: string | null;
+      /** Tells once when it may read no more; returns what ends the watch. Undefined: it always may. */
+      readonly watch?: (told: (end: TokenEnd) => void) => () => void;
+    }
+  | { readonly refused: 401 | 403 | 503; readonly reason: string };
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
@@ -26,6 +33,7 @@ const longestValue = 1_000;
 const whenFull = 'try again, or raise INDEXER_CHANGES_STREAMS';
 
 interface Answered {
+  readonly watch: Extract<Reader, { role: unknown }>['watch'];
   readonly wanted: StreamWanted;
   /** Undefined where the database could not be asked yet. */
   readonly first: Begun | undefined;
@@ -61,38 +69,44 @@ export class ChangesAnswers {
   async answer(query: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
+    // Who is not answered takes no place of those who are.
+    const reader = await this.#endpoint.readerOf(request);
+    if ('refused' in reader) return refuseAsker(response, reader.refused, reader.reason);
     this.#open += 1;
     try {
-      const begun = await this.#begin(query, request);
+      const begun = await this.#begin(query, request, reader.role);
       if ('status' in begun) refuse(response, begun.status, begun.error, begun.more);
-      else await this.#run(begun, request, response, gone.signal);
+      else await this.#run({ ...begun, watch: reader.watch }, request, response, gone);
     } catch (thrown) {
       const { code, remedy } = toIndexerError(thrown);
       if (!response.headersSent) refuse(response, 503, 'changes cannot be read now', { code, remedy });
-      response.destroy();
+      // What was ended has its last words on the way.
+      if (!response.writableEnded) response.destroy();
     } finally {
       this.#open -= 1;
     }
   }
 
-  async #begin(query: string, request: IncomingMessage): Promise<Refusal | Answered> {
-    const { readerOf, most, stream } = this.#endpoint;
+  async #begin(
+    query: string,
+    request: IncomingMessage,
+    role: string | null,
+  ): Promise<Refusal | Omit<Answered, 'watch'>> {
+    const { most, stream } = this.#endpoint;
     if (this.#open > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
-    const reader = await readerOf(request);
-    if ('refused' in reader) return { status: reader.refused, error: reader.reason };
     const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof asked === 'string') return { status: 400, error: asked };
     const { template, party, kinds, after } = asked;
-    const wanted = { template, party, kinds, after, role: reader.role };
+    const wanted = { template, party, kinds, after, role };
     const begun = await stream.begin(wanted);
     return (begun === undefined ? undefined : unfit(begun, asked.isResumed)) ?? { wanted, first: begun };
   }
 
   async #run(
-    { wanted, first }: Answered,
+    { wanted, first, watch }: Answered,
     request: IncomingMessage,
     response: ServerResponse,
-    gone: AbortSignal,
+    gone: AbortController,
   ): Promise<void> {
     const form = formOf(request);
     response.writeHead(200, {
@@ -104,19 +118,29 @@ export class ChangesAnswers {
     // A client that is cut off comes again within a second, instead of the three that browsers choose.
     response.write(form === 'sse' ? 'retry: 1000\n\n' : '\n');
     const send = (text: string): Promise<void> => sent(response, text);
+    const finish = (end: AnyEnd): void => {
+      if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');
+    };
+    const unwatch = watch?.((end) => {
+      // What waits to be taken by a client that takes nothing would be taken after the end.
+      if (response.writableNeedDrain) response.destroy();
+      else finish(end);
+      gone.abort();
+    });
     this.#streaming += 1;
     try {
-      const end = await this.#endpoint.stream.run(wanted, { form, send, gone }, first);
-      if (end !== 'gone') response.end(form === 'sse' ? ending(end) : '');
+      const end = await this.#endpoint.stream.run(wanted, { form, send, gone: gone.signal }, first);
+      if (end !== 'gone') finish(end);
     } finally {
       this.#streaming -= 1;
+      unwatch?.();
     }
   }
 }
 
 /** Resolves when the socket takes more. */
 function sent(response: ServerResponse, text: string): Promise<void> {
-  if (response.destroyed) return Promise.reject(new Error('the client is gone'));
+  if (response.destroyed || response.writableEnded) return Promise.reject(new Error('the client is gone'));
   if (response.write(text)) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => done(new Error('the client takes nothing')), takesWithinMs);
@@ -134,13 +158,17 @@ function sent(response: ServerResponse, text: string): Promise<void> {
   });
 }
 
-const meanings: Readonly<Record<StreamEnd, string>> = {
+type AnyEnd = StreamEnd | TokenEnd;
+
+const meanings: Readonly<Record<AnyEnd, string>> = {
+  expired: 'the token has expired',
   pruned: 'what comes next here was pruned before it was sent',
+  revoked: 'the token is revoked, or its role is gone',
   reset: 'history here was taken back to before this place',
   stopping: 'the indexer is stopping: connect again',
 };
 
-function ending(end: StreamEnd): string {
+function ending(end: AnyEnd): string {
   return `event: ${end === 'stopping' ? 'stopping' : 'end'}\ndata: ${JSON.stringify({ reason: end, meaning: meanings[end] })}\n\n`;
 }
 

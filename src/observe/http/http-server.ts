@@ -1,7 +1,7 @@
 /**
  * The pages for people, `/` and `/query`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications,
  * `/wait` and `/changes`. Read-only, with limits on size, time and number of connections; nothing here can slow the pipeline down. GET
- * and HEAD without a body only, and no payload is shown: but at `/query` and `/changes`, which answer nobody but this machine.
+ * and HEAD without a body only, and no payload is shown: but at `/query` and `/changes`, which answer this machine, and who shows a token.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -13,11 +13,11 @@ import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { StatusDocument } from '../health/health-tracker.ts';
 import type { Verdict } from '../health/health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { ConsolePage } from '../page/console-page.ts';
 import type { StatusPage } from '../page/status-page.ts';
 import { refuse, send, sendJson } from './answers.ts';
 import type { ChangesAnswers } from './changes-endpoint.ts';
-import { answerConsole, isConsolePath } from './console-endpoint.ts';
+import { answerConsole, type ConsoleEndpoint, isConsolePath } from './console-endpoint.ts';
+import { answerCors } from './cors.ts';
 import { answerWait } from './wait-endpoint.ts';
 
 /** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
@@ -39,6 +39,8 @@ export interface HttpServerOptions {
   readonly port: number;
   /** Names it answers to beside `host`, localhost and addresses. */
   readonly names?: readonly string[];
+  /** Whose pages may read what applications read; default: none. */
+  readonly corsOrigins?: readonly string[];
   readonly metrics: Pick<Metrics, 'registry'>;
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
@@ -47,7 +49,7 @@ export interface HttpServerOptions {
   /** Answers `/`, `/events` and `/update`, which are not there without it; closed with the server. */
   readonly page?: StatusPage;
   /** Answers `/query` and what is below it, which are not there without it. */
-  readonly console?: ConsolePage | undefined;
+  readonly console?: ConsoleEndpoint | undefined;
   /** Answers `/changes`, which is not there without it. */
   readonly changes?: ChangesAnswers | undefined;
 }
@@ -151,6 +153,7 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
       'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_NAMES',
     );
   }
+  if (answerCors(path, request, response, options.corsOrigins ?? [])) return;
   if (options.console !== undefined && isConsolePath(path)) {
     return answerConsole(options.console, path, request, response);
   }

@@ -23,8 +23,17 @@ export interface ConsoleReads {
   explain(id: string): Promise<string>;
 }
 
+/** Of the database, made for a token. */
+export interface TokenLogin {
+  readonly name: string;
+  readonly password: string;
+}
+
 export interface ConsolePageOptions {
+  /** For this machine. */
   readonly reads: ConsoleReads;
+  /** For who shows a token. */
+  readonly readsOf: (login: TokenLogin) => ConsoleReads;
   readonly guide: ConsoleGuide;
 }
 
@@ -39,11 +48,12 @@ export interface ConsoleAnswer {
 const shown = { rows: 1_000, characters: 4_000_000 };
 /** What is taken away: all of it, or nothing. */
 const exported = { rows: 100_000, characters: 16_000_000 };
+/** Of this machine; and as many of all who show tokens, so that they stop nobody here. */
 const mostAtOnce = 3;
 /** A statement can lift the limit of its own session: after so much longer it is cancelled from outside. */
 const graceMs = 500;
 
-type Reading = (text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
+type Reading = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
 
 export class ConsolePage {
   readonly #document: PageDocument = loadDocument({
@@ -52,17 +62,17 @@ export class ConsolePage {
     scripts: [
       'format.js',
       'elements.js',
-      ...['questions', 'chart', 'results', 'explained', 'search', 'console'].map(inConsole),
+      ...['token', 'questions', 'chart', 'results', 'explained', 'search', 'console'].map(inConsole),
     ],
     library: { script: 'uplot/dist/uPlot.iife.min.js', style: 'uplot/dist/uPlot.min.css' },
   });
-  readonly #reads: ConsoleReads;
+  readonly #options: ConsolePageOptions;
   readonly #guide: ConsoleGuide;
-  #underWay = 0;
+  readonly #underWay = { here: 0, elsewhere: 0 };
 
-  constructor({ reads, guide }: ConsolePageOptions) {
-    this.#reads = reads;
-    this.#guide = guide;
+  constructor(options: ConsolePageOptions) {
+    this.#options = options;
+    this.#guide = options.guide;
   }
 
   /** Answers the GET: the same document for everybody, without contents. */
@@ -71,42 +81,50 @@ export class ConsolePage {
     response.end(this.#document.html);
   }
 
-  /** Answers a POST with this body; never rejects. @param gone aborted when nobody waits for the answer any more */
-  async answer(path: string, body: string, gone: AbortSignal): Promise<ConsoleAnswer> {
+  /**
+   * Answers a POST with this body; never rejects.
+   * @param gone aborted when nobody waits for the answer any more
+   * @param login of the token that was shown; undefined: this machine asks
+   */
+  async answer(path: string, body: string, gone: AbortSignal, login?: TokenLogin): Promise<ConsoleAnswer> {
     if (path === '/query/guide') return json(200, this.#guide);
     const kind = this.#kinds[path];
     if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
     const text = fieldOf(body, kind.field);
     if (text === undefined) return json(400, { error: `give one object in JSON with one text, ${kind.field}` });
-    if (this.#underWay >= mostAtOnce)
+    const from = login === undefined ? 'here' : 'elsewhere';
+    if (this.#underWay[from] >= mostAtOnce)
       return json(503, { error: 'other questions run already: stop one, or wait for it' });
-    return this.#limited(text, kind.read, gone);
+    const { reads, readsOf } = this.#options;
+    const as = login === undefined ? reads : readsOf(login);
+    this.#underWay[from] += 1;
+    const answer = await this.#limited((stop) => kind.read(as, text, stop), gone);
+    this.#underWay[from] -= 1;
+    return answer;
   }
 
   readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: Reading }>> = {
-    '/query': { field: 'statement', read: async (text, stop) => this.#rows(this.#reads.ask(text, shown, stop)) },
+    '/query': { field: 'statement', read: async (reads, text, stop) => this.#rows(reads.ask(text, shown, stop)) },
     '/query/csv': {
       field: 'statement',
-      read: async (text, stop) => csvOf(await this.#reads.ask(text, exported, stop)),
+      read: async (reads, text, stop) => csvOf(await reads.ask(text, exported, stop)),
     },
-    '/query/search': { field: 'text', read: async (text, stop) => this.#rows(this.#reads.search(text, stop)) },
-    '/query/explain': { field: 'id', read: (text) => this.#explained(text) },
+    '/query/search': { field: 'text', read: async (reads, text, stop) => this.#rows(reads.search(text, stop)) },
+    '/query/explain': { field: 'id', read: (reads, text) => this.#explained(reads, text) },
   };
 
-  async #limited(text: string, read: Reading, gone: AbortSignal): Promise<ConsoleAnswer> {
+  async #limited(read: (stop: AbortSignal) => ReturnType<Reading>, gone: AbortSignal): Promise<ConsoleAnswer> {
     const stop = new AbortController();
     const abort = (): void => stop.abort();
     const limit = setTimeout(abort, 1000 * this.#guide.mostSeconds + graceMs);
     if (gone.aborted) abort();
     gone.addEventListener('abort', abort, { once: true });
-    this.#underWay += 1;
     try {
-      const answer = await read(text, stop.signal);
+      const answer = await read(stop.signal);
       return typeof answer === 'string' ? { status: 200, type: jsonType, body: `${answer}\n` } : answer;
     } catch (thrown) {
       return this.#failure(thrown);
     } finally {
-      this.#underWay -= 1;
       clearTimeout(limit);
       gone.removeEventListener('abort', abort);
     }
@@ -126,8 +144,8 @@ export class ConsolePage {
     return json(code === 'QUERY_REFUSED' ? 400 : 503, failure);
   }
 
-  async #explained(id: string): Promise<string> {
-    const explained: ConsoleExplained = { text: await this.#reads.explain(id) };
+  async #explained(reads: ConsoleReads, id: string): Promise<string> {
+    const explained: ConsoleExplained = { text: await reads.explain(id) };
     return JSON.stringify(explained);
   }
 

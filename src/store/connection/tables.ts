@@ -233,6 +233,17 @@ interface QuarantineTable {
   readonly attempted_at: Date | null;
 }
 
+interface ReaderTokensTable {
+  readonly id: string;
+  readonly hash: Buffer;
+  readonly role_name: string;
+  readonly login_name: string;
+  readonly name: string | null;
+  readonly created_at: Generated<Date>;
+  readonly expires_at: Date | null;
+  readonly revoked_at: Date | null;
+}
+
 interface ReassignmentsTable {
   readonly offset: number;
   readonly reassignment_counter: number | null;
@@ -466,6 +477,7 @@ export interface Tables {
   readonly packages: PackagesTable;
   readonly paddings: PaddingsTable;
   readonly quarantine: QuarantineTable;
+  readonly reader_tokens: ReaderTokensTable;
   readonly reassignments: ReassignmentsTable;
   readonly redacted_contracts: RedactedContractsTable;
   readonly redacted_exercises: RedactedExercisesTable;

@@ -26,13 +26,24 @@ export interface ConsoleReadsOptions {
   readonly makeReader: boolean;
 }
 
-export interface ConsoleReads {
+export interface QuestionReads {
   /** @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; whatever, once `stop` is aborted */
   ask(statement: string, bounds: AnswerBounds, stop: AbortSignal): Promise<BoundedAnswer>;
   /** What has this id, or this offset. @throws IndexerError QUERY_REFUSED, STORE_ errors */
   explain(id: string): Promise<Explained>;
   /** Templates, interfaces and parties whose names have this text in them. @throws as `ask` */
   search(text: string, stop: AbortSignal): Promise<BoundedAnswer>;
+}
+
+/** A login of the database. */
+export interface Login {
+  readonly name: string;
+  readonly password: string;
+}
+
+export interface ConsoleReads extends QuestionReads {
+  /** The same as a login of its own, which can do nothing but read. */
+  as(login: Login): QuestionReads;
   /** Cuts every connection. Never rejects. */
   close(): Promise<void>;
 }
@@ -49,17 +60,26 @@ const mostExplained = 500;
 export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
   const reader = new ReaderLogin(options);
   return {
+    ...questionsTo(options.schema, async (work) => work(await reader.database())),
+    as: (login) => questionsTo(options.schema, (work) => reader.lend(login, work)),
+    close: () => reader.close(),
+  };
+}
+
+/** @param lend opens, or has, what is asked */
+function questionsTo(schema: string, lend: <T>(work: (database: Database) => Promise<T>) => Promise<T>): QuestionReads {
+  return {
     ask: async (statement, bounds, stop) => {
       const question = statement.includes('\0') ? undefined : questionOf(statement);
       if (question === undefined) throw notOneRead();
-      return askBounded(await reader.database(), question, bounds, stop);
+      return lend((database) => askBounded(database, question, bounds, stop));
     },
-    explain: async (id) => readExplained(await reader.database(), { id, as: null, most: mostExplained }),
-    search: async (text, stop) => {
-      const question = { statement: searchFor(text, options.schema), paged: true };
-      return askBounded(await reader.database(), question, { rows: 2 * mostFound, characters: 100_000 }, stop);
+    explain: (id) => lend((database) => readExplained(database, { id, as: null, most: mostExplained })),
+    search: (text, stop) => {
+      const question = { statement: searchFor(text, schema), paged: true };
+      const bounds = { rows: 2 * mostFound, characters: 100_000 };
+      return lend((database) => askBounded(database, question, bounds, stop));
     },
-    close: () => reader.close(),
   };
 }
 
@@ -89,6 +109,7 @@ class ReaderLogin {
   readonly #options: ConsoleReadsOptions;
   #opened: Promise<Database> | undefined;
   #closed = false;
+  readonly #lent = new Set<Database>();
 
   constructor(options: ConsoleReadsOptions) {
     this.#options = options;
@@ -103,9 +124,23 @@ class ReaderLogin {
     return this.#opened;
   }
 
+  /** For one question. */
+  async lend<T>(login: Login, work: (database: Database) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new IndexerError('the indexer is stopping', { code: 'STORE_CLOSED' });
+    const database = this.#openAs({ ...this.#options, url: asLogin(this.#options.url, login), urlFile: undefined });
+    this.#lent.add(database);
+    try {
+      return await work(database);
+    } finally {
+      this.#lent.delete(database);
+      await database.close(0);
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     const database = await this.#opened?.catch(() => undefined);
+    await Promise.all([...this.#lent].map((lent) => lent.close(0)));
     await database?.close(0);
   }
 
@@ -115,9 +150,9 @@ class ReaderLogin {
     const { makeReader, schema, url } = this.#options;
     try {
       if (!makeReader) throw tooPowerful(schema);
-      const [role, password] = [`${schema}_console`, randomBytes(24).toString('base64url')];
-      await grantReader(asked, { role, parties: [], password: scramVerifier(password) });
-      return this.#openAs({ ...this.#options, url: asLogin(url, role, password), urlFile: undefined });
+      const [name, password] = [`${schema}_console`, randomBytes(24).toString('base64url')];
+      await grantReader(asked, { role: name, parties: [], password: scramVerifier(password) });
+      return this.#openAs({ ...this.#options, url: asLogin(url, { name, password }), urlFile: undefined });
     } finally {
       await asked.close();
     }
@@ -150,9 +185,10 @@ function tooPowerful(schema: string): IndexerError {
   });
 }
 
-function asLogin(url: string, role: string, password: string): string {
-  const named = new URL(url);
-  named.username = role;
-  named.password = password;
-  return named.href;
+/** The same servers as another login; `user` and `password` behind the question mark would go before it. Of several hosts no URL can be made. */
+function asLogin(url: string, { name, password }: Login): string {
+  const [, scheme = '', places = '', query = ''] = /^(\w+:\/\/)(?:[^@/?]*@)?([^?]*)(?:\?(.*))?$/.exec(url) ?? [];
+  const kept = query.split('&').filter((part) => part !== '' && !/^(?:user|password)=/.test(part));
+  const behind = kept.length === 0 ? '' : `?${kept.join('&')}`;
+  return `${scheme}${name}:${encodeURIComponent(password)}@${places}${behind}`;
 }

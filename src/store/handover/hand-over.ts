@@ -87,7 +87,7 @@ export function layDown(live: Database, target: Database, halted: Halted, into: 
     if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');
     // Who removes contents, or places a hold, does so before or in the other storage, and not in between. Webhooks first, as
     // whoever delivers goes from their cursor to their hold.
-    await from.query('lock table webhooks, webhook_secrets, webhook_dead in exclusive mode');
+    await from.query('lock table webhooks, webhook_secrets, webhook_dead, reader_tokens in exclusive mode');
     await from.query(
       'lock table redactions, redacted_contracts, redacted_exercises, retention_holds, verifications in exclusive mode',
     );

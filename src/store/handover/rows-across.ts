@@ -18,6 +18,7 @@ const small = [
   'webhooks',
   'webhook_secrets',
   'webhook_dead',
+  'reader_tokens',
   'quarantine',
   'redactions',
   'redacted_contracts',

@@ -98,8 +98,11 @@ export function policyStatements(role: string, parties: readonly string[]): read
 /** Grants on the tables that have a policy or need none; of what later versions add, `openGrants` are made by their migration. */
 export function limitedGrants(role: string): readonly string[] {
   const tables = Object.keys(conditions([])).join(', ');
-  // Nobody has a policy on the secrets of webhooks: all their rows are hidden.
-  return [`grant select on ${tables}, webhook_secrets to ${escapeIdentifier(role)}`, ...openGrants(role)];
+  // Nobody has a policy on the secrets of webhooks and on tokens: all their rows are hidden.
+  return [
+    `grant select on ${tables}, webhook_secrets, reader_tokens to ${escapeIdentifier(role)}`,
+    ...openGrants(role),
+  ];
 }
 
 /** Grants on what holds nothing of a single party: without them, views and functions of a later version fail for the role. */

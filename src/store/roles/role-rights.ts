@@ -144,6 +144,9 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     // Addresses and secrets: for whoever delivers.
     `drop policy if exists delivering on webhook_secrets`,
     `create policy delivering on webhook_secrets for select to ${name} using (true)`,
+    // Whom it answers over HTTP.
+    `drop policy if exists answering on reader_tokens`,
+    `create policy answering on reader_tokens for select to ${name} using (true)`,
     `grant execute on function ${departures.map((called) => `${escapeIdentifier(storage)}.${called}`).join(', ')} to ${name}`,
   ];
 }

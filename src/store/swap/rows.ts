@@ -26,6 +26,7 @@ const wholly = [
   'webhooks',
   'webhook_secrets',
   'webhook_dead',
+  'reader_tokens',
 ] as const;
 
 /** Packages are read once: with them a rebuild makes paddings, and asks the participant for what is new only. */

@@ -1,11 +1,11 @@
 /** Webhooks as people set them up: tables `webhooks`, `webhook_secrets` and `webhook_dead`, for owners of the tables. */
-import { escapeIdentifier, type ClientBase, type PoolClient } from 'pg';
+import type { ClientBase } from 'pg';
 import type { ChangeCursor } from '../../changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { DeadLetter, Webhook } from '../../webhook.ts';
 import type { Database } from '../connection/database.ts';
-import { readSchemas } from '../connection/read-schemas.ts';
 import { holdWithin, retaining } from '../retention/holds.ts';
+import { letReadAs } from '../roles/read-as.ts';
 
 export type AddedWebhook = Omit<Webhook, 'hookId'> & {
   /** What comes after it is delivered; undefined: what is committed from now on. */
@@ -40,7 +40,8 @@ export function holdOf(name: string): string {
 export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
   return retaining(database, async (client) => {
     const { name, url, secret, role, template, party, kinds } = webhook;
-    await letRead(client, database.schema, role);
+    const { problem } = await letReadAs(client, database.schema, role);
+    if (problem !== null) throw refused(problem.found, problem.remedy);
     const begin = await beginOf(client, webhook.after);
     const { rowCount } = await client.query(
       `insert into webhooks (name, role_name, template, party, kinds, cursor_offset) values ($1, $2, $3, $4, $5, $6)
@@ -63,31 +64,6 @@ async function beginOf(client: ClientBase, after: number | undefined): Promise<n
   if (after !== undefined) return after;
   const { rows } = await client.query<{ checkpoint: number | null }>('select checkpoint from stream');
   return rows[0]?.checkpoint ?? null;
-}
-
-/** Whoever writes here has to read as the role: it is made a member of it. */
-async function letRead(client: PoolClient, storage: string, role: string): Promise<void> {
-  const explore = readSchemas(storage).explore;
-  const { rows } = await client.query<{ reads: boolean; mighty: boolean; strangers: readonly string[] }>(
-    `select has_schema_privilege(r.oid, $2, 'usage') as reads,
-            r.rolsuper or r.rolbypassrls or has_table_privilege(r.oid, 'contracts', 'insert') as mighty,
-            array(select w.rolname::text from pg_roles w
-                   where not pg_has_role(w.oid, r.oid, case when current_setting('server_version_num')::int >= 160000
-                                                            then 'set' else 'member' end)
-                     and (w.oid = (select relowner from pg_class where oid = 'contracts'::regclass) or exists (
-                       select from pg_class c cross join aclexplode(c.relacl) a
-                        where c.oid = 'contracts'::regclass and a.grantee = w.oid and a.privilege_type = 'INSERT'))
-                 ) as strangers
-       from pg_roles r where r.rolname = $1`,
-    [role, explore],
-  );
-  const [found] = rows;
-  const remedy = `ledger-indexer grant-reader ${role}, with --party for some parties only`;
-  if (found?.reads !== true) throw refused(`role "${role}" reads nothing here`, remedy);
-  if (found.mighty) throw refused(`role "${role}" may do more than read`, 'take a role of grant-reader');
-  for (const writer of found.strangers) {
-    await client.query(`grant ${escapeIdentifier(role)} to ${escapeIdentifier(writer)}`);
-  }
 }
 
 /** All of them, by name. */

@@ -83,6 +83,9 @@ describe('a statement', () => {
   it('ends at its limit, and when it is stopped, in the database too', async () => {
     const page = new ConsolePage({
       reads: { ...reads, explain: () => Promise.reject(new Error('nobody asks')) },
+      readsOf: () => {
+        throw new Error('nobody shows a token');
+      },
       guide: { queries: [], explore: 'explore', mostSeconds: 1 },
     });
     // The limit of its session is one that it can lift.

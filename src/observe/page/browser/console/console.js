@@ -6,6 +6,7 @@ import { prepareExplained } from './explained.js';
 import { inWords, post, send } from './questions.js';
 import { showRows } from './results.js';
 import { prepareSearch } from './search.js';
+import { prepareToken } from './token.js';
 
 /**
  * @typedef {import('../../console-messages.ts').ConsoleGuide} ConsoleGuide
@@ -137,4 +138,5 @@ document.addEventListener('keydown', (event) => {
 });
 followWindow();
 prepareExplained();
+prepareToken();
 void prepare();

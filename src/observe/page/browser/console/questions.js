@@ -1,4 +1,5 @@
 /** How the page asks. */
+import { whoAsks } from './token.js';
 
 /** @typedef {import('../../console-messages.ts').ConsoleFailure} ConsoleFailure */
 
@@ -25,7 +26,12 @@ export async function post(path, question, signal) {
 export function send(path, question, signal) {
   const body = JSON.stringify(question);
   /** @type {RequestInit} */
-  const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body, cache: 'no-store' };
+  const request = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...whoAsks() },
+    body,
+    cache: 'no-store',
+  };
   return fetch(path, signal === undefined ? request : { ...request, signal });
 }
 

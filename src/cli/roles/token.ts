@@ -1,0 +1,107 @@
+/** `token`: readers over HTTP, at `/changes` and on the query page, without a password of the database. */
+import { age } from '../../config/option.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { Database } from '../../store/connection/database.ts';
+import type { ListedToken } from '../../store/roles/reader-tokens.ts';
+import { type Call, json, writing, type Command } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const usage = `ledger-indexer token create --role ROLE [--name TEXT] [--expires 90d|DATE]
+  ledger-indexer token list [--json]
+  ledger-indexer token revoke ID`;
+
+export const tokenCommand: Command = {
+  name: 'token',
+  usage: 'create --role ROLE [--name TEXT] [--expires 90d|DATE] | list | revoke ID',
+  summary: 'tokens of readers at /changes and /query: create, list, revoke',
+  does: [
+    'Who shows the token as Authorization: Bearer reads as the role of grant-reader, from anywhere.',
+    'create prints it once, on standard output alone; a login of its own is made in the database, and dropped by revoke.',
+  ],
+  operands: [
+    { name: 'ACTION', words: ['create', 'list', 'revoke'] },
+    { name: 'ID', optional: true },
+  ],
+  flags: [
+    { name: 'role', value: 'ROLE', doc: 'a role of grant-reader: what it may see is answered' },
+    { name: 'name', value: 'TEXT', doc: 'whose it is, for whoever lists it' },
+    { name: 'expires', value: 'WHEN', doc: 'an age such as 90d from now, or a date: refused from then on' },
+    json,
+  ],
+  examples: ['token create --role alice_reader --name dashboard --expires 90d', 'token revoke 5f0c2a1b'],
+  exits: writing,
+  page: 'docs/changes.md#with-a-token',
+  /** @throws IndexerError USAGE, TOKEN_REFUSED, TOKEN_UNKNOWN, STORE_NOT_PERMITTED */
+  run: async ({ given, env, print, stderr }) => {
+    const action = actionOf(given);
+    const opening = { command: 'token', remedy: 'name the database, as a role that may make roles (CREATEROLE)' };
+    await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, { print, stderr }));
+  },
+};
+
+type Out = Pick<Call, 'print' | 'stderr'>;
+type Action = (database: Database, out: Out) => Promise<void>;
+
+function actionOf(given: Given): Action {
+  const [action, id, ...more] = given.operands;
+  if (more.length > 0) throw misuse('token takes one id', usage);
+  const ofCreate = ['role', 'name', 'expires'].find((flag) => given.text(flag) !== undefined);
+  if (action !== 'create' && ofCreate !== undefined) throw misuse(`--${ofCreate} belongs to: token create`, usage);
+  if (action !== 'list' && given.has('json')) throw misuse('--json belongs to: token list', usage);
+  if (action === 'revoke') {
+    if (id === undefined) throw misuse('token revoke needs an id', usage);
+    return (database, out) => revoke(database, id, out);
+  }
+  if (id !== undefined) throw misuse(`token ${action ?? ''} takes no id`, usage);
+  if (action === 'list') return (database, { print }) => list(database, given.has('json'), print);
+  return creating(given);
+}
+
+function creating(given: Given): Action {
+  const role = given.text('role');
+  if (role === undefined) throw misuse('token create needs --role', usage);
+  const name = given.text('name') ?? null;
+  if (name !== null && !/^[^\p{Cc}]{1,100}$/u.test(name)) throw misuse('--name takes 1 to 100 characters', usage);
+  const expiresAt = expiryOf(given.text('expires'));
+  return async (database, { print, stderr }) => {
+    const { createToken } = await import('../../store/roles/reader-tokens.ts');
+    const { id, token } = await createToken(database, { role, name, expiresAt });
+    const until = expiresAt === null ? 'until it is revoked' : `until ${expiresAt.toISOString()}`;
+    // Not where the token goes: that may be a file.
+    stderr.write(`token ${id} reads as ${role} ${until}; it is shown this once\n`);
+    print(token);
+  };
+}
+
+/** An age from now, or a date, UTC where it says no zone. @throws IndexerError USAGE */
+function expiryOf(text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const parsed = age('1m', '5000w').parse(text);
+  if ('value' in parsed) return new Date(Date.now() + parsed.value);
+  const date = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;
+  if (date === undefined || Number.isNaN(date.getTime())) {
+    throw misuse('--expires takes an age such as 90d, or a date such as 2027-01-31 or 2027-01-31T12:00:00Z', usage);
+  }
+  if (date.getTime() <= Date.now()) throw misuse('--expires is in the past', usage);
+  return date;
+}
+
+async function list(database: Database, asJson: boolean, print: Call['print']): Promise<void> {
+  const { listTokens } = await import('../../store/roles/reader-tokens.ts');
+  const tokens = await listTokens(database);
+  if (!asJson && tokens.length === 0) print('there is no token');
+  for (const token of tokens) print(asJson ? JSON.stringify(token) : lineOf(token));
+}
+
+function lineOf({ id, role, name, createdAt, expiresAt, state }: ListedToken): string {
+  const until = expiresAt === null ? 'no end' : `until ${expiresAt.toISOString()}`;
+  return `${id}  ${state}  reads as ${role}  since ${createdAt.toISOString()}  ${until}${name === null ? '' : `  ${name}`}`;
+}
+
+async function revoke(database: Database, id: string, { print }: Out): Promise<void> {
+  const { revokeToken } = await import('../../store/roles/reader-tokens.ts');
+  await revokeToken(database, id);
+  print(`token ${id} is refused from now on; streams that it opened end within five seconds`);
+}

@@ -1,0 +1,130 @@
+/**
+ * Who shows a token: looked up by its hash, and looked at again while streams that it opened last. However many ask, there is one read at
+ * a time, for all who asked meanwhile; so whoever guesses costs the database no more than a few reads a second.
+ */
+import type { IncomingMessage } from 'node:http';
+import { hashOf, looksLikeToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
+
+/** Those of them that are there, by the hash in hex. @throws IndexerError STORE_ errors */
+export type ReadTokens = (hashes: readonly Buffer[]) => Promise<ReadonlyMap<string, ReaderToken>>;
+
+/** What is said to who is not answered, in a header and in words. */
+export interface TokenRefusal {
+  readonly status: 401 | 503;
+  readonly error: string;
+}
+
+export type TokenCheck = { readonly token: ReaderToken; readonly secret: string } | TokenRefusal;
+
+/** Between two reads for those who come, milliseconds. */
+const betweenReadsMs = 50;
+/** Who comes while so many wait for a read is told to come again. */
+const mostWaiting = 1_000;
+/** Between two looks at the tokens of open streams, milliseconds: together with the look itself within five seconds. */
+const lookAgainMs = 2_000;
+
+const refusals: Readonly<Record<TokenEnd | 'unknown', string>> = {
+  unknown: 'this token is not known here: show one of `ledger-indexer token create`, as Authorization: Bearer lir_…',
+  expired: 'this token has expired: ask for a new one (`ledger-indexer token create`)',
+  revoked: 'this token is revoked, or its role is gone: ask for a new one (`ledger-indexer token create`)',
+};
+
+interface Asking {
+  readonly hash: Buffer;
+  readonly answer: (found: ReaderToken | undefined) => void;
+  readonly fail: (thrown: unknown) => void;
+}
+
+export class ReaderTokens {
+  readonly #read: ReadTokens;
+  #asking: Asking[] = [];
+  #reading = false;
+  #looking: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** By the hash in hex; who is told of the end of each. */
+  readonly #watched = new Map<string, { readonly hash: Buffer; readonly told: Set<(end: TokenEnd) => void> }>();
+
+  constructor(read: ReadTokens) {
+    this.#read = read;
+  }
+
+  /** The token of a request; undefined when it shows none. Never rejects. */
+  async check({ headers: { authorization } }: IncomingMessage): Promise<TokenCheck | undefined> {
+    if (authorization === undefined) return undefined;
+    const [, secret = ''] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+    if (!looksLikeToken(secret)) return { status: 401, error: refusals.unknown };
+    if (this.#closed || this.#asking.length >= mostWaiting) {
+      return { status: 503, error: 'too many tokens are looked up now: try again' };
+    }
+    try {
+      const token = await this.#find(hashOf(secret));
+      if (token === undefined) return { status: 401, error: refusals.unknown };
+      return token.ended === undefined ? { token, secret } : { status: 401, error: refusals[token.ended] };
+    } catch {
+      return { status: 503, error: 'tokens cannot be looked up now: try again' };
+    }
+  }
+
+  /** Calls `told` once, when the token ends. @returns ends the watch */
+  watch(secret: string, told: (end: TokenEnd) => void): () => void {
+    const hash = hashOf(secret);
+    const key = hash.toString('hex');
+    const watched = this.#watched.get(key) ?? { hash, told: new Set() };
+    this.#watched.set(key, watched);
+    watched.told.add(told);
+    this.#lookLater();
+    return () => {
+      watched.told.delete(told);
+      if (watched.told.size === 0 && this.#watched.get(key) === watched) this.#watched.delete(key);
+    };
+  }
+
+  /** Nothing is read any more. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#looking);
+  }
+
+  #find(hash: Buffer): Promise<ReaderToken | undefined> {
+    return new Promise((answer, fail) => {
+      this.#asking.push({ hash, answer, fail });
+      if (!this.#reading) void this.#readAll();
+    });
+  }
+
+  async #readAll(): Promise<void> {
+    this.#reading = true;
+    while (this.#asking.length > 0) {
+      const asking = this.#asking;
+      this.#asking = [];
+      try {
+        const found = await this.#read(asking.map(({ hash }) => hash));
+        for (const { hash, answer } of asking) answer(found.get(hash.toString('hex')));
+      } catch (thrown) {
+        for (const { fail } of asking) fail(thrown);
+      }
+      await new Promise((resolve) => setTimeout(resolve, betweenReadsMs));
+    }
+    this.#reading = false;
+  }
+
+  #lookLater(): void {
+    if (this.#closed || this.#looking !== undefined || this.#watched.size === 0) return;
+    this.#looking = setTimeout(() => void this.#look(), lookAgainMs).unref();
+  }
+
+  /** What cannot be looked at now is looked at again: meanwhile nothing can be read for the streams either. */
+  async #look(): Promise<void> {
+    const watched = [...this.#watched];
+    const found = await this.#read(watched.map(([, { hash }]) => hash)).catch(() => undefined);
+    this.#looking = undefined;
+    for (const [key, { told }] of found === undefined ? [] : watched) {
+      const token = found?.get(key);
+      const end = token === undefined ? 'revoked' : token.ended;
+      if (end === undefined) continue;
+      this.#watched.delete(key);
+      for (const tell of told) tell(end);
+    }
+    this.#lookLater();
+  }
+}

@@ -1,0 +1,57 @@
+/** The query page of one process, and what it reads with. */
+import type { Config } from './config/config.ts';
+import type { ConsoleEndpoint } from './observe/http/console-endpoint.ts';
+import type { ReaderTokens } from './observe/http/reader-tokens.ts';
+import type { ReadyQuery } from './observe/page/console-messages.ts';
+import { ConsolePage } from './observe/page/console-page.ts';
+import { readSchemas } from './store/connection/read-schemas.ts';
+import { openConsoleReads, type QuestionReads } from './store/console/console-reads.ts';
+import type { Explained } from './store/reads/explain.ts';
+
+/** Longest statement of the query page, where POSTGRES_STATEMENT_TIMEOUT allows it as much; a request has 75 s. */
+const consoleStatementMs = 30_000;
+
+export interface ConsoleParts {
+  readonly queries: readonly ReadyQuery[];
+  /** Lines, as `explain` prints them. */
+  readonly explainedLines: (found: Explained) => Iterable<string>;
+  /** The database is our own: a login that only reads may be made there. */
+  readonly ownDatabase: boolean;
+}
+
+interface ConsoleIn {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  /** What the query page needs; there is none without it. */
+  readonly console?: ConsoleParts;
+}
+
+export interface OpenConsole {
+  readonly endpoint: ConsoleEndpoint;
+  readonly close: () => Promise<void>;
+}
+
+/** Prepares it; connects when somebody asks. Undefined where there shall be none. */
+export function openConsole(
+  { console, config, databaseUrl }: ConsoleIn,
+  tokens: ReaderTokens,
+): OpenConsole | undefined {
+  const { indexer, database } = config;
+  if (console === undefined || !indexer.console) return undefined;
+  const { schema } = database;
+  const { consoleUrl, consoleUrlFile } = indexer;
+  const statementTimeoutMs = Math.min(consoleStatementMs, database.statementTimeoutMs);
+  const login =
+    consoleUrl === undefined
+      ? { url: databaseUrl, urlFile: database.urlFile, makeReader: console.ownDatabase }
+      : { url: consoleUrl, urlFile: consoleUrlFile, makeReader: false };
+  const reads = openConsoleReads({ ...login, schema, statementTimeoutMs });
+  const explained = (as: QuestionReads) => ({
+    ...as,
+    explain: async (id: string): Promise<string> => [...console.explainedLines(await as.explain(id))].join(''),
+  });
+  const { explore } = readSchemas(schema);
+  const guide = { queries: console.queries, explore, mostSeconds: statementTimeoutMs / 1000 };
+  const page = new ConsolePage({ reads: explained(reads), readsOf: (login) => explained(reads.as(login)), guide });
+  return { endpoint: { page, tokens }, close: () => reads.close() };
+}

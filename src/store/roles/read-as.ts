@@ -1,0 +1,44 @@
+/** Lets the indexer read as a role of `grant-reader`, for others: it takes the role for one transaction, with its rights and row security. */
+import { escapeIdentifier, type ClientBase } from 'pg';
+import { readSchemas } from '../connection/read-schemas.ts';
+
+export interface ReadAs {
+  /** Null: it may be read as this role. Else why not, and what to do. */
+  readonly problem: { readonly found: string; readonly remedy: string } | null;
+}
+
+/**
+ * Makes whoever writes here a member of the role, where it is not, after a look at whether the role may do more than read. From Postgres 16 on
+ * the membership is for taking the role alone; before, who is limited by it is never who writes: that is the owner, or bypasses policies.
+ * To be run in a transaction, with the storage as search path.
+ */
+export async function letReadAs(client: ClientBase, storage: string, role: string): Promise<ReadAs> {
+  const { rows } = await client.query<{
+    reads: boolean;
+    mighty: boolean;
+    version: number;
+    strangers: readonly string[];
+  }>(
+    `select has_schema_privilege(r.oid, $2, 'usage') as reads,
+            r.rolsuper or r.rolbypassrls or r.rolcreaterole or has_table_privilege(r.oid, 'contracts', 'insert') as mighty,
+            v.version,
+            array(select w.rolname::text from pg_roles w
+                   where not pg_has_role(w.oid, r.oid, case when v.version >= 160000 then 'set' else 'member' end)
+                     and (w.oid = (select relowner from pg_class where oid = 'contracts'::regclass) or exists (
+                       select from pg_class c cross join aclexplode(c.relacl) a
+                        where c.oid = 'contracts'::regclass and a.grantee = w.oid and a.privilege_type = 'INSERT'))
+                 ) as strangers
+       from pg_roles r, (select current_setting('server_version_num')::int as version) v where r.rolname = $1`,
+    [role, readSchemas(storage).explore],
+  );
+  const [found] = rows;
+  const remedy = `ledger-indexer grant-reader ${role}, with --party for some parties only`;
+  if (found?.reads !== true) return { problem: { found: `role "${role}" reads nothing here`, remedy } };
+  if (found.mighty)
+    return { problem: { found: `role "${role}" may do more than read`, remedy: 'take a role of grant-reader' } };
+  const alone = found.version >= 160_000 ? ' with inherit false, set true' : '';
+  for (const writer of found.strangers) {
+    await client.query(`grant ${escapeIdentifier(role)} to ${escapeIdentifier(writer)}${alone}`);
+  }
+  return { problem: null };
+}

@@ -1,0 +1,137 @@
+/**
+ * Tokens as people make them, and as the indexer looks them up: table `reader_tokens`, and for each token a login that is a member of
+ * its role. Whoever asks statements of his own gets no further than that login: a role that was only taken is laid off by a statement.
+ */
+import { randomBytes } from 'node:crypto';
+import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { hashOf, loginPasswordOf, newToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
+import type { Database } from '../connection/database.ts';
+import { readersPath, readSchemas } from '../connection/read-schemas.ts';
+import { letReadAs } from './read-as.ts';
+import { scramVerifier } from './scram.ts';
+
+export interface WantedToken {
+  readonly role: string;
+  readonly name: string | null;
+  readonly expiresAt: Date | null;
+}
+
+export interface MadeToken {
+  readonly id: string;
+  /** Shown once: it is kept nowhere. */
+  readonly token: string;
+}
+
+export interface ListedToken {
+  readonly id: string;
+  readonly role: string;
+  readonly name: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly state: 'good' | TokenEnd | 'role gone';
+}
+
+/** Of one login: questions of the page, and what cancels them. */
+const mostSessions = 8;
+
+/** @throws IndexerError TOKEN_REFUSED where the role is none of readers, STORE_NOT_PERMITTED where logins may not be made */
+export function createToken(database: Database, { role, name, expiresAt }: WantedToken): Promise<MadeToken> {
+  const [id, token] = [randomBytes(4).toString('hex'), newToken()];
+  const login = `${database.schema}_token_${id}`;
+  return database.transaction(async (client) => {
+    const { problem } = await letReadAs(client, database.schema, role);
+    if (problem !== null) throw new IndexerError(problem.found, { code: 'TOKEN_REFUSED', remedy: problem.remedy });
+    await makeLogin(client, database.schema, { login, role, expiresAt, password: loginPasswordOf(token) });
+    await client.query(
+      `insert into reader_tokens (id, hash, role_name, login_name, name, expires_at) values ($1, $2, $3, $4, $5, $6)`,
+      [id, hashOf(token), role, login, name, expiresAt],
+    );
+    return { id, token };
+  });
+}
+
+interface Login {
+  readonly login: string;
+  readonly role: string;
+  readonly expiresAt: Date | null;
+  readonly password: string;
+}
+
+async function makeLogin(
+  client: ClientBase,
+  storage: string,
+  { login, role, expiresAt, password }: Login,
+): Promise<void> {
+  const [name, group] = [escapeIdentifier(login), escapeIdentifier(role)];
+  const { rows } = await client.query<{ database: string; version: number }>(
+    `select current_database()::text as database, current_setting('server_version_num')::int as version`,
+  );
+  const { database, version } = rows[0] ?? { database: '', version: 0 };
+  const until = expiresAt === null ? '' : ` valid until ${escapeLiteral(expiresAt.toISOString())}`;
+  const secret = escapeLiteral(scramVerifier(password));
+  const settings = `alter role ${name} in database ${escapeIdentifier(database)} set`;
+  await client.query(
+    `create role ${name} login inherit connection limit ${String(mostSessions)} password ${secret}${until};
+     grant ${group} to ${name}${version >= 160_000 ? ' with inherit true, set false' : ''};
+     ${settings} statement_timeout = '60s';
+     ${settings} default_transaction_read_only = on;
+     ${settings} search_path = ${readersPath(readSchemas(storage))}`,
+  );
+}
+
+/** All of them, the newest last. */
+export async function listTokens(database: Database): Promise<readonly ListedToken[]> {
+  const { rows } = await database.withClient((client) =>
+    client.query<Omit<ListedToken, 'state'> & { ended: TokenEnd | null; member: boolean }>(
+      `select t.id, t.role_name as role, t.name, t.created_at as "createdAt", t.expires_at as "expiresAt",
+              ${ended} as ended, ${isMember} as member
+         from reader_tokens t order by t.created_at, t.id`,
+    ),
+  );
+  return rows.map(({ ended, member, ...token }) => ({ ...token, state: ended ?? (member ? 'good' : 'role gone') }));
+}
+
+/**
+ * From now on it is refused, and its login is gone. Streams that it opened end by themselves.
+ * @throws IndexerError TOKEN_UNKNOWN; STORE_NOT_PERMITTED where the login may not be dropped: the token is refused all the same
+ */
+export async function revokeToken(database: Database, id: string): Promise<void> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ login: string }>(
+      `update reader_tokens set revoked_at = coalesce(revoked_at, now()) where id = $1 returning login_name as login`,
+      [id],
+    ),
+  );
+  const [found] = rows;
+  if (found === undefined) throw new IndexerError(`there is no token ${id}`, { code: 'TOKEN_UNKNOWN' });
+  await database.withClient(async (client) => {
+    const { rowCount } = await client.query('select from pg_roles where rolname = $1', [found.login]);
+    if (rowCount === 0) return;
+    await client.query(`alter role ${escapeIdentifier(found.login)} nologin`);
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [found.login]);
+    await client.query(`drop role ${escapeIdentifier(found.login)}`);
+  });
+}
+
+/** SQL over a row `t`: why it is refused, as {@link TokenEnd}. */
+const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
+/** The same: whether its login still is what it was made. A role that was dropped and made anew is another one. */
+const isMember = `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
+                 where g.rolname = t.role_name and l.rolname = t.login_name and not g.rolsuper and not g.rolbypassrls)`;
+
+/** Those of them that are there, by the hash in hex. @throws IndexerError STORE_ errors */
+export async function readTokens(
+  database: Database,
+  hashes: readonly Buffer[],
+): Promise<ReadonlyMap<string, ReaderToken>> {
+  const { rows } = await database.withClient((client) =>
+    client.query<Omit<ReaderToken, 'ended'> & { readonly hash: string; readonly ended: TokenEnd | null }>(
+      `select encode(t.hash, 'hex') as hash, t.id, t.role_name as role, t.login_name as login,
+              coalesce(${ended}, case when not ${isMember} then 'revoked' end) as ended
+         from reader_tokens t where t.hash = any ($1::bytea[])`,
+      [hashes],
+    ),
+  );
+  return new Map(rows.map(({ hash, ended: end, ...token }) => [hash, { ...token, ended: end ?? undefined }]));
+}

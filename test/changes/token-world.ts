@@ -1,0 +1,166 @@
+/** A ledger of many parties, an indexer and its standby, and readers of two of the parties, each with a token. */
+import { randomBytes } from 'node:crypto';
+import { request as ask } from 'node:http';
+import { Writable } from 'node:stream';
+import { tokenCommand } from '../../src/cli/roles/token.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { grantReader } from '../../src/store/roles/reader-role.ts';
+import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+
+export interface Reader {
+  readonly role: string;
+  readonly party: string;
+  readonly token: string;
+  readonly id: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string;
+}
+
+/** What a proxy adds: whoever asks so is somewhere else. */
+export const elsewhere = { 'x-forwarded-for': '10.0.0.1' };
+export const appOrigin = 'https://app.example';
+
+export class TokenWorld {
+  readonly history: HistoryWorld;
+  readonly indexer: IndexerRun;
+  readonly standby: IndexerRun;
+  readonly owner: Database;
+  readonly #roles: string[] = [];
+
+  private constructor(history: HistoryWorld, indexer: IndexerRun, standby: IndexerRun) {
+    [this.history, this.indexer, this.standby] = [history, indexer, standby];
+    this.owner = openDatabase({
+      url: history.database.url,
+      schema: 'ledger',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+    });
+  }
+
+  static async open(): Promise<TokenWorld> {
+    const history = await HistoryWorld.open(120);
+    const env = { INDEXER_START: 'genesis', INDEXER_CORS_ORIGINS: appOrigin };
+    const indexer = await history.run('ledger', env);
+    await indexer.reaches(history.sandbox.ledger.ledgerEnd());
+    return new TokenWorld(history, indexer, await history.run('ledger', env));
+  }
+
+  async close(): Promise<void> {
+    await this.standby[Symbol.asyncDispose]();
+    await this.indexer[Symbol.asyncDispose]();
+    const logins = await this.sql('select login_name from ledger.reader_tokens');
+    await this.owner.close();
+    await this.history.close();
+    for (const role of [...logins.map((row) => String(row['login_name'])), ...this.#roles]) {
+      await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists "${role}"`);
+    }
+  }
+
+  sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return query(this.history.database.url, text);
+  }
+
+  /** The parties that see most, of which none sees all. */
+  async parties(count: number): Promise<readonly string[]> {
+    const rows = await this.sql(
+      `select p as party from explore.events e cross join unnest(e.parties) p group by p
+        having count(*) < (select count(*) from explore.events) order by count(*) desc limit ${String(count)}`,
+    );
+    return rows.map((row) => String(row['party']));
+  }
+
+  /** A role for the party. */
+  async role(party: string): Promise<string> {
+    const role = `reads_${randomBytes(4).toString('hex')}`;
+    this.#roles.push(role);
+    await grantReader(this.owner, { role, parties: [party], password: undefined });
+    return role;
+  }
+
+  /** A role that reads everything. */
+  async roleOfAll(): Promise<string> {
+    const role = `reads_${randomBytes(4).toString('hex')}`;
+    await this.grantAll(role);
+    return role;
+  }
+
+  async grantAll(role: string): Promise<void> {
+    this.#roles.push(role);
+    await grantReader(this.owner, { role, parties: [], password: undefined });
+  }
+
+  async dropRole(role: string): Promise<void> {
+    await this.sql(`drop owned by "${role}"; drop role "${role}"`);
+  }
+
+  /** By the command, as people do it. */
+  async token(...argv: readonly string[]): Promise<{ readonly said: readonly string[]; readonly noted: string }> {
+    const said: string[] = [];
+    let noted = '';
+    const stderr = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        noted += chunk.toString('utf8');
+        done();
+      },
+    });
+    const env = { DATABASE_URL: this.history.database.url };
+    await runCommand(tokenCommand, argv, env, { print: (line) => said.push(line), stderr });
+    return { said, noted };
+  }
+
+  async reader(party: string, ...more: readonly string[]): Promise<Reader> {
+    return this.readerOf(await this.role(party), party, ...more);
+  }
+
+  async readerOf(role: string, party: string, ...more: readonly string[]): Promise<Reader> {
+    const { said, noted } = await this.token('create', '--role', role, ...more);
+    const [, id = ''] = /^token (\w+)/.exec(noted) ?? [];
+    return { role, party, token: said.join('\n'), id };
+  }
+
+  /** Ids of what a role may see of history, in order; null: of all of it. */
+  async visible(role: string | null): Promise<readonly string[]> {
+    const { url } = this.history.database;
+    const rows = await query(
+      role === null ? url : `${url}?options=-c%20role%3D${role}`,
+      `select "offset" || '-' || node_id as id from explore.events order by "offset", node_id`,
+    );
+    return rows.map(({ id }) => String(id));
+  }
+
+  /** One request; of an endless answer what came first. */
+  asked(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    { method = 'GET', body, of = this.indexer }: { method?: string; body?: unknown; of?: IndexerRun } = {},
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const sent = ask(`${of.httpUrl}${path}`, { method, headers }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+          if (path.startsWith('/changes') && response.statusCode === 200) sent.destroy();
+        });
+        response.once('close', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+        );
+        response.once('error', () => undefined);
+      });
+      sent.once('error', (error) => (sent.destroyed ? undefined : reject(error)));
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+
+  /** A question of the query page, asked from elsewhere. */
+  question(token: string, statement: string): Promise<Answer> {
+    const headers = { ...elsewhere, 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    return this.asked('/query', headers, { method: 'POST', body: { statement } });
+  }
+}

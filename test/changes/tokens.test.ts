@@ -1,0 +1,252 @@
+/** Tokens of readers: whoever shows one sees what its role may see, from anywhere, and nothing once it has ended. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { listen, type Heard } from './listener.ts';
+import { appOrigin, elsewhere, TokenWorld, type Reader } from './token-world.ts';
+
+const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
+const canLimit = Number(server?.['server_version_num']) >= 150_000;
+if (!canLimit) process.stdout.write('tokens skipped: roles limited to parties need Postgres 15\n');
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const wrongToken = `lir_${'A'.repeat(43)}`;
+
+describe.runIf(canLimit)('a token', () => {
+  let world: TokenWorld;
+  let one: Reader;
+  let other: Reader;
+  const opened: Heard[] = [];
+
+  beforeAll(async () => {
+    world = await TokenWorld.open();
+    const [first = '', second = ''] = await world.parties(2);
+    [one, other] = [await world.reader(first, '--name', 'dashboard'), await world.reader(second, '--expires', '90d')];
+  });
+  afterAll(async () => {
+    for (const stream of opened) stream.close();
+    await world.close();
+  });
+
+  function hear(token: string, query = '', of = world.indexer): Heard {
+    const stream = listen(`${of.httpUrl}/changes${query}`, { headers: { ...elsewhere, ...bearer(token) } });
+    opened.push(stream);
+    return stream;
+  }
+
+  const heard = (what: Heard, count: number) =>
+    waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
+
+  /** How long until a stream is told its end, milliseconds. */
+  async function ends(stream: Heard, reason: string): Promise<number> {
+    const begun = performance.now();
+    await waitFor(`the end: ${reason}`, () => (stream.ends.length > 0 ? true : undefined), 10_000);
+    expect(JSON.parse(stream.ends[0] ?? '')).toMatchObject({ reason });
+    stream.close();
+    return performance.now() - begun;
+  }
+
+  it('is printed alone, kept as a hash, listed without it, and read by no reader', async () => {
+    const { said, noted } = await world.token('create', '--role', one.role);
+    expect(said).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
+    expect(noted).not.toContain(said[0]);
+    const rows = JSON.stringify(await world.sql('select *, encode(hash, $$escape$$) from ledger.reader_tokens'));
+    for (const token of [one.token, other.token]) expect(rows).not.toContain(token.slice(4));
+    const { said: listed } = await world.token('list');
+    expect(listed.find((line) => line.startsWith(one.id))).toMatch(/ good .*dashboard$/);
+    expect(listed.join('\n')).not.toContain('lir_');
+    const { url } = world.history.database;
+    const everything = await world.roleOfAll();
+    for (const role of [one.role, everything]) {
+      const found = query(`${url}?options=-c%20role%3D${role}`, 'select count(*)::int as n from ledger.reader_tokens');
+      expect(await found).toEqual([{ n: 0 }]);
+    }
+  });
+
+  it('is made for roles of grant-reader only', async () => {
+    const [me] = await world.sql('select current_user as name');
+    for (const role of ['nobody_here', String(me?.['name'])]) {
+      await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    }
+    await expect(world.token('create', '--role', one.role, '--expires', '2001-01-01')).rejects.toThrow(/past/);
+    await expect(world.token('revoke', 'ffffffff')).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+  });
+
+  it('shows at /changes what its role may see, also beside others at the same place', async () => {
+    const [all, ofOne, ofOther] = [
+      await world.visible(null),
+      await world.visible(one.role),
+      await world.visible(other.role),
+    ];
+    expect(ofOne.length).toBeGreaterThan(10);
+    expect(ofOther.length).toBeGreaterThan(10);
+    expect(ofOne).not.toEqual(ofOther);
+    expect(Math.max(ofOne.length, ofOther.length)).toBeLessThan(all.length);
+    const local = listen(`${world.indexer.httpUrl}/changes?after=0`);
+    opened.push(local);
+    await heard(local, all.length);
+    // One after the other, so that what was read for one is there when the next one asks.
+    const [first, second] = [hear(one.token, '?after=0'), hear(other.token, '?after=0')];
+    await heard(first, ofOne.length);
+    await heard(second, ofOther.length);
+    world.history.grow(15);
+    await world.indexer.reaches(world.history.sandbox.ledger.ledgerEnd());
+    const after = await Promise.all([null, one.role, other.role].map((role) => world.visible(role)));
+    for (const [at, stream] of [local, first, second].entries()) {
+      await heard(stream, after[at]?.length ?? 0);
+      expect(stream.ids).toEqual(after[at]);
+      stream.close();
+    }
+  });
+
+  it('shows at /query what its role may see, whatever the statement tries', async () => {
+    const counted = async ({ token }: Reader, statement: string) => {
+      const { status, body } = await world.question(token, statement);
+      return { status, value: (JSON.parse(body) as { rows?: readonly string[][] }).rows?.[0]?.[0], body };
+    };
+    for (const reader of [one, other]) {
+      const seen = String((await world.visible(reader.role)).length);
+      expect(await counted(reader, 'select count(*) from explore.events')).toMatchObject({ status: 200, value: seen });
+      // What a statement can lift of its session, and then read by a statement within it.
+      for (const [name, value] of [
+        ['role', 'none'],
+        ['role', (reader === one ? other : one).role],
+        ['session_authorization', 'default'],
+        ['row_security', 'off'],
+      ]) {
+        const { status, value: found } = await counted(
+          reader,
+          `with lifted as materialized (select set_config('${name}', '${value}', true) as done)
+           select (xpath('//n/text()', query_to_xml('select count(*) as n from explore.events', true, false, '')))[1]::text
+             from lifted`,
+        );
+        if (status === 200) expect(found).toBe(seen);
+        else expect(status).toBe(400);
+      }
+      expect((await counted(reader, 'select count(*) from ledger.reader_tokens')).value ?? '0').toBe('0');
+      expect((await counted(reader, "select pg_read_file('PG_VERSION')")).status).toBe(400);
+    }
+    const explained = await world.asked(
+      '/query/explain',
+      { ...elsewhere, ...bearer(one.token), 'content-type': 'application/json' },
+      { method: 'POST', body: { id: (await world.visible(one.role))[0]?.split('-')[0] } },
+    );
+    expect([explained.status, explained.body]).toEqual([200, expect.stringContaining('offset')]);
+  });
+
+  it.each([
+    ['unknown', () => bearer(wrongToken), /not known/],
+    ['cut short', () => bearer(one.token.slice(0, -1)), /not known/],
+    [
+      'of another kind',
+      () => ({ authorization: `Basic ${Buffer.from(`x:${one.token}`).toString('base64')}` }),
+      /known/,
+    ],
+  ])('that is %s is refused, from this machine too', async (_, headers, why) => {
+    for (const from of [elsewhere, {}]) {
+      const said = await world.asked('/changes', { ...from, ...headers() });
+      expect([said.status, said.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
+      expect(said.body).toMatch(why);
+      const json = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
+      const asked = await world.asked('/query', { ...from, ...json, ...headers() }, { method: 'POST', body: {} });
+      expect(asked.status).toBe(401);
+    }
+  });
+
+  it('is what its hash is not', async () => {
+    // Who has read the table can show nothing of it.
+    const [row] = await world.sql(
+      `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${one.id}'`,
+    );
+    const said = await world.asked('/changes', { ...elsewhere, ...bearer(String(row?.['hash'])) });
+    expect(said.status).toBe(401);
+    expect(row?.['hash']).not.toBe(Buffer.from(one.token).toString('hex'));
+  });
+
+  it('is needed by who is somewhere else, under whatever name', async () => {
+    expect((await world.asked('/changes', elsewhere)).status).toBe(403);
+    expect((await world.asked('/changes', { host: 'evil.example' })).status).toBe(421);
+    expect((await world.asked('/changes', { host: 'evil.example', ...bearer(one.token) })).status).toBe(421);
+    const json = { ...elsewhere, 'content-type': 'application/json' };
+    expect((await world.asked('/query', json, { method: 'POST', body: { statement: 'select 1' } })).status).toBe(403);
+    // The page itself holds nothing.
+    expect((await world.asked('/query', elsewhere)).status).toBe(200);
+  });
+
+  it('that is revoked ends its streams within five seconds, of the standby too', async () => {
+    const reader = await world.readerOf(one.role, one.party);
+    const [mine, theirs, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
+    await Promise.all([mine.begun, theirs.begun, stays.begun]);
+    const [login] = await world.sql(`select login_name from ledger.reader_tokens where id = '${reader.id}'`);
+    await world.token('revoke', reader.id);
+    const took = await Promise.all([mine, theirs].map((stream) => ends(stream, 'revoked')));
+    process.stdout.write(`a revoked token ended its streams after ${took.map(Math.round).join(' and ')} ms\n`);
+    for (const ms of took) expect(ms).toBeLessThan(5_000);
+    expect(stays.ends).toEqual([]);
+    stays.close();
+    expect((await world.asked('/changes', bearer(reader.token))).body).toMatch(/revoked/);
+    expect((await world.question(reader.token, 'select 1')).status).toBe(401);
+    expect(await world.sql(`select from pg_roles where rolname = '${String(login?.['login_name'])}'`)).toEqual([]);
+    expect((await world.token('list')).said.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
+  });
+
+  it('that expires, and one whose role is dropped and made anew, ends as well', async () => {
+    const party = other.party;
+    const [short, dropped] = [await world.readerOf(other.role, party, '--expires', '1m'), await world.reader(party)];
+    const [shortStream, droppedStream] = [hear(short.token), hear(dropped.token)];
+    await Promise.all([shortStream.begun, droppedStream.begun]);
+    await world.sql(`update ledger.reader_tokens set expires_at = now() where id = '${short.id}'`);
+    await world.dropRole(dropped.role);
+    await Promise.all([ends(shortStream, 'expired'), ends(droppedStream, 'revoked')]);
+    expect((await world.asked('/changes', bearer(short.token))).body).toMatch(/expired/);
+    await world.grantAll(dropped.role);
+    expect((await world.asked('/changes', bearer(dropped.token))).body).toMatch(/its role is gone/);
+    expect((await world.question(dropped.token, 'select 1')).status).toBe(401);
+  });
+
+  it('is in no line of the log', () => {
+    const lines = [...world.indexer.log, ...world.standby.log].join('\n');
+    expect(lines.length).toBeGreaterThan(100);
+    expect(lines).not.toContain('lir_');
+  });
+
+  describe('from a page of another origin', () => {
+    const preflight = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
+
+    it('is answered where the origin is named, and nobody is told *', async () => {
+      const asked = await world.asked('/changes', { origin: appOrigin, ...preflight }, { method: 'OPTIONS' });
+      expect(asked.status).toBe(204);
+      expect(asked.headers).toMatchObject({
+        'access-control-allow-origin': appOrigin,
+        'access-control-allow-headers': expect.stringContaining('authorization') as unknown,
+        vary: 'Origin',
+      });
+      expect(asked.headers['access-control-allow-credentials']).toBeUndefined();
+      const stream = await world.asked('/changes', { ...elsewhere, ...bearer(one.token), origin: appOrigin });
+      expect([stream.status, stream.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
+      const refused = await world.asked('/changes', { ...bearer(wrongToken), origin: appOrigin });
+      expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([401, appOrigin]);
+      const wait = await world.asked('/wait?offset=0', { origin: appOrigin });
+      expect([wait.status, wait.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
+    });
+
+    it('is not where it is another one, or asks for what pages do not read', async () => {
+      const origin = 'https://evil.example';
+      for (const [path, from, method] of [
+        ['/changes', origin, 'OPTIONS'],
+        ['/changes', origin, 'GET'],
+        ['/metrics', appOrigin, 'GET'],
+        ['/query', appOrigin, 'OPTIONS'],
+        ['/changes', 'null', 'OPTIONS'],
+      ] as const) {
+        const { headers } = await world.asked(path, { ...preflight, origin: from }, { method });
+        expect(headers['access-control-allow-origin'], `${method} ${path}`).toBeUndefined();
+        if (path === '/changes') expect(headers['vary']).toBe('Origin');
+      }
+      // Without a token a page that is not named gets nothing of this machine either.
+      expect((await world.asked('/changes', { origin })).status).toBe(403);
+      expect((await world.asked('/changes', { origin: appOrigin })).status).toBe(200);
+      expect((await world.asked('/changes', { origin: appOrigin, ...elsewhere })).status).toBe(403);
+    });
+  });
+});

@@ -1,0 +1,83 @@
+/** Looking up tokens: one read for all who ask, and whoever watches is told once. */
+import type { IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { ReaderTokens, type ReadTokens } from '../../src/observe/http/reader-tokens.ts';
+import { hashOf, newToken, type ReaderToken } from '../../src/reader-token.ts';
+
+const showing = (authorization: string) => ({ headers: { authorization } }) as IncomingMessage;
+
+/** Rows that can be changed, and how often they were read. */
+function table() {
+  const rows = new Map<string, ReaderToken>();
+  const facts = { reads: 0, together: 0 };
+  const read: ReadTokens = async (hashes) => {
+    facts.reads += 1;
+    facts.together = Math.max(facts.together, hashes.length);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return rows;
+  };
+  return { rows, facts, read };
+}
+
+function good(rows: Map<string, ReaderToken>): string {
+  const token = newToken();
+  rows.set(hashOf(token).toString('hex'), { id: '1', role: 'reader', login: 'login', ended: undefined });
+  return token;
+}
+
+it('reads a few times, however many guess, and finds the one that is good among them', async () => {
+  const { rows, facts, read } = table();
+  const tokens = new ReaderTokens(read);
+  const token = good(rows);
+  const guesses = Array.from({ length: 600 }, () => tokens.check(showing(`Bearer ${newToken()}`)));
+  const found = await tokens.check(showing(`bearer ${token}`));
+  expect(found).toMatchObject({ token: { role: 'reader' }, secret: token });
+  for (const refused of await Promise.all(guesses)) expect(refused).toMatchObject({ status: 401 });
+  expect(facts.reads).toBeLessThan(5);
+  expect(facts.together).toBeGreaterThan(500);
+  tokens.close();
+});
+
+it('reads nothing for what cannot be a token, and refuses at once who would wait behind too many', async () => {
+  const { facts, read } = table();
+  const tokens = new ReaderTokens(read);
+  for (const text of ['', 'Bearer', 'Bearer x', `Bearer ${newToken()}x`, `Basic ${newToken()}`, newToken()]) {
+    expect(await tokens.check(showing(text))).toMatchObject({ status: 401 });
+  }
+  expect(facts.reads).toBe(0);
+  const many = await Promise.all(Array.from({ length: 1_500 }, () => tokens.check(showing(`Bearer ${newToken()}`))));
+  expect(many.filter((said) => said !== undefined && 'status' in said && said.status === 503).length).toBeGreaterThan(
+    0,
+  );
+  tokens.close();
+});
+
+it('says that tokens cannot be looked up, and goes on when they can', async () => {
+  const { rows, read } = table();
+  let isAway = true;
+  const tokens = new ReaderTokens((hashes) => (isAway ? Promise.reject(new Error('away')) : read(hashes)));
+  const token = good(rows);
+  expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
+  isAway = false;
+  expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ secret: token });
+  tokens.close();
+});
+
+it('tells everybody who watches once, and not who has left', async () => {
+  const { rows, facts, read } = table();
+  const tokens = new ReaderTokens(read);
+  const token = good(rows);
+  const told: string[] = [];
+  const first = new Promise<void>((resolve) => {
+    tokens.watch(token, (end) => {
+      told.push(`first ${end}`);
+      resolve();
+    });
+  });
+  tokens.watch(token, (end) => told.push(`left ${end}`))();
+  rows.set(hashOf(token).toString('hex'), { id: '1', role: 'reader', login: 'login', ended: 'expired' });
+  await first;
+  expect(told).toEqual(['first expired']);
+  expect(facts).toMatchObject({ reads: 1, together: 1 });
+  tokens.close();
+});
