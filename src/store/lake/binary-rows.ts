@@ -9,13 +9,16 @@ type Decode = (bytes: Buffer, start: number, end: number) => LakeValues[number];
 /** Bytes of the signature and the flags; a length of what follows them comes after that. */
 const headerBytes = 15;
 const endOfRows = -1;
+/** Most rows are not longer. */
+const fewBytes = 2_048;
+const nothing = Buffer.alloc(0);
 const microsecondsTo2000 = 946_684_800_000_000n;
 const daysTo2000 = 10_957;
 
 /** Takes the pieces of one COPY in their order. */
 export class BinaryRowReader {
   readonly #decode: readonly Decode[];
-  #rest: Buffer = Buffer.alloc(0);
+  #rest: Buffer = nothing;
   #inHeader = true;
   #values: LakeValues[];
   #rows = 0;
@@ -45,23 +48,33 @@ export class BinaryRowReader {
    * pieces were cut. @throws TypeError when it is no such data: a defect of ours
    */
   *add(piece: Buffer, stopBytes: number): Generator<void> {
-    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
-    let at = 0;
-    if (this.#inHeader) {
-      if (bytes.length < headerBytes + 4) {
-        this.#rest = bytes;
-        return;
-      }
-      at = headerBytes + 4 + bytes.readInt32BE(headerBytes);
-      this.#inHeader = false;
+    let left = this.#inHeader ? this.#afterHeader(piece) : piece;
+    // A row that was cut is put together by itself: what follows it need not be copied.
+    while (this.#rest.length > 0 && left.length > 0) {
+      const cut = this.#rest.length;
+      const bytes = Buffer.concat([this.#rest, left.subarray(0, Math.max(cut, fewBytes))]);
+      const end = this.#rowEnd(bytes, 0);
+      this.#rest = end === undefined ? bytes : nothing;
+      left = left.subarray((end ?? bytes.length) - cut);
+      if (end === undefined) continue;
+      this.#row(bytes, 0, end);
+      if (this.#bytes >= stopBytes) yield;
     }
-    for (let end = this.#rowEnd(bytes, at); end !== undefined; end = this.#rowEnd(bytes, at)) {
-      this.#row(bytes, at);
-      this.#bytes += end - at;
+    let at = 0;
+    for (let end = this.#rowEnd(left, at); end !== undefined; end = this.#rowEnd(left, at)) {
+      this.#row(left, at, end);
       at = end;
       if (this.#bytes >= stopBytes) yield;
     }
-    this.#rest = bytes.subarray(at);
+    if (left.length > 0) this.#rest = left.subarray(at);
+  }
+
+  /** Rows begin there; what is too short to say where is kept. */
+  #afterHeader(piece: Buffer): Buffer {
+    const bytes = Buffer.concat([this.#rest, piece]);
+    this.#inHeader = bytes.length < headerBytes + 4;
+    this.#rest = this.#inHeader ? bytes : nothing;
+    return this.#inHeader ? nothing : bytes.subarray(headerBytes + 4 + bytes.readInt32BE(headerBytes));
   }
 
   /** Where the row that begins there ends; undefined while it is not here whole, and after the last one. */
@@ -78,16 +91,17 @@ export class BinaryRowReader {
     return at <= bytes.length ? at : undefined;
   }
 
-  #row(bytes: Buffer, start: number): void {
+  #row(bytes: Buffer, start: number, end: number): void {
     let at = start + 2;
     for (const [field, decode] of this.#decode.entries()) {
       const length = bytes.readInt32BE(at);
       at += 4;
-      const end = at + Math.max(0, length);
-      this.#values[field]?.push(length < 0 ? null : decode(bytes, at, end));
-      at = end;
+      const last = at + Math.max(0, length);
+      this.#values[field]?.push(length < 0 ? null : decode(bytes, at, last));
+      at = last;
     }
     this.#rows += 1;
+    this.#bytes += end - start;
   }
 }
 

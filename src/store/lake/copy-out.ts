@@ -36,6 +36,8 @@ class CopyOutQuery implements Submittable {
   #pieces: Buffer[] = [];
   #piece = Buffer.allocUnsafe(pieceBytes);
   #used = 0;
+  /** So much of what is used was handed over. */
+  #given = 0;
   #waiting = 0;
   #failure: Error | undefined;
   #done = false;
@@ -60,10 +62,8 @@ class CopyOutQuery implements Submittable {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#waiting === 0) return undefined;
     const pieces = this.#pieces;
-    if (this.#used > 0) pieces.push(this.#piece.subarray(0, this.#used));
+    this.#cut();
     this.#pieces = [];
-    this.#piece = Buffer.allocUnsafe(pieceBytes);
-    this.#used = 0;
     this.#waiting = 0;
     this.#connection?.stream.resume();
     return pieces;
@@ -77,15 +77,22 @@ class CopyOutQuery implements Submittable {
   /** The driver reuses the memory of a message: what is in it is copied. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.#used + chunk.length > this.#piece.length) {
-      if (this.#used > 0) this.#pieces.push(this.#piece.subarray(0, this.#used));
+      this.#cut();
       this.#piece = Buffer.allocUnsafe(Math.max(pieceBytes, chunk.length));
       this.#used = 0;
+      this.#given = 0;
     }
     chunk.copy(this.#piece, this.#used);
     this.#used += chunk.length;
     this.#waiting += chunk.length;
     if (this.#waiting > mostWaiting) this.#connection?.stream.pause();
     this.#wake();
+  }
+
+  /** What came since; the rest of the memory is for what comes next. */
+  #cut(): void {
+    if (this.#used > this.#given) this.#pieces.push(this.#piece.subarray(this.#given, this.#used));
+    this.#given = this.#used;
   }
 
   handleError(thrown: Error): void {
