@@ -1,6 +1,6 @@
 /**
- * The five operations on objects that a lake in a bucket takes, of any server that speaks S3. Addresses have the bucket in their path.
- * What fails for a moment is tried again. Source: Amazon S3 API reference, PutObject, GetObject, HeadObject, DeleteObject,
+ * The four operations on objects that a lake in a bucket takes, of any server that speaks S3. Addresses have the bucket in their path.
+ * What fails for a moment is tried again. Source: Amazon S3 API reference, PutObject, GetObject, DeleteObject,
  * ListObjectsV2.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,7 +35,7 @@ export interface StoredObject {
 }
 
 interface Asked {
-  readonly method: 'GET' | 'PUT' | 'HEAD' | 'DELETE';
+  readonly method: 'GET' | 'PUT' | 'DELETE';
   /** Undefined asks the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -85,10 +85,12 @@ export class BucketClient {
     return { text, etag: response.headers.get('etag') ?? '', ageMs: Number.isNaN(ageMs) ? 0 : ageMs };
   }
 
-  /** Bytes; undefined where there is none. */
-  async sizeOf(key: string): Promise<number | undefined> {
-    const response = await this.#ask({ method: 'HEAD', key }, [404]);
-    return response.ok ? Number(response.headers.get('content-length')) : undefined;
+  /** From `start` to before `end` of an object that is there. */
+  async getPart(key: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    const headers = { range: `bytes=${String(start)}-${String(end - 1)}` };
+    const bytes = new Uint8Array(await (await this.#ask({ method: 'GET', key, headers }, [])).arrayBuffer());
+    // A server that knows no parts sends the whole.
+    return bytes.length === end - start ? bytes : bytes.slice(start, end);
   }
 
   async remove(key: string): Promise<void> {
@@ -96,9 +98,11 @@ export class BucketClient {
     await response.arrayBuffer();
   }
 
-  /** Keys that begin with `prefix` and have no further slash, and the beginnings up to it of those that have one. */
-  async list(prefix: string): Promise<{ readonly keys: readonly string[]; readonly folders: readonly string[] }> {
-    const keys: string[] = [];
+  /** Bytes of the objects by key that begin with `prefix` and have no further slash, and the beginnings up to it of those that have one. */
+  async list(
+    prefix: string,
+  ): Promise<{ readonly objects: ReadonlyMap<string, number>; readonly folders: readonly string[] }> {
+    const objects = new Map<string, number>();
     const folders: string[] = [];
     for (let token: string | undefined = ''; token !== undefined;) {
       const query = {
@@ -111,14 +115,15 @@ export class BucketClient {
       const response = await this.#ask({ method: 'GET', query }, []);
       const text = await response.text();
       for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-        keys.push(...elementsOf(entry, 'Key').map(plain));
+        const [[key = ''], [bytes = '']] = [elementsOf(entry, 'Key'), elementsOf(entry, 'Size')];
+        objects.set(plain(key), Number(bytes));
       }
       for (const [, entry = ''] of text.matchAll(/<CommonPrefixes>(.*?)<\/CommonPrefixes>/gs)) {
         folders.push(...elementsOf(entry, 'Prefix').map(plain));
       }
       token = elementsOf(text, 'NextContinuationToken')[0];
     }
-    return { keys, folders };
+    return { objects, folders };
   }
 
   /** @throws IndexerError LAKE_UNWRITABLE for any answer that is neither good nor `expected` */

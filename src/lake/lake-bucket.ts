@@ -37,9 +37,13 @@ export class LakeBucket implements LakeStorage {
   async sweep(): Promise<void> {}
 
   async list(folder: string): Promise<readonly string[]> {
+    return [...(await this.sizes(folder)).keys()];
+  }
+
+  async sizes(folder: string): Promise<ReadonlyMap<string, number>> {
     const prefix = this.#key(`${folder}/`);
-    const { keys } = await this.#client.list(prefix);
-    return keys.map((key) => key.slice(prefix.length));
+    const { objects } = await this.#client.list(prefix);
+    return new Map([...objects].map(([key, bytes]) => [key.slice(prefix.length), bytes]));
   }
 
   async folders(): Promise<readonly string[]> {
@@ -48,16 +52,16 @@ export class LakeBucket implements LakeStorage {
   }
 
   async isEmpty(): Promise<boolean> {
-    const { keys, folders } = await this.#client.list(this.#prefix);
-    return folders.length === 0 && keys.every((key) => key === this.#key(lockName));
+    const { objects, folders } = await this.#client.list(this.#prefix);
+    return folders.length === 0 && [...objects.keys()].every((key) => key === this.#key(lockName));
   }
 
   async read(name: string): Promise<string | undefined> {
     return (await this.#client.get(this.#key(name)))?.text;
   }
 
-  sizeOf(name: string): Promise<number | undefined> {
-    return this.#client.sizeOf(this.#key(name));
+  readPart(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#client.getPart(this.#key(name), start, end);
   }
 
   async begin(): Promise<UnfinishedFile> {

@@ -64,12 +64,25 @@ export class LakeFolder implements LakeStorage {
     }
   }
 
-  async sizeOf(name: string): Promise<number | undefined> {
+  async sizes(folder: string): Promise<ReadonlyMap<string, number>> {
+    const sizes = new Map<string, number>();
+    for (const name of await this.list(folder)) sizes.set(name, (await stat(join(this.path, folder, name))).size);
+    return sizes;
+  }
+
+  async readPart(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = new Uint8Array(end - start);
+    const file = await open(join(this.path, name), 'r');
     try {
-      return (await stat(join(this.path, name))).size;
-    } catch (thrown) {
-      return absent(thrown, undefined);
+      for (let at = 0; at < bytes.length;) {
+        const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at);
+        if (bytesRead === 0) throw new RangeError(`${name} ends before byte ${String(end)}`);
+        at += bytesRead;
+      }
+    } finally {
+      await file.close();
     }
+    return bytes;
   }
 
   begin(): Promise<UnfinishedFile> {

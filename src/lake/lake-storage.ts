@@ -36,8 +36,10 @@ export interface LakeStorage {
   isEmpty(): Promise<boolean>;
   /** Undefined where there is no such file. */
   read(name: string): Promise<string | undefined>;
-  /** Bytes of a file; undefined where there is none. */
-  sizeOf(name: string): Promise<number | undefined>;
+  /** Bytes of the files in a folder of it, by their names in it; none where there is no such folder. */
+  sizes(folder: string): Promise<ReadonlyMap<string, number>>;
+  /** A part of a file that is there, the end not part of it. */
+  readPart(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
   begin(): Promise<UnfinishedFile>;
   /** A whole file at once. */
   write(name: string, text: string): Promise<WrittenFile>;

@@ -59,6 +59,8 @@ export interface Manifest {
   /** Everything up to this offset is in the files; null before the first range. */
   readonly until: number | null;
   readonly coverage: readonly CoveredRange[];
+  /** Which redactions there were when it was written: none of their contents are in the files. */
+  readonly redactions?: string;
   readonly ranges: readonly LakeRange[];
   readonly tables: Readonly<Record<string, LakeTableEntry>>;
   readonly files: readonly LakeFile[];

@@ -35,8 +35,17 @@ export class Redactions {
     return this.#contracts.get(stringOf(contractId))?.redactionId;
   }
 
+  /** Offsets of the exercises that were redacted one by one, both ends part of the range. */
+  offsetsWithin(from: number, to: number): ReadonlySet<number> {
+    const offsets = [...this.#exercises.values()].map(({ offset }) => offset);
+    return new Set(offsets.filter((offset) => offset >= from && offset <= to));
+  }
+
   /** The redaction of the exercise, or of the contract together with its exercises. */
-  ofExercise({ offset, updateId }: UpdateHeader, { nodeId, contractId }: ExercisedEvent): string | undefined {
+  ofExercise(
+    { offset, updateId }: Pick<UpdateHeader, 'offset' | 'updateId'>,
+    { nodeId, contractId }: Pick<ExercisedEvent, 'nodeId' | 'contractId'>,
+  ): string | undefined {
     const exercise = this.#exercises.get(keyOf(offset, nodeId));
     const sameUpdate = exercise?.updateId === (updateId === null ? null : stringOf(updateId));
     if (exercise !== undefined && sameUpdate) return exercise.redactionId;

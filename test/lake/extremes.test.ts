@@ -3,6 +3,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
+import type { Database } from '../../src/store/connection/database.ts';
+import { prune } from '../../src/store/retention/prune.ts';
+import { redact } from '../../src/store/retention/redact.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { openSession } from '../../src/store/write/session.ts';
@@ -75,10 +78,13 @@ const payloads: readonly frames.JsonRecord[] = [
   {},
 ];
 
+const stop = new AbortController().signal;
+
+let database: Database;
 let grown: LakeDir;
 afterAll(() => grown[Symbol.dispose]());
 beforeAll(async () => {
-  const database = await schemas.migrated('ledger');
+  database = await schemas.migrated('ledger');
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
   for (const [at, createArgument] of payloads.entries()) {
@@ -119,20 +125,28 @@ const wanted = [
   [null, null, null, null, null, null, null],
 ];
 
-it('DuckDB reads them from the files', async () => {
-  using dir = lakeDir();
-  await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
-  const table = 'typed.iou__iou' in manifestOf(dir.path).tables ? 'typed.iou__iou' : typedTable(dir.path);
-  const files = `read_parquet('${dir.path}/${table}/*.parquet')`;
-  const rows = await duck(
+/** What DuckDB reads from the typed table. */
+async function readTyped(path: string): Promise<readonly Record<string, unknown>[]> {
+  const table = 'typed.iou__iou' in manifestOf(path).tables ? 'typed.iou__iou' : typedTable(path);
+  return await duck(
     `select ten::varchar as ten, none::varchar as none, most::varchar as most, whole::varchar as whole, truth::varchar as truth,
-            epoch_us(moment)::varchar as moment, day::varchar as day, words, list from ${files} order by created_at_offset`,
+            epoch_us(moment)::varchar as moment, day::varchar as day, words, list
+       from read_parquet('${path}/${table}/*.parquet') order by created_at_offset`,
   );
+}
+
+function expectAll(rows: readonly Record<string, unknown>[]): void {
   expect(
     rows.map(({ ten, none, most, whole, truth, moment, day }) => [ten, none, most, whole, truth, moment, day]),
   ).toEqual(wanted);
   expect(rows.map(({ words }) => words)).toEqual(payloads.map(({ words }) => words ?? null));
   expect(rows.map(({ list }) => list)).toEqual(['["a", ""]', '[]', null, null]);
+}
+
+it('DuckDB reads them from the files', async () => {
+  using dir = lakeDir();
+  await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
+  expectAll(await readTyped(dir.path));
   const contracts = await duck(
     `select observers, signatories, payload, contract_key from read_parquet('${dir.path}/contracts/*.parquet') order by created_at_offset`,
   );
@@ -147,6 +161,18 @@ function typedTable(path: string): string {
   if (found === undefined) throw new Error('there is no typed table');
   return found;
 }
+
+it('they are the same in a file that was written anew without what was redacted', async () => {
+  using dir = lakeDir();
+  await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
+  await prune(database, { offset: 4 }, { stop });
+  const subject = { kind: 'contract', contractId: '00c4' } as const;
+  await redact(database, { subject, reason: 'r', active: true, exercises: false }, stop);
+  await exportTo(dir.path, schemas.url, 'ledger');
+  const { files } = manifestOf(dir.path);
+  expect(files.find(({ table }) => table === typedTable(dir.path))?.path).toMatch(/\.r2\.parquet$/);
+  expectAll(await readTyped(dir.path));
+});
 
 const python = process.env['LAKE_PYTHON'] ?? 'python3';
 const reader = fileURLToPath(new URL('read-lake.py', import.meta.url));
@@ -166,11 +192,19 @@ const engines = [
   ['clickhouse', 'one table of Delta Lake', 'chdb'],
   ['clickhouse', 'files', 'chdb'],
   ['spark', 'files', 'pyspark'],
+  ['spark', 'one table of Delta Lake', 'pyspark'],
 ] as const;
 
+/** Spark reads Delta Lake with jars that are not its own: delta-spark and delta-storage of its version, separated by commas. */
+const sparkJars = process.env['LAKE_SPARK_JARS'] ?? '';
+
 describe.each(engines)('%s reads them as %s', (engine, form, modules) => {
-  const isThere = spawnSync(python, ['-c', `import ${modules}`]).status === 0;
-  if (!isThere) process.stdout.write(`${engine} not asked: ${python} has no ${modules} (LAKE_PYTHON names another)\n`);
+  const lacksJars = engine === 'spark' && form !== 'files' && sparkJars === '';
+  const isThere = !lacksJars && spawnSync(python, ['-c', `import ${modules}`]).status === 0;
+  const why = lacksJars
+    ? 'LAKE_SPARK_JARS names no jars of Delta Lake'
+    : `${python} has no ${modules} (LAKE_PYTHON names another)`;
+  if (!isThere) process.stdout.write(`${engine} not asked for ${form}: ${why}\n`);
 
   it.skipIf(!isThere)('before and after a second export', { timeout: 180_000 }, () => {
     const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];

@@ -52,9 +52,8 @@ def spark_session():
     for name, value in (('spark.sql.session.timeZone', 'UTC'), ('spark.driver.host', '127.0.0.1'),
                         ('spark.driver.bindAddress', '127.0.0.1'), ('spark.sql.shuffle.partitions', '1')):
         builder = builder.config(name, value)
-    jars = os.environ.get('LAKE_SPARK_JARS')
     if form == 'delta':
-        builder = builder.config('spark.jars', jars)
+        builder = builder.config('spark.jars', os.environ['LAKE_SPARK_JARS'])
         builder = builder.config('spark.sql.extensions', 'io.delta.sql.DeltaSparkSessionExtension')
         builder = builder.config('spark.sql.catalog.spark_catalog', 'org.apache.spark.sql.delta.catalog.DeltaCatalog')
     session = builder.getOrCreate()

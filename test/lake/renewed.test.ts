@@ -5,7 +5,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
-import { prune } from '../../src/store/retention/prune.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
 import { openSession } from '../../src/store/write/session.ts';
@@ -44,19 +43,6 @@ describe('contents that were redacted', () => {
     ]);
     expect(result).toMatchObject({ rewritten: 3 });
     expect(await exportTo(dir.path, schemas.url, 'redacted')).toMatchObject({ files: 0 });
-  });
-
-  it('cannot be taken from files whose history was pruned meanwhile: that is said', async () => {
-    using dir = lakeDir();
-    const database = await begun(schemas, 'pruned', updates());
-    await exportInRanges(dir.path, schemas.url, 'pruned', 9);
-    await redact(
-      database,
-      { subject: { kind: 'contract', contractId: '00c4' }, reason: 'r', active: true, exercises: true },
-      new AbortController().signal,
-    );
-    await prune(database, { offset: 5 }, { stop: new AbortController().signal });
-    await expect(exportTo(dir.path, schemas.url, 'pruned')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
   });
 });
 

@@ -24,16 +24,15 @@ export function exportedTo(database: Database, folder: LakeStorage): Promise<Exp
     const sources = await snapshot.sources((name) => Object.hasOwn(manifest.tables, name));
     const review = reviewOf(manifest, sources, facts);
     const standing = await standingRanges(manifest.ranges, snapshot);
+    const missing = await missingFiles(folder, manifest.files);
     let offset = -1;
     for (const range of standing) {
       for (const source of sources) {
         const because = review(range, source);
         if (because !== undefined) return { offset, because: `${source.name} has to be written anew: ${because}` };
       }
-      await refuseMissing(
-        folder,
-        manifest.files.filter(({ from }) => from === range.from),
-      );
+      const lost = missing.get(range.from);
+      if (lost !== undefined) throw refused(lost, 'bring the file back, or export into another folder');
       offset = range.to;
     }
     const because = standing.length < manifest.ranges.length ? 'the stream went back after it' : undefined;
@@ -59,12 +58,18 @@ async function isUndone({ to, epoch }: LakeRange, snapshot: LakeSnapshot): Promi
   return now !== null && epoch !== null && now > epoch;
 }
 
-async function refuseMissing(folder: LakeStorage, files: readonly LakeFile[]): Promise<void> {
-  for (const { path, bytes } of files) {
-    if (path === null) continue;
-    const found = await folder.sizeOf(path);
-    if (found === bytes) continue;
-    const what = found === undefined ? 'is not there' : `has ${String(found)} bytes, not ${String(bytes)}`;
-    throw refused(`${path}, which the manifest names, ${what}`, 'bring the file back, or export into another folder');
+/** By the first offset of its range, what is wrong with a file. Each folder is asked once: a bucket lists a thousand files at a time. */
+async function missingFiles(folder: LakeStorage, files: readonly LakeFile[]): Promise<ReadonlyMap<number, string>> {
+  const there = new Map<string, number>();
+  for (const table of new Set(files.map((file) => file.table))) {
+    for (const [name, bytes] of await folder.sizes(table)) there.set(`${table}/${name}`, bytes);
   }
+  const missing = new Map<number, string>();
+  for (const { path, bytes, from } of files) {
+    if (path === null || there.get(path) === bytes) continue;
+    const found = there.get(path);
+    const what = found === undefined ? 'is not there' : `has ${String(found)} bytes, not ${String(bytes)}`;
+    missing.set(from, `${path}, which the manifest names, ${what}`);
+  }
+  return missing;
 }

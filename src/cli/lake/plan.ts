@@ -10,7 +10,7 @@ export function marksOf(
   { from, to }: Pick<LakeRange, 'from' | 'to'>,
   facts: LakeFacts,
 ): FileMarks {
-  const redacted = source.redacted === undefined ? 0 : countWithin(facts.redacted[source.redacted], from, to);
+  const redacted = source.redacted === undefined ? 0 : countWithin(facts.redacted[source.redacted.rows], from, to);
   const late = facts.late.filter(({ offset }) => offset <= to && (source.followsLate === true || offset >= from));
   const epoch = Math.max(0, ...late.map((each) => each.epoch));
   return {
@@ -21,10 +21,13 @@ export function marksOf(
   };
 }
 
+/** It can be done with the file alone, where its rows were pruned here. */
+export const wasRedacted = 'contents were redacted';
+
 /** Why a file is not as it would be written now; undefined where it is. What was pruned since lowers marks and changes nothing. */
 export function whyStale(file: LakeFile, source: DescribedSource, facts: LakeFacts): string | undefined {
   const now = marksOf(source, file, facts);
-  if ((now.redacted ?? 0) > (file.marks.redacted ?? 0)) return 'contents were redacted';
+  if ((now.redacted ?? 0) > (file.marks.redacted ?? 0)) return wasRedacted;
   if ((now.late ?? 0) > (file.marks.late ?? 0)) return 'updates came late';
   if (file.marks.unread?.some((id) => !facts.unread.includes(id)) === true) return 'packages were read';
   if (now.interfaces !== undefined && now.interfaces !== file.marks.interfaces)

@@ -21,7 +21,8 @@ import type { Database } from '../../store/connection/database.ts';
 import type { DescribedSource } from '../../store/lake/described.ts';
 import { inLakeSnapshot, type LakeFacts, type LakeSnapshot } from '../../store/lake/lake-snapshot.ts';
 import { standingRanges } from './exported.ts';
-import { isReshaped, marksOf, refuseLost, refusePruned, reviewOf } from './plan.ts';
+import { Eraser } from './erase.ts';
+import { isReshaped, marksOf, refuseLost, refusePruned, reviewOf, wasRedacted } from './plan.ts';
 
 export interface ExportOptions {
   /** Last offset; undefined: the checkpoint. */
@@ -144,15 +145,17 @@ class ExportRun {
   async renew(): Promise<void> {
     this.#beginLater();
     const review = reviewOf(this.#manifest, this.#sources, this.#facts);
-    const there = new Map(this.#manifest.files.map((file) => [`${file.table} ${String(file.from)}`, file]));
+    const there = new Map(this.#manifest.files.map((file) => [keyOf(file.table, file), file]));
     const plan = this.#manifest.ranges.map((range) => ({
       range,
       sources: this.#sources.filter((source) => {
         const why = review(range, source);
-        if (why !== undefined) refusePruned(range, why, this.#facts);
-        return why !== undefined;
+        if (why === undefined || (why === wasRedacted && this.#isPruned(range))) return false;
+        refusePruned(range, why, this.#facts);
+        return true;
       }),
     }));
+    await this.#erase(there);
     // A table whose columns change is of both kinds until all of its files are: it changes at once.
     const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
     let fresh: readonly LakeFile[] = [];
@@ -163,10 +166,45 @@ class ExportRun {
       await this.#publish({ ...this.#manifest, files: withFiles(this.#manifest.files, fresh) });
       fresh = [];
     }
-    const { coverage } = this.#facts;
-    const isSame = fresh.length === 0 && JSON.stringify(coverage) === JSON.stringify(this.#manifest.coverage);
+    const { coverage, redactions } = this.#facts;
+    const isSame =
+      fresh.length === 0 &&
+      redactions === this.#manifest.redactions &&
+      JSON.stringify(coverage) === JSON.stringify(this.#manifest.coverage);
     if (isSame || this.#manifest.ranges.length === 0) return;
-    await this.#publish({ ...this.#manifest, coverage, files: withFiles(this.#manifest.files, fresh) });
+    await this.#publish({ ...this.#manifest, coverage, redactions, files: withFiles(this.#manifest.files, fresh) });
+  }
+
+  /** What was redacted goes from files of ranges that were pruned here too, once for each list of redactions. */
+  async #erase(there: ReadonlyMap<string, LakeFile>): Promise<void> {
+    const pruned = this.#manifest.ranges.filter((range) => this.#isPruned(range));
+    if (pruned.length === 0 || this.#manifest.redactions === this.#facts.redactions) return;
+    const redactions = await this.#snapshot.redactions();
+    if (redactions === undefined) return;
+    const eraser = new Eraser(this.#folder, this.#codec, redactions);
+    for (const range of pruned) {
+      const fresh: LakeFile[] = [];
+      for (const source of this.#sources) {
+        if (this.#options.stop.aborted) throw stopped();
+        const file = there.get(keyOf(source.name, range));
+        if (file === undefined || source.redacted === undefined) continue;
+        const path = `${source.name}/${nameOf(range.from, range.to, file)}`;
+        const written = await eraser.withoutContents(file, source, there.get(keyOf('updates', range)), path);
+        if (written !== undefined) this.#rewritten += 1;
+        if (written !== undefined) this.#report(written.bytes);
+        fresh.push(
+          withRedactions({ ...file, ...(written !== undefined && { ...written, path }) }, source, this.#facts),
+        );
+      }
+      const files = withFiles(this.#manifest.files, fresh);
+      if (JSON.stringify(files) !== JSON.stringify(this.#manifest.files))
+        await this.#publish({ ...this.#manifest, files });
+    }
+  }
+
+  /** Whether rows of it may have been pruned here. */
+  #isPruned({ from }: LakeRange): boolean {
+    return from <= this.#facts.keptOffset;
   }
 
   /** A table that is asked for when its oldest rows were pruned begins with the first range that is here whole. */
@@ -186,10 +224,10 @@ class ExportRun {
       const to = await this.#snapshot.endOfRange(after, until, this.#options.rowsPerRange ?? defaultRows);
       const range = { from: after + 1, to, epoch: await this.#snapshot.epochAt(to) };
       const fresh = await this.#write(range, this.#sources, new Map());
-      const { coverage } = this.#facts;
+      const { coverage, redactions } = this.#facts;
       const ranges = [...this.#manifest.ranges, range];
       const files = withFiles(this.#manifest.files, fresh);
-      await this.#publish({ ...this.#manifest, until: to, coverage, ranges, files });
+      await this.#publish({ ...this.#manifest, until: to, coverage, redactions, ranges, files });
     }
   }
 
@@ -224,7 +262,7 @@ class ExportRun {
     const files: LakeFile[] = [];
     for (const source of sources) {
       if (this.#options.stop.aborted) throw stopped();
-      files.push(await this.#writeTable(range, source, there.get(`${source.name} ${String(range.from)}`)));
+      files.push(await this.#writeTable(range, source, there.get(keyOf(source.name, range))));
     }
     return files;
   }
@@ -269,6 +307,16 @@ class ExportRun {
       until,
     });
   }
+}
+
+function keyOf(table: string, { from }: Pick<LakeRange, 'from'>): string {
+  return `${table} ${String(from)}`;
+}
+
+/** Rows that were redacted here are redacted in it: it is as it would be written now. */
+function withRedactions(file: LakeFile, source: DescribedSource, facts: LakeFacts): LakeFile {
+  const redacted = Math.max(file.marks.redacted ?? 0, marksOf(source, file, facts).redacted ?? 0);
+  return redacted === 0 ? file : { ...file, marks: { ...file.marks, redacted } };
 }
 
 const isOurs = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;

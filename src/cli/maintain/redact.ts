@@ -3,23 +3,32 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { pageUrl } from '../../project-urls.ts';
 import type { Database } from '../../store/connection/database.ts';
-import type { RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
+import type { FoundInLake, RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';
-import { json, writing, yes, type Command, type Print } from '../command-line/command.ts';
+import { json, writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 export const redactCommand: Command = {
   name: 'redact',
-  usage: '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--active] [--with-exercises] [--yes]',
+  usage:
+    '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--active] [--with-exercises] [--exported DIR] [--yes]',
   summary: 'remove contents for good: contract ID, exercise OFFSET:NODE or party PARTY, with --reason; --yes to do it',
-  does: ['Payloads, arguments and results become null and stay so when the ledger is read again.'],
+  does: [
+    'Payloads, arguments and results become null and stay so when the ledger is read again. With --exported what was pruned',
+    'here and lies in that lake alone is found there; the next export takes its contents out of the files.',
+  ],
   operands: [{ name: 'WHAT', words: ['contract', 'exercise', 'party'] }, { name: 'ID' }],
   flags: [
     { name: 'reason', value: 'TEXT', doc: 'kept beside the redaction' },
     { name: 'active', doc: 'contracts that are still active too' },
     { name: 'with-exercises', doc: 'the exercises of the contracts too' },
+    {
+      name: 'exported',
+      value: 'DIR',
+      doc: 'what only this lake has any more too, a folder or s3://BUCKET/PREFIX; see `export`',
+    },
     yes,
     json,
   ],
@@ -28,21 +37,24 @@ export const redactCommand: Command = {
   page: 'docs/retention.md#redact-contents',
   /**
    * Ends at the signal with what was done so far; asked again, it removes the rest.
-   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, STORE_NOT_PERMITTED
+   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, LAKE_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
-    const wanted = { request: requestOf(given), json: given.has('json') };
+    const request = requestOf(given);
+    const lake = given.text('exported');
     const opening = { command: 'redact', remedy: 'name the database, as a role that may update', statementTimeoutMs };
-    await withDatabase(loadConfig(given.options, env), opening, (database) =>
-      given.has('yes') ? carryOut(database, wanted, stop, print) : preview(database, wanted, print),
-    );
+    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+      const inLake = lake === undefined ? undefined : await foundInLake(database, lake, request, env);
+      const wanted = { request: { ...request, ...(inLake !== undefined && { inLake }) }, json: given.has('json') };
+      await (given.has('yes') ? carryOut(database, wanted, stop, print) : preview(database, wanted, print));
+    });
   },
 };
 
 const usage = [
-  'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--active] [--yes] [--json]',
-  'ledger-indexer redact exercise OFFSET:NODE --reason TEXT [--yes] [--json]',
-  'ledger-indexer redact party PARTY --reason TEXT [--with-exercises] [--active] [--yes] [--json]',
+  'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--active] [--exported DIR] [--yes] [--json]',
+  'ledger-indexer redact exercise OFFSET:NODE --reason TEXT [--exported DIR] [--yes] [--json]',
+  'ledger-indexer redact party PARTY --reason TEXT [--with-exercises] [--active] [--exported DIR] [--yes] [--json]',
 ].join('\n  ');
 
 /** Reading all contracts of a party takes long where history is long. */
@@ -51,6 +63,17 @@ const statementTimeoutMs = 60 * 60_000;
 interface Wanted {
   readonly request: RedactionRequest;
   readonly json: boolean;
+}
+
+async function foundInLake(
+  database: Database,
+  lake: string,
+  { subject }: RedactionRequest,
+  env: Call['env'],
+): Promise<FoundInLake> {
+  const { findInLake } = await import('../lake/in-lake.ts');
+  const { openLake } = await import('../lake/open-lake.ts');
+  return await findInLake(database, await openLake(lake, env), subject);
 }
 
 async function preview(database: Database, { request, json }: Wanted, print: Print): Promise<void> {
@@ -79,13 +102,15 @@ async function carryOut(database: Database, { request, json }: Wanted, stop: Abo
   });
 }
 
-function lines({ leftActive, setAside, ...counts }: RedactionPlan): readonly string[] {
+function lines({ leftActive, onlyInLake, setAside, ...counts }: RedactionPlan): readonly string[] {
   const { contracts, interfaceViews, exercises, reassignments } = counts;
   const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
   const cells = Object.entries(rows).map(([table, count]) => [table, String(count), 'rows']);
   const columns = [fixed(16), numbers(12)];
   const shown = [...aligned(cells, { indent: 2, gap: 1, columns })];
   if (leftActive > 0) shown.push(`  left alone, because active: ${leftActive} contracts (see --active)`);
+  if (onlyInLake > 0)
+    shown.push(`  in the lake only: ${onlyInLake}; their contents go from its files with the next export`);
   if (setAside.length > 0) {
     shown.push(
       `  still in quarantine, whole: updates at ${setAside.join(', ')}; ledger-indexer quarantine retry stores them without these contents`,

@@ -1,8 +1,10 @@
 /** The one snapshot that a lake is written from, and what decides which ranges are written and written anew. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Redactions } from '../../model/redactions.ts';
 import { type Database, rollBack } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
+import { loadRedactions } from '../retention/redaction-store.ts';
 import { describe, type DescribedSource } from './described.ts';
 import { lakeSources, type RedactedRows } from './lake-tables.ts';
 import { rangeRows, type RowGroup } from './range-source.ts';
@@ -22,6 +24,8 @@ export interface LakeFacts {
   readonly unread: readonly string[];
   /** Updates that came late, with the epoch that stored them, in the order of their offsets. */
   readonly late: readonly { readonly offset: number; readonly epoch: number }[];
+  /** Tells one list of redactions from another, whatever was pruned since. */
+  readonly redactions: string;
   /** Offsets of redacted rows, in order. */
   readonly redacted: Readonly<Record<RedactedRows, readonly number[]>>;
   /** First and last offset at which contracts that have ended had lost all of their parties; undefined: none had. */
@@ -49,6 +53,8 @@ export interface LakeSnapshot {
    * is stored after `after` and on nothing else, so that whoever is stopped goes on with the same ranges.
    */
   endOfRange(after: number, until: number, rows: number): Promise<number>;
+  /** Everything that was ever redacted; undefined: nothing. */
+  redactions(): Promise<Redactions | undefined>;
   /** Epoch of the newest batch that began before an offset; null where there is none: pruned, or of a seed. */
   epochAt(offset: number): Promise<number | null>;
 }
@@ -73,6 +79,7 @@ export function inLakeSnapshot<T>(database: Database, work: (snapshot: LakeSnaps
         },
         rows: (source, from, to) => rangeRows(client, source, [from, to], hasDeparted(facts, from, to)),
         endOfRange: (after, until, rows) => endOfRange(client, after, until, rows),
+        redactions: () => loadRedactions(client),
         epochAt: (offset) => epochAt(client, offset),
       });
     } finally {
@@ -146,12 +153,19 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   const departed = await client.query<{ from: number | null; to: number | null }>(
     'select min(unknown_since) as from, max(unknown_since) as to from ended where unknown_since is not null',
   );
+  // Sums of hashes, so that no order of the list matters.
+  const redactions = await client.query<{ mark: string }>(
+    `select concat_ws(' ',
+              (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', contract_id, exercises), 0)::numeric)) from redacted_contracts),
+              (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', "offset", node_id, update_id), 0)::numeric)) from redacted_exercises)) as mark`,
+  );
   const { from = null, to = null } = departed.rows[0] ?? {};
   return {
     coverage: coverage.rows,
     interfaces: interfaces.rows[0]?.mark ?? '',
     unread: unread.rows.map(({ id }) => id),
     late: late.rows,
+    redactions: redactions.rows[0]?.mark ?? '',
     redacted: await readRedacted(client),
     departed: from === null || to === null ? undefined : { from, to },
   };

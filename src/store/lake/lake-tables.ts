@@ -7,6 +7,17 @@
 /** Which rows a redaction can change. */
 export type RedactedRows = 'contracts' | 'exercises' | 'interface_views';
 
+/** What a redaction takes from a row, where the row is only in the lake any more. */
+export interface Redactable {
+  readonly rows: RedactedRows;
+  /** Columns that become null. */
+  readonly contents: readonly string[];
+  /** The column that says whose contents they are; nodes of exercises are in the second column of `order`. */
+  readonly contractId: string;
+  /** The column that then names the redaction, of tables that have one. */
+  readonly redactionId?: string;
+}
+
 export interface LakeSource {
   readonly name: string;
   /** Rows with a column for each of the table; ids, parties and names as texts. */
@@ -15,7 +26,7 @@ export interface LakeSource {
   readonly offset: string;
   /** Columns that no two rows share, the offset first. */
   readonly order: readonly string[];
-  readonly redacted?: RedactedRows;
+  readonly redacted?: Redactable;
   /** Rows of old ranges may come or change when a late update is stored: they are of all offsets from its own on. */
   readonly followsLate?: true;
   /** Names what its package says, which is not known before it was read. */
@@ -50,7 +61,12 @@ const contracts: LakeSource = {
   name: 'contracts',
   offset: 'created_at_offset',
   order: ['created_at_offset', 'node_id'],
-  redacted: 'contracts',
+  redacted: {
+    rows: 'contracts',
+    contents: ['payload', 'contract_key'],
+    contractId: 'contract_id',
+    redactionId: 'redaction_id',
+  },
   sql: `select id_text(c.contract_id) as contract_id, ${template}, c.payload, c.contract_key, p.signatories, p.observers,
          p.witness_parties as witnesses, c."offset" as created_at_offset, c.created_at, u.record_time,
          case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin,
@@ -91,7 +107,12 @@ const exercises: LakeSource = {
   name: 'exercises',
   offset: 'offset',
   order: ['offset', 'node_id'],
-  redacted: 'exercises',
+  redacted: {
+    rows: 'exercises',
+    contents: ['argument', 'result'],
+    contractId: 'contract_id',
+    redactionId: 'redaction_id',
+  },
   namesPackages: true,
   sql: `select e."offset", e.node_id, id_text(e.contract_id) as contract_id, ${template}, h.choice,
          case when i.template_pk is not null then ${interfaceFqn} end as interface_fqn,
@@ -112,7 +133,12 @@ const interfaceViews: LakeSource = {
   name: 'interface_views',
   offset: 'offset',
   order: ['offset', 'node_id', 'interface_id'],
-  redacted: 'interface_views',
+  redacted: {
+    rows: 'interface_views',
+    contents: ['view', 'status_message', 'status_details'],
+    contractId: 'contract_id',
+    redactionId: 'redaction_id',
+  },
   namesPackages: true,
   sql: `select id_text(c.contract_id) as contract_id, v."offset", v.node_id, ${interfaceFqn} as interface_fqn,
          i.package_id || ':' || i.module_name || ':' || i.entity_name as interface_id, v.view, v.status_code, v.status_message,

@@ -66,7 +66,11 @@ function sourceOf(
     name,
     offset,
     order: [offset, own('node_id')],
-    redacted: kind === 'template' ? 'contracts' : 'exercises',
+    redacted: {
+      rows: kind === 'template' ? 'contracts' : 'exercises',
+      contents: [...taken, ...(kind === 'template' ? ['payload', 'contract_key'] : ['argument', 'result']).map(own)],
+      contractId: own('contract_id'),
+    },
     namesPackages: true,
     scales,
     sql: `select ${list.join(', ')} from ${view} v where ${within(`v.${escapeIdentifier(offset)}`)}`,

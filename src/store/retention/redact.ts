@@ -20,6 +20,14 @@ export interface RedactionRequest {
   readonly active: boolean;
   /** Arguments and results of the exercises on the contracts as well. */
   readonly exercises: boolean;
+  /** What a lake has of it, whose history may have been pruned here. */
+  readonly inLake?: FoundInLake;
+}
+
+/** Found in the files of a lake: it is noted, so that the next export takes its contents out of them. */
+export interface FoundInLake {
+  readonly contracts: readonly string[];
+  readonly exercise?: { readonly updateId: string | null };
 }
 
 /** Rows that would change, or changed. */
@@ -33,6 +41,8 @@ interface RowCounts {
 export interface RedactionPlan extends RowCounts {
   /** Contracts left alone because they are active. */
   readonly leftActive: number;
+  /** Contracts, or the exercise, that only the lake has any more. */
+  readonly onlyInLake: number;
   /** Offsets of updates in quarantine that name one of the contracts, and keep what they hold of it. */
   readonly setAside: readonly number[];
 }
@@ -46,7 +56,7 @@ export interface RedactionResult extends RedactionPlan {
 
 const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
 /** Of one exercise: it is stored, and no contract is looked for. */
-const alone = { leftActive: 0, setAside: [] } as const;
+const alone = { leftActive: 0, onlyInLake: 0, setAside: [] } as const;
 const batchContracts = 200;
 
 interface Found extends FoundContracts {
@@ -60,7 +70,7 @@ async function look(
   request: RedactionRequest & { readonly subject: ContractSubject },
 ): Promise<Found> {
   const found = await findContracts(client, schema, request);
-  const ids = [...found.settled, ...found.unsettled];
+  const ids = [...found.settled, ...found.unsettled, ...found.lakeOnly];
   return { ...found, ids, setAside: await setAsideWith(client, ids) };
 }
 
@@ -69,10 +79,12 @@ export function planRedaction(database: Database, request: RedactionRequest): Pr
   return reading(database, async (client) => {
     const { subject } = request;
     if (subject.kind === 'exercise') {
-      return { ...nothing, ...alone, exercises: (await isExerciseOpen(client, subject)) ? 1 : 0 };
+      const where = await whereIsExercise(client, subject, request.inLake);
+      return { ...nothing, ...alone, exercises: where === 'here' ? 1 : 0, onlyInLake: where === 'lake' ? 1 : 0 };
     }
-    const { ids, leftActive, setAside } = await look(client, database.schema, { ...request, subject });
-    return { ...(await countContents(client, ids, request.exercises)), leftActive, setAside };
+    const { ids, lakeOnly, leftActive, setAside } = await look(client, database.schema, { ...request, subject });
+    const counts = await countContents(client, ids, request.exercises);
+    return { ...counts, leftActive, onlyInLake: lakeOnly.length, setAside };
   });
 }
 
@@ -107,14 +119,15 @@ export async function redact(
   const { subject } = request;
   const redactionId = randomUUID();
   if (subject.kind === 'exercise') {
-    const changed = await redactExercise(database, subject, redactionId, request);
-    const counts = { ...nothing, ...alone, exercises: changed };
-    return { ...counts, redactionId: changed === 0 ? undefined : redactionId, finished: true };
+    const where = await redactExercise(database, subject, redactionId, request);
+    const counts = { ...nothing, ...alone, exercises: where === 'here' ? 1 : 0, onlyInLake: where === 'lake' ? 1 : 0 };
+    return { ...counts, redactionId: where === 'nowhere' ? undefined : redactionId, finished: true };
   }
   const found = await reading(database, (client) => look(client, database.schema, { ...request, subject }));
-  const { settled, unsettled, leftActive, setAside } = found;
+  const { settled, unsettled, lakeOnly, leftActive, setAside } = found;
   const batches = [
-    ...chunks(unsettled).map((ids) => ({ ids, restart: true })),
+    // Of what was pruned nobody knows any more whether it has left for another synchronizer, to come back.
+    ...chunks([...unsettled, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
     ...chunks(settled).map((ids) => ({ ids, restart: false })),
   ];
   let counts = nothing;
@@ -127,6 +140,7 @@ export async function redact(
   return {
     ...counts,
     leftActive,
+    onlyInLake: lakeOnly.length,
     setAside,
     redactionId: done === 0 ? undefined : redactionId,
     finished: done === batches.length,
@@ -163,19 +177,33 @@ function redactExercise(
   subject: ExerciseSubject,
   redactionId: string,
   request: RedactionRequest,
-): Promise<number> {
+): Promise<Whereabouts> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {
     await client.query(`select ${pqs}.__retention_lock()`);
-    if (!(await isExerciseOpen(client, subject))) return 0;
+    const where = await whereIsExercise(client, subject, request.inLake);
+    if (where === 'nowhere') return where;
     await note(client, redactionId, request);
-    const { rows } = await client.query<{ changed: number }>(`select ${pqs}.__redact_exercise($1, $2, $3) as changed`, [
-      subject.offset,
-      subject.nodeId,
-      redactionId,
-    ]);
-    return rows[0]?.changed ?? 0;
+    const { offset, nodeId } = subject;
+    if (where === 'here')
+      await client.query(`select ${pqs}.__redact_exercise($1, $2, $3)`, [offset, nodeId, redactionId]);
+    else await notePruned(client, subject, redactionId, request.inLake?.exercise?.updateId ?? null);
+    return where;
   });
+}
+
+/** As `__redact_exercise` notes it, with the id of an update that is here no more. */
+async function notePruned(
+  client: ClientBase,
+  { offset, nodeId }: ExerciseSubject,
+  redactionId: string,
+  updateId: string | null,
+): Promise<void> {
+  await tablesOf(client)
+    .insertInto('redacted_exercises')
+    .values({ offset, node_id: nodeId, update_id: updateId, redaction_id: redactionId })
+    .onConflict((c) => c.columns(['offset', 'node_id']).doUpdateSet({ update_id: updateId, redaction_id: redactionId }))
+    .execute();
 }
 
 async function note(client: ClientBase, redactionId: string, { subject, reason }: RedactionRequest): Promise<void> {
@@ -221,13 +249,17 @@ export interface ExerciseSubject {
 export type ContractSubject =
   { readonly kind: 'contract'; readonly contractId: string } | { readonly kind: 'party'; readonly party: string };
 
-type ContractRequest = Pick<RedactionRequest, 'active' | 'exercises'> & { readonly subject: ContractSubject };
+type ContractRequest = Pick<RedactionRequest, 'active' | 'exercises' | 'inLake'> & {
+  readonly subject: ContractSubject;
+};
 
 interface FoundContracts {
   /** Contracts that still have contents: those of which the ledger will send no more. */
   readonly settled: readonly string[];
   /** Those of which more may come. */
   readonly unsettled: readonly string[];
+  /** Those that were pruned here, and are not noted yet. */
+  readonly lakeOnly: readonly string[];
   /** How many were left alone because they are active. */
   readonly leftActive: number;
 }
@@ -243,7 +275,7 @@ interface ContractRow {
 async function findContracts(
   client: ClientBase,
   schema: string,
-  { subject, active, exercises }: ContractRequest,
+  { subject, active, exercises, inLake }: ContractRequest,
 ): Promise<FoundContracts> {
   const [stored, arriving, value] =
     subject.kind === 'contract'
@@ -273,11 +305,12 @@ async function findContracts(
   );
   const isActive = ({ state }: ContractRow): boolean => ['active', 'unknown', 'unassigned'].includes(state);
   const [first] = rows;
-  if (first === undefined) {
+  const pruned = inLake?.contracts ?? [];
+  if (first === undefined && pruned.length === 0) {
     const what = subject.kind === 'contract' ? 'this contract is not here' : 'no contract of this party is here';
-    throw refused(what, `look at the id of the ${subject.kind}`);
+    throw refused(what, `look at the id of the ${subject.kind}${elsewhere(inLake)}`);
   }
-  if (subject.kind === 'contract' && isActive(first) && !active) {
+  if (first !== undefined && subject.kind === 'contract' && isActive(first) && !active) {
     throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --active');
   }
   const open = rows.filter((row) => row.open);
@@ -285,8 +318,22 @@ async function findContracts(
   return {
     settled: meant.filter(({ state }) => state === 'archived').map(({ id }) => id),
     unsettled: meant.filter(({ state }) => state !== 'archived').map(({ id }) => id),
+    lakeOnly: await notHere(client, pruned, exercises),
     leftActive: open.length - meant.length,
   };
+}
+
+/** Of contracts that a lake has: those that are not here, but those of which everything that is asked for is noted. */
+async function notHere(client: ClientBase, ids: readonly string[], exercises: boolean): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await client.query<{ id: string }>(
+    `select i.id from unnest($1::text[]) i (id)
+      where not exists (select from contract_states s where s.contract_id = i.id)
+        and not exists (select from redacted_contracts r where r.contract_id = i.id and (r.exercises or not $2))
+      order by 1`,
+    [ids, exercises],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Offsets of the updates in quarantine that name one of the contracts: they are kept whole, contents included. */
@@ -303,16 +350,38 @@ async function setAsideWith(client: ClientBase, contractIds: readonly string[]):
   return rows.map(({ offset }) => offset);
 }
 
-/** Whether it still has its contents. @throws IndexerError REDACTION_REFUSED when it is not here */
-async function isExerciseOpen(client: ClientBase, { offset, nodeId }: ExerciseSubject): Promise<boolean> {
+/** Where contents are that a redaction would remove. */
+type Whereabouts = 'here' | 'lake' | 'nowhere';
+
+/** @throws IndexerError REDACTION_REFUSED when it is neither here nor in the lake */
+async function whereIsExercise(
+  client: ClientBase,
+  { offset, nodeId }: ExerciseSubject,
+  inLake: FoundInLake | undefined,
+): Promise<Whereabouts> {
   const exercise = await tablesOf(client)
     .selectFrom('exercises')
     .select('redaction_id')
     .where('offset', '=', offset)
     .where('node_id', '=', nodeId)
     .executeTakeFirst();
-  if (exercise !== undefined) return exercise.redaction_id === null;
-  throw refused(`no exercise ${offset}:${nodeId} is here`, 'take offset and node_id from explore.exercises');
+  if (exercise !== undefined) return exercise.redaction_id === null ? 'here' : 'nowhere';
+  if (inLake?.exercise === undefined) {
+    const remedy = `take offset and node_id from explore.exercises${elsewhere(inLake)}`;
+    throw refused(`no exercise ${offset}:${nodeId} is here`, remedy);
+  }
+  const noted = await tablesOf(client)
+    .selectFrom('redacted_exercises')
+    .select('update_id')
+    .where('offset', '=', offset)
+    .where('node_id', '=', nodeId)
+    .executeTakeFirst();
+  return noted !== undefined && noted.update_id === inLake.exercise.updateId ? 'nowhere' : 'lake';
+}
+
+/** What else may be done where no lake was searched. */
+function elsewhere(inLake: FoundInLake | undefined): string {
+  return inLake === undefined ? '; of what was pruned, name the lake that has it with --exported' : '';
 }
 
 function refused(found: string, remedy: string): IndexerError {

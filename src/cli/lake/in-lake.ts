@@ -1,0 +1,80 @@
+/** What a redaction is about and what lies only in the lake any more: found in the files of ranges that were pruned here. */
+import type { LakeColumn, LakeValues } from '../../lake/lake-column.ts';
+import type { LakeStorage } from '../../lake/lake-storage.ts';
+import { readManifest } from '../../lake/manifest.ts';
+import { storedRows } from '../../lake/parquet-rows.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { inLakeSnapshot } from '../../store/lake/lake-snapshot.ts';
+import type { FoundInLake, RedactionRequest } from '../../store/retention/redact.ts';
+
+type Subject = RedactionRequest['subject'];
+
+/** @throws IndexerError LAKE_REFUSED where there is no lake of this database; EXPORT_NOT_READY, STORE_ errors */
+export async function findInLake(database: Database, folder: LakeStorage, subject: Subject): Promise<FoundInLake> {
+  const files = await inLakeSnapshot(database, async ({ facts }) => {
+    const manifest = await readManifest(folder, facts);
+    return manifest.files.flatMap(({ path, ...file }) =>
+      path !== null && file.from <= facts.keptOffset ? [{ ...file, path }] : [],
+    );
+  });
+  const rowsOf = async function* (table: string, columns: readonly LakeColumn[], at?: number) {
+    for (const file of files) {
+      if (file.table !== table || (at !== undefined && (at < file.from || at > file.to))) continue;
+      for await (const { values, rows } of storedRows(folder, file, columns)) {
+        for (let row = 0; row < rows; row += 1) yield values.map((column) => column[row] ?? null);
+      }
+    }
+  };
+  if (subject.kind === 'exercise') {
+    const { offset, nodeId } = subject;
+    const isThere = await some(
+      rowsOf('exercises', places, offset),
+      ([at, node]) => Number(at) === offset && node === nodeId,
+    );
+    if (!isThere) return { contracts: [] };
+    for await (const [at, id] of rowsOf('updates', updateIds, offset)) {
+      if (Number(at) === offset) return { contracts: [], exercise: { updateId: textOf(id) } };
+    }
+    return { contracts: [], exercise: { updateId: null } };
+  }
+  const contracts = new Set<string>();
+  for await (const [id, signatories, observers] of rowsOf('contracts', stakeholders)) {
+    const contractId = textOf(id) ?? '';
+    const isMeant =
+      subject.kind === 'contract'
+        ? contractId === subject.contractId
+        : [signatories, observers].some(names(subject.party));
+    if (isMeant) contracts.add(contractId);
+  }
+  return { contracts: [...contracts] };
+}
+
+const places: readonly LakeColumn[] = [
+  { name: 'offset', type: 'int64' },
+  { name: 'node_id', type: 'int32' },
+];
+const updateIds: readonly LakeColumn[] = [
+  { name: 'offset', type: 'int64' },
+  { name: 'update_id', type: 'text' },
+];
+const stakeholders: readonly LakeColumn[] = [
+  { name: 'contract_id', type: 'text' },
+  { name: 'signatories', type: 'texts' },
+  { name: 'observers', type: 'texts' },
+];
+
+type Value = LakeValues[number];
+
+function names(party: string): (parties: Value | undefined) => boolean {
+  return (parties) => Array.isArray(parties) && parties.includes(party);
+}
+
+async function some<T>(rows: AsyncIterable<T>, isIt: (row: T) => boolean): Promise<boolean> {
+  for await (const row of rows) if (isIt(row)) return true;
+  return false;
+}
+
+function textOf(value: Value | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
+}
