@@ -20,7 +20,7 @@ import { say } from './figures/terminal.ts';
 import { prepareOutputs } from './indexer-process.ts';
 import { runIngest } from './ingest.ts';
 import { hashInDuckDb, hashInHyparquet, hashInPostgres, type LakeManifest } from './lake/compare.ts';
-import { crashEverywhere, type Crashes } from './lake/crashes.ts';
+import { crashAfterEach, crashInChain, type Crashes } from './lake/crashes.ts';
 import { help, readLakeOptions, type LakeOptions } from './lake/options.ts';
 import { explore, openServer, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
 import { expectedAfter, profileNamed } from './replay/profiles.ts';
@@ -40,6 +40,9 @@ interface Compared {
 }
 
 const profile = profileNamed('default');
+
+/** Rows of a table in a range: few enough for the small history to have several ranges, and for the large one to repeat little after a kill. */
+const crashRows = { small: 500, large: 25_000 } as const;
 
 /** Indexes the recording as the program does it, and lends the finished database. */
 async function indexed(
@@ -122,10 +125,33 @@ async function postgresBytes(client: Client): Promise<number> {
   return Number(rows[0]?.bytes);
 }
 
+function figuresOf(
+  run: Exported,
+  serverMicros: number,
+  events: number,
+  bytes: { readonly lake: number; readonly postgres: number },
+): object {
+  return {
+    events,
+    rows: run.rows,
+    seconds: run.seconds,
+    node_seconds: run.nodeSeconds,
+    postgres_seconds: serverMicros / 1e6,
+    // Of one core of the export; the elapsed time is that of whatever else the machine does as well.
+    rows_per_s: Math.round(run.rows / (run.nodeSeconds ?? run.seconds)),
+    rows_per_s_elapsed: Math.round(run.rows / run.seconds),
+    bytes: bytes.lake,
+    bytes_per_event: Number((bytes.lake / events).toFixed(1)),
+    postgres_bytes_per_event: Number((bytes.postgres / events).toFixed(1)),
+    bytes_vs_postgres: Number((bytes.lake / bytes.postgres).toFixed(4)),
+    rss_mb: run.rssMiB,
+  };
+}
+
 async function measured(server: Server, options: LakeOptions): Promise<object> {
   const { events } = expectedAfter(profile, options.transactions);
   let figures: object | undefined;
-  let crashes: Crashes | undefined;
+  const crashes: Crashes[] = [];
   await indexed(server, options, options.transactions, async ({ url }) => {
     const dir = mkdtempSync(join(options.folder, 'lake-'));
     onExit(() => {
@@ -136,35 +162,34 @@ async function measured(server: Server, options: LakeOptions): Promise<object> {
     const serverBefore = server.cpu();
     const run = await exported(url, dir);
     const serverMicros = (server.cpu() ?? 0) - (serverBefore ?? 0);
-    const bytes = bytesOf(dir);
     const { tables, equal, readers } = await withClient(url, (client) => compared(client, dir));
     figures = {
-      events,
-      rows: run.rows,
-      seconds: run.seconds,
-      node_seconds: run.nodeSeconds,
-      postgres_seconds: serverMicros / 1e6,
-      // Of one core of the export; the elapsed time is that of whatever else the machine does as well.
-      rows_per_s: Math.round(run.rows / (run.nodeSeconds ?? run.seconds)),
-      rows_per_s_elapsed: Math.round(run.rows / run.seconds),
-      bytes,
-      bytes_per_event: Number((bytes / events).toFixed(1)),
-      postgres_bytes_per_event: Number((postgres / events).toFixed(1)),
-      bytes_vs_postgres: Number((bytes / postgres).toFixed(4)),
-      rss_mb: run.rssMiB,
+      ...figuresOf(run, serverMicros, events, { lake: bytesOf(dir), postgres }),
       tables,
       tables_equal: equal,
       readers,
     };
     say(JSON.stringify(figures));
+    rmSync(dir, { recursive: true });
+    if (options.crashTransactions > 0) crashes.push(await crashInChain(url, options.folder, crashRows.large));
   });
   if (options.crashTransactions > 0)
     await indexed(server, options, options.crashTransactions, async ({ url }) => {
-      crashes = await crashEverywhere(url, options.folder);
+      crashes.push(await crashAfterEach(url, options.folder, crashRows.small));
     });
   const [cpu] = cpus();
   const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${server.version}`;
-  return { ...figures, crash_points: crashes?.points, crash_points_equal: crashes?.equal, machine };
+  return {
+    ...figures,
+    crash_points: sumOf(crashes.map(({ points }) => points)),
+    crash_points_equal: sumOf(crashes.map(({ equal }) => equal)),
+    crash_points_in_chain: crashes[0]?.points,
+    machine,
+  };
+}
+
+function sumOf(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, each) => sum + each, 0);
 }
 
 async function main(): Promise<void> {

@@ -1,15 +1,14 @@
 /** Every operation on the files of an export as the last one of its process, and what the next export makes of it. */
-import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { say } from '../figures/terminal.ts';
-import { openIndexed, rowsPerRange } from './lake-database.ts';
+import { schema } from '../postgres.ts';
+import { isBeginningOf, isIntact, killAfter, type KilledExport, stateOf } from './kill-export.ts';
+import { openIndexed } from './lake-database.ts';
 import { exportAll } from './whole-export.ts';
 
-const run = promisify(execFile);
-const program = fileURLToPath(new URL('killed-export.js', import.meta.url));
+const program = fileURLToPath(new URL('../../src', import.meta.url));
 
 export interface Crashes {
   readonly points: number;
@@ -17,36 +16,63 @@ export interface Crashes {
   readonly equal: number;
 }
 
-export async function crashEverywhere(url: string, folder: string): Promise<Crashes> {
+/** A small history: each operation is the last one of an export from the beginning, and a second export finishes it. */
+export async function crashAfterEach(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
+  return await besideWhole(url, folder, rowsPerRange, async (whole, points, resume) => {
+    const wanted = stateOf(whole);
+    let equal = 0;
+    for (let point = 1; point <= points; point += 1) {
+      say(`killed after operation ${String(point)} of ${String(points)}`);
+      const dir = mkdtempSync(join(folder, 'lake-'));
+      if (!(await killAfter(point, { ...exportOf(url, rowsPerRange), to: dir })))
+        throw new Error(`the export was not killed after operation ${String(point)}`);
+      await resume(dir);
+      if (stateOf(dir) === wanted) equal += 1;
+      rmSync(dir, { recursive: true });
+    }
+    return { points, equal };
+  });
+}
+
+/**
+ * A large history: one lake, which the first export leaves after one operation, the second after two and so on, each going on
+ * with what the one before it left, until one comes to its end. The first range is left after every operation there is, the
+ * others after ever other ones, and what is repeated is a range each time, not all of them. After each kill the lake must be a beginning
+ * of the whole one; at the end it must be the whole one, to the last byte.
+ */
+export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
+  return await besideWhole(url, folder, rowsPerRange, async (whole) => {
+    const dir = mkdtempSync(join(folder, 'lake-'));
+    let [points, equal] = [0, 0];
+    while (await killAfter(points + 1, { ...exportOf(url, rowsPerRange), to: dir })) {
+      points += 1;
+      if (isBeginningOf(dir, whole)) equal += 1;
+      say(`left ${String(points)} times, each an operation later`);
+    }
+    const isWhole = stateOf(dir) === stateOf(whole) && isIntact(dir);
+    rmSync(dir, { recursive: true });
+    return { points, equal: isWhole ? equal : 0 };
+  });
+}
+
+function exportOf(url: string, rowsPerRange: number): Omit<KilledExport, 'to'> {
+  return { program, url, schema, rowsPerRange };
+}
+
+/** Lends `work` a lake that was never left, how many operations it took, and how to finish another one. */
+async function besideWhole<T>(
+  url: string,
+  folder: string,
+  rowsPerRange: number,
+  work: (whole: string, operations: number, resume: (dir: string) => Promise<number>) => Promise<T>,
+): Promise<T> {
   const whole = mkdtempSync(join(folder, 'lake-'));
   const database = openIndexed(url);
-  const points = await exportAll(whole, database, rowsPerRange);
-  const wanted = stateOf(whole);
-  let equal = 0;
-  for (let point = 1; point <= points; point += 1) {
-    say(`killed after operation ${String(point)} of ${String(points)}`);
-    const dir = mkdtempSync(join(folder, 'lake-'));
-    await killed(dir, url, point);
-    await exportAll(dir, database, rowsPerRange);
-    if (stateOf(dir) === wanted) equal += 1;
-    rmSync(dir, { recursive: true });
+  try {
+    const operations = await exportAll(whole, database, rowsPerRange);
+    return await work(whole, operations, (dir) => exportAll(dir, database, rowsPerRange));
+  } finally {
+    rmSync(whole, { recursive: true });
+    await database.close();
   }
-  rmSync(whole, { recursive: true });
-  await database.close();
-  return { points, equal };
-}
-
-async function killed(dir: string, url: string, operation: number): Promise<void> {
-  const ended: unknown = await run(process.execPath, [program, dir, url, String(operation)]).catch(
-    (thrown: unknown) => thrown,
-  );
-  if (ended instanceof Error && Reflect.get(ended, 'signal') === 'SIGKILL') return;
-  throw new Error(`the export was not killed after operation ${String(operation)}`, { cause: ended });
-}
-
-/** The manifest, and the names of all files. */
-function stateOf(dir: string): string {
-  const manifest = join(dir, 'manifest.json');
-  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort();
-  return JSON.stringify([existsSync(manifest) ? readFileSync(manifest, 'utf8') : '', names]);
 }

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 export interface LakeOptions {
   /** Of the default profile: three events each. */
   readonly transactions: number;
-  /** Of the history whose export is killed after every operation on its files. */
+  /** Of the small history whose export is killed after every operation on its files; none: the large one's is not killed either. */
   readonly crashTransactions: number;
   readonly databaseUrl: string | undefined;
   readonly json: string | undefined;
@@ -18,7 +18,8 @@ export interface LakeOptions {
 export const help = `npm run bench:lake -- [options]
 
   --transactions N        of the default profile, three events each; 300000
-  --crash-transactions N  of the history whose export is killed after every operation on its files; 600, 0: none
+  --crash-transactions N  of a second history, whose export is killed after every operation on its files and begun anew; 600.
+                          That of the first is killed again and again on its way. 0: neither
   --json FILE             the figures as JSON
   --cache DIR             recordings; .bench/cache unless given
   --database-url URL      a server of one's own whose role may create databases; embedded unless given

@@ -4,11 +4,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { killAfter, stateOf } from '../../bench/lake/kill-export.ts';
 import { exportAll } from '../../bench/lake/whole-export.ts';
 import { openLake } from '../../src/cli/lake/open-lake.ts';
 import { exportCommand } from '../../src/cli/lake/export.ts';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { BucketClient } from '../../src/lake/bucket-client.ts';
 import type { Database } from '../../src/store/connection/database.ts';
@@ -21,7 +22,6 @@ import { activeAt, exportTo, filesIn, lakeDir, manifestOf } from './lake-world.t
 import { begun, create, filesWith, updates, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
-const program = fileURLToPath(new URL('killed-export.mjs', import.meta.url));
 
 describe.skipIf(!bucketServerInstalled)('export --to s3://…', () => {
   let server: BucketServer;
@@ -81,7 +81,9 @@ describe.skipIf(!bucketServerInstalled)('export --to s3://…', () => {
       sha256: createHash('sha256').update(whole).digest('hex'),
     });
     expect(readFileSync(join(path, 'updates/from=0-to=1.parquet')).equals(whole)).toBe(true);
-    expect(await lake.sizeOf('updates/from=0-to=1.parquet')).toBe(whole.length);
+    expect(await lake.sizes('updates')).toEqual(new Map([['from=0-to=1.parquet', whole.length]]));
+    const part = await lake.readPart('updates/from=0-to=1.parquet', 1_499_990, 1_500_010);
+    expect(Buffer.from(part).equals(whole.subarray(1_499_990, 1_500_010))).toBe(true);
 
     const commit = 'updates/_delta_log/00000000000000000000.json';
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
@@ -139,15 +141,34 @@ describe.skipIf(!bucketServerInstalled)('export --to s3://…', () => {
     const whole = server.bucket('whole');
     const operations = await exportAll('s3://whole', database, 4, { env: server.env });
     expect(operations).toBeGreaterThan(30);
-    const stateOf = (path: string): unknown => [readFileSync(join(path, 'manifest.json'), 'utf8'), filesIn(path)];
     for (let point = 0; point < 6; point += 1) {
       const operation = 1 + Math.round((point * (operations - 1)) / 5);
       const path = server.bucket(`killed-${String(operation)}`);
       const to = `s3://killed-${String(operation)}`;
-      const args = [program, to, schemas.url, 'ledger', '4', String(operation)];
-      expect(spawnSync(process.execPath, args, { env: { ...server.env } })).toMatchObject({ signal: 'SIGKILL' });
+      const lake = { program: 'dist', to, url: schemas.url, schema: 'ledger', rowsPerRange: 4, env: server.env };
+      expect(await killAfter(operation, lake)).toBe(true);
       await exportAll(to, database, 4, { env: server.env });
       expect(stateOf(path), `killed after operation ${String(operation)}`).toEqual(stateOf(whole));
     }
   }, 120_000);
+
+  it('loses what was redacted when only the bucket had it any more', async () => {
+    const path = join(server.bucket('pruned'), 'lake');
+    await toBucket('s3://pruned/lake');
+    await run(pruneCommand, ['--before', '9', '--exported', 's3://pruned/lake', '--yes']);
+    const inBucket = [
+      'contract',
+      '00c7',
+      '--exported',
+      's3://pruned/lake',
+      '--with-exercises',
+      '--reason',
+      'r',
+      '--yes',
+    ];
+    expect(await run(redactCommand, inBucket)).toMatchObject({ onlyInLake: 1 });
+    await toBucket('s3://pruned/lake');
+    expect(await filesWith(path, 'SECRET-00c7')).toEqual([]);
+    expect((await filesWith(path, 'SECRET-00c1')).length).toBeGreaterThan(2);
+  });
 });

@@ -1,22 +1,20 @@
 /** An export whose process is killed after an operation on its files, and the one after it. `npm run bench:lake` kills after each of all. */
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
+import { isBeginningOf, isIntact, killAfter, stateOf } from '../../bench/lake/kill-export.ts';
 import { exportAll } from '../../bench/lake/whole-export.ts';
 import type { Database } from '../../src/store/connection/database.ts';
+import { prune } from '../../src/store/retention/prune.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import { openSession } from '../../src/store/write/session.ts';
 import { assertBuilt } from '../e2e/runs/daemon.ts';
 import { secretEvent, secretExercise } from '../retention/traces.ts';
 import * as frames from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
-import { filesIn, lakeDir } from './lake-world.ts';
+import { lakeDir, type LakeDir } from './lake-world.ts';
+import { filesWith } from './small-history.ts';
 
 const schemas = schemasOfFile();
-const program = fileURLToPath(new URL('killed-export.mjs', import.meta.url));
 const rowsPerRange = 4;
 
 /** Eight updates: creates, and archives of each second one. */
@@ -36,12 +34,8 @@ async function begun(schema: string): Promise<Database> {
   return database;
 }
 
-function killedAfter(path: string, schema: string, operation: number): void {
-  const args = [program, path, schemas.url, schema, String(rowsPerRange), String(operation)];
-  expect(spawnSync(process.execPath, args, { encoding: 'utf8' })).toMatchObject({ signal: 'SIGKILL' });
-}
-
-const stateOf = (path: string): unknown => [readFileSync(join(path, 'manifest.json'), 'utf8'), filesIn(path)];
+const killed = (to: string, schema: string, operation: number): Promise<boolean> =>
+  killAfter(operation, { program: 'dist', to, url: schemas.url, schema, rowsPerRange });
 
 /** So many of them, evenly, the first and the last among them. */
 function spread(operations: number, points: number): readonly number[] {
@@ -54,32 +48,63 @@ it('goes on to the manifest, the files and the logs of one that was never killed
   using whole = lakeDir();
   const operations = await exportAll(whole.path, database, rowsPerRange);
   expect(operations).toBeGreaterThan(100);
-  for (const operation of spread(operations, 12)) {
+  for (const operation of spread(operations, 8)) {
     using dir = lakeDir();
-    killedAfter(dir.path, 'killed', operation);
+    expect(await killed(dir.path, 'killed', operation)).toBe(true);
     await exportAll(dir.path, database, rowsPerRange);
     expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(whole.path));
   }
 }, 180_000);
 
-it('finishes what it had begun to write anew, and leaves nothing of what was redacted', async () => {
-  const database = await begun('killed_anew');
-  using first = lakeDir();
-  await exportAll(first.path, database, rowsPerRange);
-  const subject = { kind: 'contract', contractId: '00c3' } as const;
-  const copies = await Promise.all(
-    spread(24, 5).map(async (operation) => {
+it('goes on again and again, left each time a little later, and is a beginning of the whole at each of them', async () => {
+  const database = await begun('left');
+  using whole = lakeDir();
+  await exportAll(whole.path, database, rowsPerRange);
+  using dir = lakeDir();
+  let kills = 0;
+  for (let operation = 16; await killed(dir.path, 'left', operation); operation += 16) {
+    kills += 1;
+    expect(isBeginningOf(dir.path, whole.path), `killed after operation ${String(operation)}`).toBe(true);
+  }
+  expect(kills).toBeGreaterThan(4);
+  expect(stateOf(dir.path)).toBe(stateOf(whole.path));
+  expect(isIntact(dir.path)).toBe(true);
+}, 60_000);
+
+it.each([
+  ['here', undefined],
+  ['in the lake only, because it was pruned here', 6],
+])(
+  'finishes what it had begun to write anew, and leaves nothing of what was redacted %s',
+  async (_, pruned) => {
+    const schema = `killed_anew_${String(pruned ?? 0)}`;
+    const database = await begun(schema);
+    using first = lakeDir();
+    await exportAll(first.path, database, rowsPerRange);
+    const copies: { readonly dir: LakeDir; readonly operation: number }[] = [];
+    for (const operation of spread(20, 4)) {
       const dir = lakeDir();
       await exportAll(dir.path, database, rowsPerRange);
-      return { dir, operation };
-    }),
-  );
-  await redact(database, { subject, reason: 'r', active: false, exercises: true }, new AbortController().signal);
-  await exportAll(first.path, database, rowsPerRange);
-  for (const { dir, operation } of copies) {
-    killedAfter(dir.path, 'killed_anew', operation);
-    await exportAll(dir.path, database, rowsPerRange);
-    expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(first.path));
-    dir[Symbol.dispose]();
-  }
-}, 180_000);
+      copies.push({ dir, operation });
+    }
+    const stop = new AbortController().signal;
+    if (pruned !== undefined) await prune(database, { offset: pruned }, { stop });
+    const inLake = pruned === undefined ? undefined : { contracts: ['00c3'] };
+    const request = {
+      subject: { kind: 'contract', contractId: '00c3' },
+      reason: 'r',
+      active: false,
+      exercises: true,
+    } as const;
+    await redact(database, { ...request, ...(inLake !== undefined && { inLake }) }, stop);
+    await exportAll(first.path, database, rowsPerRange);
+    expect(await filesWith(first.path, 'SECRET-00c3')).toEqual([]);
+    for (const { dir, operation } of copies) {
+      expect(await killed(dir.path, schema, operation)).toBe(true);
+      await exportAll(dir.path, database, rowsPerRange);
+      expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(first.path));
+      dir[Symbol.dispose]();
+    }
+  },
+  180_000,
+);

@@ -1,0 +1,86 @@
+/** Exports in processes of their own that are killed after an operation on their files, and what they leave behind. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const script = resolve('bench/lake/killed-export.mjs');
+
+export interface KilledExport {
+  /** Folder of the compiled program: of the tests `dist`, of the bench its own. */
+  readonly program: string;
+  /** Folder of the lake, or `s3://BUCKET/PREFIX`. */
+  readonly to: string;
+  readonly url: string;
+  readonly schema: string;
+  readonly rowsPerRange: number;
+  /** Access to a bucket. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Whether it was killed; false where it came to its end with fewer operations. @throws where it failed */
+export async function killAfter(operation: number, lake: KilledExport): Promise<boolean> {
+  const { program, to, url, schema, rowsPerRange, env = {} } = lake;
+  const args = [script, program, to, url, schema, String(rowsPerRange), String(operation)];
+  try {
+    await run(process.execPath, args, { env: { PATH: process.env['PATH'] ?? '', ...env } });
+    return false;
+  } catch (thrown) {
+    if (thrown instanceof Error && Reflect.get(thrown, 'signal') === 'SIGKILL') return true;
+    throw thrown;
+  }
+}
+
+/** The manifest, and the names of all files. */
+export function stateOf(dir: string): string {
+  const entries = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const names = entries.map(({ parentPath, name }) => relative(dir, join(parentPath, name))).sort();
+  return JSON.stringify([textOf(dir), names]);
+}
+
+interface StoredManifest {
+  readonly until: number | null;
+  readonly ranges: readonly { readonly from: number; readonly to: number }[];
+  readonly files: readonly StoredFile[];
+}
+
+interface StoredFile {
+  readonly from: number;
+  readonly path: string | null;
+  readonly bytes: number;
+  readonly sha256: string | null;
+}
+
+/** Whether a lake that is not finished has the first ranges of another one and nothing else, with all of their files. */
+export function isBeginningOf(dir: string, whole: string): boolean {
+  const text = textOf(dir);
+  if (text === '') return true;
+  const found = JSON.parse(text) as StoredManifest;
+  const wanted = JSON.parse(textOf(whole)) as StoredManifest;
+  const ranges = wanted.ranges.slice(0, found.ranges.length);
+  const until = ranges.at(-1)?.to ?? null;
+  const files = wanted.files.filter(({ from }) => until !== null && from <= until);
+  if (JSON.stringify([found.until, found.ranges, found.files]) !== JSON.stringify([until, ranges, files])) return false;
+  return files.every(
+    ({ path, bytes }) => path === null || statSync(join(dir, path), { throwIfNoEntry: false })?.size === bytes,
+  );
+}
+
+/** Whether every file has the contents that the manifest says. */
+export function isIntact(dir: string): boolean {
+  const { files } = JSON.parse(textOf(dir)) as StoredManifest;
+  return files.every(
+    ({ path, sha256 }) =>
+      path === null ||
+      createHash('sha256')
+        .update(readFileSync(join(dir, path)))
+        .digest('hex') === sha256,
+  );
+}
+
+function textOf(dir: string): string {
+  const manifest = join(dir, 'manifest.json');
+  return existsSync(manifest) ? readFileSync(manifest, 'utf8') : '';
+}
