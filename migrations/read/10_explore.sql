@@ -14,7 +14,8 @@ comment on function :explore.fqn(text, text, text) is
 create or replace view :explore.templates as
   select :explore.fqn(n.package_name, t.module_name, t.entity_name) as template_fqn,
          n.package_name, t.module_name, t.entity_name, t.package_id, p.package_version,
-         case when exists (select from interface_views v where v.interface_pk = t.template_pk)
+         case when exists (select from (select interface_pk from interface_views /*workers group by 1 offset 0 workers*/) v
+                            where v.interface_pk = t.template_pk)
                 or exists (select from choices h where h.interface_pk = t.template_pk)
               then 'interface' else 'template' end as kind,
          coalesce(a.activated - a.deactivated - n.unknown, 0) as active, coalesce(a.activated, 0) as activated,
@@ -24,8 +25,10 @@ create or replace view :explore.templates as
     left join active_counts a on a.template_pk = t.template_pk
    cross join lateral (
            select coalesce(t.package_name, p.package_name, t.package_id) as package_name,
-                  (select count(*) from live l where l.template_pk = t.template_pk and l.unknown_since is not null)
-                  as unknown) n;
+                  (select count(*)
+                     from (select template_pk, unknown_since from live /*workers
+                            where unknown_since is not null offset 0 workers*/) l
+                    where l.template_pk = t.template_pk and l.unknown_since is not null) as unknown) n;
 comment on view :explore.templates is
   'Templates and interfaces that were seen, one row per package version, with the number of active contracts.';
 
@@ -94,7 +97,8 @@ create or replace view :explore.exercises as
            as interface_fqn,
          e.argument::jsonb as argument, e.result::jsonb as result, w.acting_parties, w.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
          u.effective_at, u.record_time, s.synchronizer_id, id_text(u.update_id) as update_id, e.redaction_id,
-         (select max(l.activated_offset) from contract_states l
+         (select max(l.activated_offset)
+            from (select contract_id, activated_offset from contract_states /*workers offset 0 workers*/) l
            where l.contract_id = id_text(e.contract_id) and l.activated_offset <= e."offset") as contract_created_at_offset
     from exercises e
     left join event_parties w on w.parties_pk = e.parties_pk

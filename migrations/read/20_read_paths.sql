@@ -152,7 +152,7 @@ begin atomic
              from ended l
             where l.class = k and l."offset" > at_offset - (power(2::double precision, k + 1) * 1.001)::bigint - 1
               and l."offset" <= at_offset and l.ended_offset > at_offset and l.template_pk = any (pks)
-           offset 0) e;
+           /*alone*/offset 0/*alone*/) e;
 end;
 comment on function :explore.states_at(bigint, text) is
   'What lifetimes_at returns, with what names the row of contracts and its parties beside it.';
@@ -180,8 +180,12 @@ begin atomic
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join templates t on t.template_pk = l.template_pk
-    left join updates u on u."offset" = l.activated_offset
-    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id;
+    left join (select * from updates /*workers
+                where "offset" = any (array(select s.activated_offset from :explore.states_at(at_offset, template) s)) offset 0
+              workers*/) u on u."offset" = l.activated_offset
+    left join (select * from contracts /*workers
+                where "offset" = any (array(select s.activated_offset from :explore.states_at(at_offset, template) s)) offset 0
+              workers*/) c on c."offset" = l.activated_offset and c.node_id = l.node_id;
 end;
 comment on function :explore.active_at(bigint, text) is
   'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';

@@ -113,6 +113,20 @@ create or replace view :pqs.__lookup_rows as
          (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at, x.type_pk
     from contract_states l
     join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+    -- A worker joins by offset what it does not look up.
+   /*workers
+    join (
+           select 'template'::text as payload_type, t."offset", t.node_id, t.template_pk as type_pk, t.payload, t.contract_key,
+                  t.contract_key_hash, t.redaction_id, null::text as implementation_package_id
+             from contracts t
+           union all
+           select 'interface', v."offset", v.node_id, v.interface_pk,
+                  :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+                  null, null, v.redaction_id, v.implementation_package_id
+             from interface_views v
+            where v.status_code = 0) x on x."offset" = c."offset" and x.node_id = c.node_id
+   workers*/
+   /*alone*/
    cross join lateral (
            select 'template'::text as payload_type, c.template_pk as type_pk, c.payload, c.contract_key, c.contract_key_hash,
                   c.redaction_id, null::text as implementation_package_id
@@ -122,6 +136,7 @@ create or replace view :pqs.__lookup_rows as
                   null, null, v.redaction_id, v.implementation_package_id
              from interface_views v
             where v."offset" = c."offset" and v.node_id = c.node_id and v.status_code = 0) x
+   /*alone*/
     left join contract_parties w on w.parties_pk = c.parties_pk
     left join templates t on t.template_pk = c.template_pk
     left join templates k on k.template_pk = x.type_pk
@@ -143,9 +158,14 @@ end;
 comment on function :pqs.lookup_contract(text, text) is
   'A contract whatever its state, and its interface views; only as what the name says where one is given.';
 
+create or replace function :pqs.__trace(trace_parent text, trace_state text) returns :pqs.trace_context
+  language sql immutable parallel safe
+  return cast(row (trace_parent, trace_state) as :pqs.trace_context);
+comment on function :pqs.__trace(text, text) is 'The trace of an update: a W3C traceparent with its tracestate.';
+
 create or replace view :pqs.transactions as
   select u."offset" as ix, u."offset", id_text(u.update_id) as transaction_id, u.effective_at, u.workflow_id,
-         cast(row (trace_text(u.trace_parent), u.trace_state) as :pqs.trace_context) as trace_context,
+         :pqs.__trace(trace_text(u.trace_parent), u.trace_state) as trace_context,
          decode(id_text(u.external_transaction_hash), 'hex') as external_transaction_hash, u.paid_traffic_cost,
          s.synchronizer_id, u.record_time, b.indexed_at
     from updates u

@@ -12,9 +12,13 @@ create or replace view :pqs.__exercise_rows as
          u.effective_at as exercised_effective_at, e.redaction_id,
          coalesce(t.package_name, t.package_id) as package_name,
          (select p.package_version from packages p where p.package_id = t.package_id) as package_version, t.package_id,
-         (select p.signatories from contract_states l join contract_parties p on p.parties_pk = l.parties_pk
+         (select p.signatories
+            from (select contract_id, parties_pk from contract_states /*workers offset 0 workers*/) l
+            join contract_parties p on p.parties_pk = l.parties_pk
            where l.contract_id = id_text(e.contract_id) limit 1) as signatories,
-         (select p.observers from contract_states l join contract_parties p on p.parties_pk = l.parties_pk
+         (select p.observers
+            from (select contract_id, parties_pk from contract_states /*workers offset 0 workers*/) l
+            join contract_parties p on p.parties_pk = l.parties_pk
            where l.contract_id = id_text(e.contract_id) limit 1) as observers,
          w.acting_parties as controllers, e.last_descendant_node_id, w.witness_parties as witnesses,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = u.synchronizer_pk) as synchronizer_id,

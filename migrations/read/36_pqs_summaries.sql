@@ -11,7 +11,7 @@ begin atomic
            group by template_pk
           union all
           select 'template', template_pk, count(*)
-            from :explore.states_at((select :pqs.__inside(summary_active."offset")))
+            from (select * from :explore.states_at((select :pqs.__inside(summary_active."offset"))) /*workers offset 0 workers*/) l
            where (select :pqs.__is_past(summary_active."offset"))
              and coalesce(deactivated_offset, unknown_since) is not null
            group by template_pk
@@ -25,7 +25,8 @@ begin atomic
            group by v.interface_pk
           union all
           select 'interface', v.interface_pk, count(*)
-            from :explore.states_at((select :pqs.__inside(summary_active."offset"))) l, interface_views v
+            from (select * from :explore.states_at((select :pqs.__inside(summary_active."offset"))) /*workers offset 0 workers*/) l,
+                 interface_views v
            where (select :pqs.__is_past(summary_active."offset"))
              and coalesce(l.deactivated_offset, l.unknown_since) is not null
              and v."offset" = l.activated_offset and v.node_id = l.node_id and v.status_code = 0

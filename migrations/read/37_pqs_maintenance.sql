@@ -10,7 +10,7 @@ as $$
 declare
   pks integer[] := :pqs.__type_pks(qname);
 begin
-  if exists (select from :storage.interface_views v where v.interface_pk = any (pks)) then
+  if exists (select v."offset" from :storage.interface_views v where v.interface_pk = any (pks)) then
     raise exception 'Views of the interface % cannot be indexed', qname
       using errcode = 'feature_not_supported', hint = 'Index the fields of the templates that implement it.';
   elsif expression ~* '[[:<:]]cast[[:space:]]*[(]|::(?![[:space:]]*(text|jsonb))' then

@@ -18,7 +18,8 @@ comment on column :pqs.__tpe_of.tpe_pk is 'Number of the template: that of its f
 
 create or replace view :pqs.__contract_tpe as
   select min(n.template_pk) as pk,
-         case when bool_or(exists (select from interface_views v where v.interface_pk = n.template_pk)
+         case when bool_or(exists (select from (select interface_pk from interface_views /*workers group by 1 offset 0 workers*/) v
+                                    where v.interface_pk = n.template_pk)
                            or exists (select from choices h where h.interface_pk = n.template_pk))
               then 'interface' else 'template' end as payload_type,
          array[concat_ws(':', n.package_name, n.module_name, n.entity_name),
@@ -38,7 +39,9 @@ comment on column :pqs.__contract_tpe.template_fqn is 'package:Module:Entity.';
 
 create or replace view :pqs.__exercise_tpe as
   select min(n.choice_pk) as pk, n.choice,
-         bool_or((select e.consuming from exercises e where e.choice_pk = n.choice_pk limit 1)) as consuming,
+         bool_or((select e.consuming
+                    from (select choice_pk, consuming from exercises /*workers group by 1, 2 offset 0 workers*/) e
+                   where e.choice_pk = n.choice_pk limit 1)) as consuming,
          array[concat_ws(':', n.package_name, n.module_name, n.entity_name, n.choice),
                concat_ws(':', n.module_name, n.entity_name, n.choice), concat_ws(':', n.entity_name, n.choice),
                n.choice] as aliases,

@@ -23,10 +23,14 @@ create or replace view :explore.rejected_commands as
          id_text(c.contract_id) as contract_id, coalesce(k.template_fqn, p.template_fqn) as template_fqn,
          nullif(split_part(c.choice_path, ':', 4), '') as choice, c.paid_traffic_cost, c.synchronizer_id,
          trace_text(c.trace_parent) as trace_parent, a."offset" as accepted_offset, c.redaction_id
-    from completions c
+    from (select * from completions /*workers where status_code <> 0 offset 0 workers*/) c
     left join lateral (
            select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
-             from contract_states l join templates t on t.template_pk = l.template_pk
+             from (select contract_id, template_pk from contract_states /*workers
+                    where contract_id = any ((select array_agg(id_text(r.contract_id)) from completions r
+                                               where r.contract_id is not null)::text[])
+                   offset 0 workers*/) l
+             join templates t on t.template_pk = l.template_pk
             where l.contract_id = id_text(c.contract_id) limit 1) k on true
     left join lateral (
            select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
@@ -36,7 +40,11 @@ create or replace view :explore.rejected_commands as
               and starts_with(t.package_id, split_part(c.choice_path, ':', 1))
             order by t.template_pk limit 1) p on true
     left join lateral (
-           select o."offset" from completions o
+           select o."offset"
+             from (select * from completions /*workers
+                    where status_code = 0
+                      and command_id = any (array(select r.command_id from completions r where r.status_code <> 0))
+                   offset 0 workers*/) o
             where o.command_id = c.command_id and o.user_id = c.user_id and o.submitters_key = c.submitters_key
               and o.status_code = 0
             order by o."offset" desc limit 1) a on true

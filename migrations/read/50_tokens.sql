@@ -125,10 +125,13 @@ create or replace view :explore.token_holdings as
          h.lock_context, h.meta, l."offset" as created_at_offset, c.created_at,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          s.synchronizer_id
-    from live l
+    from (select * from live /*workers
+           where unknown_since is null and template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
    cross join lateral :explore.token_holding(l."offset", l.node_id) h
     left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
+    left join (select * from contracts /*workers
+                where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
+           on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where l.unknown_since is null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]);
@@ -152,17 +155,22 @@ create or replace view :explore.token_holdings_unread as
          v.status_message, v.redaction_id, p.signatories, p.observers,
          l.ended_by is null and l.unknown_since is null as is_active, l.activated_offset as created_at_offset, c.created_at,
          l.deactivated_offset as archived_at_offset
-    from contract_states l
+    from (select * from contract_states /*workers
+           where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
     left join lateral (
            select count(*) as views, max(i.redaction_id) as redaction_id, max(i.status_message) as status_message
-             from interface_views i
+             from (select "offset", node_id, interface_pk, redaction_id, status_message from interface_views /*workers
+                    where interface_pk = any ((select :explore.token_pks('HoldingV1', 'Holding')
+                                           || :explore.token_pks('HoldingV2', 'Holding'))::integer[]) offset 0 workers*/) i
             where i."offset" = l.activated_offset and i.node_id = l.node_id
               and i.interface_pk = any ((select :explore.token_pks('HoldingV1', 'Holding')
                                               || :explore.token_pks('HoldingV2', 'Holding'))::integer[])
            having count(*) > 0) v on true
     left join templates t on t.template_pk = l.template_pk
     left join contract_parties p on p.parties_pk = l.parties_pk
-    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+    left join (select * from contracts /*workers
+                where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
+           on c."offset" = l.activated_offset and c.node_id = l.node_id
    where l.ended_by is distinct from 'w'
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and not exists (select from :explore.token_holding(l.activated_offset, l.node_id));
@@ -218,7 +226,9 @@ begin atomic
            offset 0) f
    cross join lateral :explore.states_at(k.at_offset, f.template_fqn) l
    cross join lateral :explore.token_holding(l.activated_offset, l.node_id) h
-    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+    left join (select * from contracts /*workers
+                where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
+           on c."offset" = l.activated_offset and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk;
 end;
 comment on function :explore.token_holdings_at(bigint) is

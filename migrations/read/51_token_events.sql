@@ -51,12 +51,19 @@ create or replace view :explore.token_transfer_steps as
                   e.result::jsonb #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}') as reason,
          m.transfer #> '{meta,values}' as meta, w.acting_parties
     from choices h
-    join exercises e on e.choice_pk = h.choice_pk
+    join (select * from exercises /*workers
+           where choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[]) offset 0 workers*/) e
+      on e.choice_pk = h.choice_pk
     left join event_parties w on w.parties_pk = e.parties_pk
-    left join updates u on u."offset" = e."offset"
+    left join (select * from updates /*workers
+                where "offset" = any (array(select x."offset" from exercises x
+                  where x.choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[]))) offset 0
+              workers*/) u on u."offset" = e."offset"
     left join lateral (
            select v.view -> 'transfer' as transfer
-             from contract_states l
+             from (select contract_id, activated_offset, node_id from contract_states /*workers
+                    where template_pk = any ((select :explore.token_templates('TransferInstruction', 'TransferInstruction'))::integer[]) offset 0
+                  workers*/) l
             cross join lateral (
                     select x.view from :explore.token_view(l.activated_offset, l.node_id, 'TransferInstruction', 'TransferInstruction') x
                     offset 0) v
@@ -66,7 +73,9 @@ create or replace view :explore.token_transfer_steps as
            select case when h.choice = 'TransferFactory_Transfer' then e.argument::jsonb -> 'transfer' else i.transfer end as transfer) m
    where h.choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[])
      and not exists (
-           select from exercises o
+           select from (select * from exercises /*workers
+                         where choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[]) offset 0
+                       workers*/) o
             where o."offset" = e."offset" and o.node_id < e.node_id and o.last_descendant_node_id >= e.node_id
               and (o.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[])
                    or o.choice_pk = any ((select :explore.token_step_choices('V1'))::integer[])

@@ -20,26 +20,37 @@ begin atomic
          case when c.origin = 's' then 'seeded' when c."offset" <= (select coalesce(max(s.kept_offset), 0) from stream s) then 'kept'
               when c.origin = 'c' then 'created' else 'assigned' end, 1, h.standard, h.owner, h.provider,
          h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked
-    from contracts c
+    from (select * from contracts /*workers
+           where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+             and (party is null or parties_pk = any ((select :explore.token_parties(party))::integer[])) offset 0 workers*/) c
     left join lateral :explore.token_holding(c."offset", c.node_id) h on true
    where c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or c.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
      and not exists (
-           select from ended w
+           select from (select * from ended /*workers
+                         where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) w
             where id_text(w.contract_id) = id_text(c.contract_id) and w."offset" = c."offset" and w.node_id = c.node_id
               and (w.ended_offset <= (select coalesce(max(s.kept_offset), 0) from stream s)
                    or w.ended_by = 'w'
                       and (h.standard is null
-                           or not exists (select from exercises x
+                           or not exists (select from (select * from exercises /*workers
+                                                        where consuming and contract_id = any (array(
+                                                          select d.contract_id from ended d where d.ended_by = 'w')) offset 0
+                                                      workers*/) x
                                            where x."offset" = w."offset" and x.consuming and x.contract_id = w.contract_id))))
   union all
   select e.ended_offset, coalesce(e.ended_node_id, x.node_id), id_text(e.contract_id),
          case e.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'w' then 'archived' else 'ended' end, -1,
          h.standard, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked
-    from ended e
+    from (select * from ended /*workers
+           where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+             and (party is null or parties_pk = any ((select :explore.token_parties(party))::integer[])) offset 0 workers*/) e
     left join lateral (
-           select w.node_id from exercises w
+           select w.node_id
+             from (select * from exercises /*workers
+                    where consuming and contract_id = any (array(select d.contract_id from ended d where d.ended_by = 'w'))
+                   offset 0 workers*/) w
             where e.ended_by = 'w' and w."offset" = e."offset" and w.consuming and w.contract_id = e.contract_id) x on true
     left join lateral :explore.token_holding(e."offset", e.node_id) h on true
    where (e.ended_by <> 'w' or x.node_id is not null and h.standard is not null)
@@ -51,7 +62,7 @@ begin atomic
   -- Those whose end was seen all the same count until then, as they do in states_at.
   select l.unknown_since, null, id_text(l.contract_id), 'departed', -1, h.standard, h.owner, h.provider, h.account_id,
          h.instrument_admin, h.instrument_id, h.amount, h.is_locked
-    from live l
+    from (select * from live /*workers where unknown_since is not null offset 0 workers*/) l
     left join lateral :explore.token_holding(l."offset", l.node_id) h on true
    where l.unknown_since is not null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
@@ -112,7 +123,7 @@ create or replace view :explore.token_legs as
          t.receiver_provider, t.receiver_account_id, t.instrument_admin, t.instrument_id, t.amount, null, t.reason
     from :explore.token_transfer_steps t
    where t.outcome = 'completed' and t.sender is not null and t.receiver is not null and t.amount is not null
-     and not exists (select from :explore.token_events e
+     and not exists (select from (select * from :explore.token_events /*workers offset 0 workers*/) e
                       where e."offset" = t."offset" and e.is_by_admin and e.instrument_admin = t.instrument_admin)
   union all
   select x."offset", x.node_id, 'choice', 'transfer', v.view #>> '{allocation,transferLeg,sender}', null, '',
@@ -120,10 +131,13 @@ create or replace view :explore.token_legs as
          v.view #>> '{allocation,transferLeg,instrumentId,id}', (v.view #>> '{allocation,transferLeg,amount}')::numeric,
          v.view #>> '{allocation,transferLegId}',
          v.view #>> '{allocation,transferLeg,meta,values,splice.lfdecentralizedtrust.org/reason}'
-    from exercises x
+    from (select * from exercises /*workers
+           where choice_pk = any ((select :explore.token_choices('AllocationV1', 'Allocation', '{Allocation_ExecuteTransfer}'))::integer[]) offset 0
+         workers*/) x
    cross join lateral (
            select a.view
-             from contract_states l
+             from (select contract_id, activated_offset, node_id from contract_states /*workers
+                    where template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]) offset 0 workers*/) l
             cross join lateral (
                     select y.view from :explore.token_view(l.activated_offset, l.node_id, 'Allocation', 'Allocation') y
                      where y.view #> '{allocation,transferLeg}' is not null
@@ -131,7 +145,7 @@ create or replace view :explore.token_legs as
             where l.contract_id = id_text(x.contract_id) and l.activated_offset <= x."offset"
             order by l.activated_offset desc limit 1) v
    where x.choice_pk = any ((select :explore.token_choices('AllocationV1', 'Allocation', '{Allocation_ExecuteTransfer}'))::integer[])
-     and not exists (select from :explore.token_events e
+     and not exists (select from (select * from :explore.token_events /*workers offset 0 workers*/) e
                       where e."offset" = x."offset" and e.is_by_admin
                         and e.instrument_admin = v.view #>> '{allocation,transferLeg,instrumentId,admin}');
 comment on view :explore.token_legs is
@@ -174,7 +188,9 @@ begin atomic
             from :explore.token_holding_events_of(party) e
            group by e."offset", e.standard is not null, e.owner, e.provider, e.account_id, e.instrument_admin,
                     e.instrument_id) q) g
-    left join updates u on u."offset" = g."offset"
+    left join (select * from updates /*workers
+                where "offset" = any (array(select d."offset" from :explore.token_holding_events_of(party) d)) offset 0 workers*/) u
+           on u."offset" = g."offset"
     left join lateral (
            select count(*) as legs,
                   sum(case when l.is_received then l.amount else 0 end - case when l.is_sent then l.amount else 0 end) as explained,
@@ -188,13 +204,13 @@ begin atomic
                       (s.sender, s.sender_account_id) is not distinct from (g.owner, g.account_id)
                         and s.sender_provider is not distinct from g.provider as is_sent,
                       case when s.sender is not distinct from g.owner then s.receiver else s.sender end as other_owner
-                 from :explore.token_legs s
+                 from (select * from :explore.token_legs /*workers offset 0 workers*/) s
                 where s."offset" = g."offset" and s.instrument_admin = g.instrument_admin
                   and s.instrument_id = g.instrument_id) l
             where l.is_received or l.is_sent) w on g.events > 0
     left join lateral (
            select count(*) as events, string_agg(distinct e.reason collate "C", '; ') as reason
-             from :explore.token_events e
+             from (select * from :explore.token_events /*workers offset 0 workers*/) e
             where e."offset" = g."offset" and e.is_by_admin and e.instrument_admin = g.instrument_admin
               and e.owner is not distinct from g.owner and e.account_id = g.account_id
               and e.provider is not distinct from g.provider) n on g.events > 0
@@ -217,7 +233,7 @@ create or replace view :explore.token_transfers as
       select l."offset", l.node_id, l.kind, l.basis, l.sender, l.sender_provider, l.sender_account_id, l.receiver,
              l.receiver_provider, l.receiver_account_id, l.instrument_admin, l.instrument_id, l.amount, l.transfer_leg_id,
              l.reason
-        from :explore.token_legs l
+        from (select * from :explore.token_legs /*workers offset 0 workers*/) l
       union all
       select g."offset", null, r.kind, 'holdings', r.sender, r.sender_provider, r.sender_account_id, r.receiver,
              r.receiver_provider, r.receiver_account_id, g.instrument_admin, g.instrument_id, r.amount, null, null
@@ -237,9 +253,10 @@ create or replace view :explore.token_transfers as
                select 'transfer' as kind, f.owner as sender, f.provider as sender_provider, f.account_id as sender_account_id,
                       t.owner as receiver, t.provider as receiver_provider, t.account_id as receiver_account_id,
                       least(-f.amount, t.amount) as amount
-                 from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
-                 join unnest(g.amounts, g.owners, g.providers, g.accounts) t (amount, owner, provider, account_id)
-                   on f.amount < 0 and t.amount > 0
+                 from (select * from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
+                        where f.amount < 0) f
+                cross join (select * from unnest(g.amounts, g.owners, g.providers, g.accounts) t (amount, owner, provider, account_id)
+                             where t.amount > 0) t
                 where g.is_read and g.senders = 1 and g.receivers = 1
                union all
                select case when g.is_told then 'fee' else 'burn' end, f.owner, f.provider, f.account_id, null, null, null,
@@ -273,27 +290,29 @@ create or replace view :explore.token_discrepancies as
   union all
   select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
          e.instrument_id, sum(case e.side when 'sender' then - e.amount else e.amount end), 0::numeric
-    from :explore.token_events e
-    join exercises x on x."offset" = e."offset" and x.node_id = e.node_id
-    join event_parties w on w.parties_pk = x.parties_pk and e.owner = any (w.witness_parties)
+    from (select t.*
+            from :explore.token_events t
+            join exercises x on x."offset" = t."offset" and x.node_id = t.node_id
+            join event_parties w on w.parties_pk = x.parties_pk and t.owner = any (w.witness_parties) /*workers offset 0 workers*/) e
    where e.is_by_admin and e.side is not null
      and e."offset" > (select coalesce(max(s.kept_offset), 0) from stream s)
      and (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0
-     and (select true from contracts c
+     and (select true from (select * from contracts /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
             cross join lateral :explore.token_holding(c."offset", c.node_id) h
             where c."offset" = e."offset" and c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
               and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
               and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
             limit 1) is null
-     and (select true from exercises y
-             join contract_states l on l.contract_id = id_text(y.contract_id) and l.deactivated_offset = y."offset"
+     and (select true
+             from (select * from exercises /*workers where consuming and template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) y
+             join (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l on l.contract_id = id_text(y.contract_id) and l.deactivated_offset = y."offset"
             cross join lateral :explore.token_holding(l.activated_offset, l.node_id) h
             where y."offset" = e."offset" and y.consuming
               and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
               and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
               and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
             limit 1) is null
-     and (select true from contract_states l
+     and (select true from (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
             where l.contract_id = any (e.input_holding_ids || e.output_holding_ids)
               and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))
             limit 1) is null

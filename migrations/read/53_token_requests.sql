@@ -16,9 +16,13 @@ create or replace view :explore.pending_transfer_instructions as
          v.view ->> 'originalInstructionCid' as original_instruction_id,
          v.view #>> '{transfer,meta,values,splice.lfdecentralizedtrust.org/reason}' as reason,
          v.view #> '{transfer,meta,values}' as meta, l."offset" as created_at_offset, c.created_at, s.synchronizer_id
-    from live l
+    from (select * from live /*workers
+           where unknown_since is null
+             and template_pk = any ((select :explore.token_templates('TransferInstruction', 'TransferInstruction'))::integer[]) offset 0 workers*/) l
    cross join lateral :explore.token_view(l."offset", l.node_id, 'TransferInstruction', 'TransferInstruction') v
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
+    left join (select * from contracts /*workers
+                where template_pk = any ((select :explore.token_templates('TransferInstruction', 'TransferInstruction'))::integer[]) offset 0
+              workers*/) c on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where l.unknown_since is null
      and l.template_pk = any ((select :explore.token_templates('TransferInstruction', 'TransferInstruction'))::integer[]);
@@ -49,12 +53,16 @@ create or replace view :explore.allocations as
            as settle_before,
          :explore.texts(v.view -> 'holdingCids') as holding_ids, v.view #> '{allocation,settlement,meta,values}' as meta,
          l."offset" as created_at_offset, c.created_at, s.synchronizer_id
-    from live l
+    from (select * from live /*workers
+           where unknown_since is null and template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]) offset 0
+         workers*/) l
    cross join lateral :explore.token_view(l."offset", l.node_id, 'Allocation', 'Allocation') v
     left join lateral jsonb_array_elements(
            case jsonb_typeof(v.view #> '{allocation,transferLegSides}') when 'array' then v.view #> '{allocation,transferLegSides}' end)
            g (leg) on true
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
+    left join (select * from contracts /*workers
+                where template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]) offset 0 workers*/) c
+           on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where l.unknown_since is null
      and l.template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]);

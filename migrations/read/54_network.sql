@@ -64,18 +64,28 @@ begin atomic
    cross join lateral (
            select v."offset", v.node_id, v.contract_id, null::bigint as ended_offset, null::integer as ended_node_id,
                   null::timestamptz as ended_at, null::"char" as ended_by, v.unknown_since
-             from live v where v.template_pk = t.template_pk and v.unknown_since is null
+             from (select * from live /*workers
+                    where template_pk in (select :explore.network_templates(module, entity)) offset 0 workers*/) v
+            where v.template_pk = t.template_pk and v.unknown_since is null
            union all
            select v."offset", v.node_id, v.contract_id, null, null, null, null, v.unknown_since
-             from live v where v.template_pk = t.template_pk and v.unknown_since is not null
+             from (select * from live /*workers
+                    where template_pk in (select :explore.network_templates(module, entity)) offset 0 workers*/) v
+            where v.template_pk = t.template_pk and v.unknown_since is not null
            union all
            select e."offset", e.node_id, e.contract_id, e.ended_offset, e.ended_node_id, e.ended_at, e.ended_by, null
-             from ended e where e.template_pk = t.template_pk) l
+             from (select * from ended /*workers
+                    where template_pk in (select :explore.network_templates(module, entity)) offset 0 workers*/) e
+            where e.template_pk = t.template_pk) l
    cross join lateral (
-           select r.payload, r.created_at, r.origin from contracts r where r."offset" = l."offset" and r.node_id = l.node_id
+           select r.payload, r.created_at, r.origin
+             from (select * from contracts /*workers
+                    where template_pk in (select :explore.network_templates(module, entity)) offset 0 workers*/) r
+            where r."offset" = l."offset" and r.node_id = l.node_id
            offset 0) c
    where l.ended_by is distinct from 'r'
-      or not exists (select from contract_states n
+      or not exists (select from (select contract_id, activated_offset from contract_states /*workers
+                                   where template_pk in (select :explore.network_templates(module, entity)) offset 0 workers*/) n
                       where n.contract_id = id_text(l.contract_id) and n.activated_offset > l."offset");
 end;
 comment on function :explore.network_contracts(text, text) is

@@ -26,7 +26,9 @@ create or replace view :explore.traffic_purchases as
                    select n.ended_offset, -1
                     where n.ended_by = 'a'
                        or n.ended_by = 'w'
-                          and exists (select from exercises x
+                          and exists (select from (select * from exercises /*workers
+                                                    where consuming and template_pk in (select :explore.network_templates(
+                                                      'DecentralizedSynchronizer', 'MemberTraffic')) offset 0 workers*/) x
                                        where x."offset" = n."offset" and x.consuming and id_text(x.contract_id) = n.contract_id)) m) k
        where k.payload is not null
        group by 1, 2, 3, 4, 5
@@ -72,7 +74,8 @@ create or replace view :explore.traffic_members as
         from :explore.traffic_purchases p) m
     left join lateral (
            select coalesce(sum(a.paid_traffic_cost), 0) as bytes_paid,
-                  (select coalesce(sum(c.paid_traffic_cost), 0) from completions c
+                  (select coalesce(sum(c.paid_traffic_cost), 0)
+                     from (select * from completions /*workers where status_code <> 0 offset 0 workers*/) c
                     where c.status_code <> 0 and c.synchronizer_id = m.synchronizer_id) as bytes_rejected
              from activity_hourly a
              join synchronizers s on s.synchronizer_pk = a.synchronizer_pk

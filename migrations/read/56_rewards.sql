@@ -45,7 +45,12 @@ create or replace view :explore.reward_coupons as
                               else 1 end as issuance) f
     left join lateral (
            select h.choice, x.argument::jsonb ->> 'validator' as validator
-             from exercises x
+             from (select * from exercises /*workers
+                    where consuming and template_pk in (
+                      select t.template_pk from templates t where t.entity_name in (
+                        'AppRewardCoupon', 'RewardCouponV2', 'ValidatorRewardCoupon', 'ValidatorLivenessActivityRecord',
+                        'ValidatorFaucetCoupon', 'SvRewardCoupon', 'UnclaimedActivityRecord', 'DevelopmentFundCoupon')) offset 0
+                  workers*/) x
              join choices h on h.choice_pk = x.choice_pk
             where n.ended_by = 'a' and x."offset" = n.ended_offset and x.node_id = n.ended_node_id
             limit 1) e on true
@@ -53,7 +58,10 @@ create or replace view :explore.reward_coupons as
            select bool_or(h.choice = 'AmuletRules_ClaimExpiredRewardsV2') as is_expired,
                   bool_or(h.choice in ('AmuletRules_UnhideRewardCouponsV2', 'RewardCoupon_AssignBeneficiaries')) as is_replaced,
                   max(x.argument::jsonb #>> '{transfer,sender}') as sender
-             from exercises x
+             from (select * from exercises /*workers
+                    where choice_pk in (select c.choice_pk from choices c where c.choice in (
+                      'AmuletRules_Transfer', 'AmuletRules_ClaimExpiredRewardsV2', 'AmuletRules_UnhideRewardCouponsV2',
+                      'RewardCoupon_AssignBeneficiaries')) offset 0 workers*/) x
              join choices h on h.choice_pk = x.choice_pk
             where n.ended_by = 'a' and x."offset" = n.ended_offset and x.node_id < n.ended_node_id
               and x.last_descendant_node_id >= n.ended_node_id

@@ -27,7 +27,11 @@ create or replace view :explore.validators as
              newest as (partition by d.dso, d.validator
                         order by n.ended_by is null desc, n."offset" desc, n.node_id desc)) l
     left join lateral (
-           select h.choice from exercises x join choices h on h.choice_pk = x.choice_pk
+           select h.choice
+             from (select * from exercises /*workers
+                    where template_pk in (select :explore.network_templates('ValidatorLicense', 'ValidatorLicense')) offset 0
+                  workers*/) x
+             join choices h on h.choice_pk = x.choice_pk
             where x."offset" = l.ended_offset and x.node_id = l.ended_node_id
             limit 1) e on true
     left join templates t on t.template_pk = l.template_pk
@@ -42,8 +46,15 @@ create or replace view :explore.validator_heartbeats as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.acting_parties[1] as validator,
          e.choice, e.contract_id, nullif(e.result ->> 'licenseCid', e.contract_id) as new_contract_id, e.consuming,
          e.result ->> 'couponCid' as coupon_id,
-         (select (select c.payload ->> 'dso' from contracts c where c."offset" = l.activated_offset and c.node_id = l.node_id)
-            from contract_states l where l.contract_id = e.contract_id order by l.activated_offset limit 1) as dso
+         (select (select c.payload ->> 'dso'
+                    from (select "offset", node_id, payload from contracts /*workers
+                           where template_pk in (select :explore.network_templates('ValidatorLicense', 'ValidatorLicense')) offset 0
+                         workers*/) c
+                   where c."offset" = l.activated_offset and c.node_id = l.node_id)
+            from (select contract_id, activated_offset, node_id from contract_states /*workers
+                   where template_pk in (select :explore.network_templates('ValidatorLicense', 'ValidatorLicense')) offset 0
+                 workers*/) l
+           where l.contract_id = e.contract_id order by l.activated_offset limit 1) as dso
     from :explore.network_exercises('ValidatorLicense', 'ValidatorLicense',
            '{ValidatorLicense_ReportActive,ValidatorLicense_RecordValidatorLivenessActivity,ValidatorLicense_ReceiveFaucetCoupon,ValidatorLicense_UpdateMetadata}') e
     left join updates u on u."offset" = e."offset";

@@ -82,11 +82,19 @@ create or replace view :explore.amulet_burns as
           select * from :explore.network_exercises('Amulet', 'LockedAmulet', '{LockedAmulet_ExpireAmulet,LockedAmulet_ExpireAmuletV2}')) e
        cross join lateral (
                select coalesce(c.payload -> 'amulet', c.payload) as payload
-                 from contract_states l
-                 join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+                 from (select * from contract_states /*workers
+                        where template_pk in (select :explore.network_templates('Amulet', 'Amulet')
+                                              union select :explore.network_templates('Amulet', 'LockedAmulet')) offset 0
+                      workers*/) l
+                 join (select * from contracts /*workers
+                        where template_pk in (select :explore.network_templates('Amulet', 'Amulet')
+                                              union select :explore.network_templates('Amulet', 'LockedAmulet')) offset 0
+                      workers*/) c on c."offset" = l.activated_offset and c.node_id = l.node_id
                 where l.contract_id = e.contract_id and l.deactivated_offset = e."offset"
                 limit 1) n) b
     left join lateral (
-           select v.update_id, v.effective_at, v.record_time from updates v where v."offset" = b."offset" limit 1) u on true;
+           select v.update_id, v.effective_at, v.record_time
+             from (select * from updates /*workers where kind = 't' offset 0 workers*/) v
+            where v."offset" = b."offset" limit 1) u on true;
 comment on view :explore.amulet_burns is
   'Amulet that was burnt, and what for: traffic, fees of transfers, preapprovals, and what expired. party is who paid; null where the choice that says so is not seen. What is burnt in other ways is in token_transfers as kind burn. Needs the shape LEDGER_EFFECTS, but for traffic. Complete where coverage says known.';

@@ -56,7 +56,9 @@ begin
                null::text[] as other_owners, null::text as reason, null::text as basis, 0::bigint as unread
           from :explore.token_holdings_at(begins) h
          where h.owner = owner_party
-           and exists (select from :storage.contract_states l
+           and exists (select from (select contract_id, activated_offset, parties_pk from :storage.contract_states /*workers
+                                     where parties_pk = any ((select :explore.token_parties(owner_party))::integer[]) offset 0
+                                   workers*/) l
                         where l.contract_id = h.contract_id and l.activated_offset = h.created_at_offset
                           and l.parties_pk = any ((select :explore.token_parties(owner_party))::integer[]))
          group by h.provider, h.account_id, h.instrument_admin, h.instrument_id
@@ -91,7 +93,8 @@ begin atomic
   select format('%s holdings that the party is a stakeholder of cannot be read and are not counted: see token_holdings_unread',
                 count(*))
     from bounds b
-    join contract_states l on l.activated_offset <= b.ends and coalesce(l.deactivated_offset > b.begins, true)
+    join (select * from contract_states /*workers
+           where parties_pk = any ((select :explore.token_parties(party))::integer[]) offset 0 workers*/) l on l.activated_offset <= b.ends and coalesce(l.deactivated_offset > b.begins, true)
    where l.ended_by is distinct from 'w' and l.parties_pk = any ((select :explore.token_parties(party))::integer[])
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))

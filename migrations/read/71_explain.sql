@@ -39,14 +39,14 @@ create or replace function :explore.explain_summary(at_offset bigint)
 begin atomic
   select u."offset",
          case u.kind when 't' then 'transaction' when 'r' then 'reassignment' when 'p' then 'topology' else 'unknown' end,
-         id_text(u.update_id), (select max(o."offset") from updates o where o."offset" < u."offset"),
-         (select min(o."offset") from updates o where o."offset" > u."offset"), u.effective_at, u.record_time, b.indexed_at,
+         id_text(u.update_id), (select max(o."offset") from updates o where o."offset" < at_offset),
+         (select min(o."offset") from updates o where o."offset" > at_offset), u.effective_at, u.record_time, b.indexed_at,
          s.synchronizer_id, u.command_id, u.workflow_id, c.submission_id, c.user_id,
          (select array_agg(m.party order by m.party) from submitters m where m.submitters_key = c.submitters_key),
          (select array_agg(distinct a.party order by a.party)
             from (select e.parties_pk, e.node_id > coalesce(max(e.last_descendant_node_id) over (order by e.node_id
                            rows between unbounded preceding and 1 preceding), -1) as is_root
-                    from exercises e where e."offset" = u."offset") r
+                    from exercises e where e."offset" = at_offset) r
             join event_parties w on w.parties_pk = r.parties_pk
            cross join unnest(w.acting_parties) a (party)
            where r.is_root),
@@ -88,7 +88,9 @@ begin atomic
     left join choices h on h.choice_pk = e.choice_pk
     left join templates i on i.template_pk = h.interface_pk
     left join packages ip on ip.package_id = i.package_id
-    left join contracts b on b."offset" = n.before_offset and b.node_id = n.before_node_id
+    left join (select * from contracts /*workers
+                where "offset" = any (array(select o.before_offset from :explore.update_tree(at_offset) o)) offset 0 workers*/) b
+           on b."offset" = n.before_offset and b.node_id = n.before_node_id
     left join contracts a on a."offset" = at_offset and a.node_id = case when n.event_type in ('created', 'assigned') then n.node_id
                                                                          when n.event_type = 'archived' then n.other_node_id end
     left join contract_parties cp on cp.parties_pk = case when n.event_type in ('created', 'assigned') then a.parties_pk
@@ -137,17 +139,24 @@ begin atomic
            s.synchronizer_pk, null::integer as target_pk, c.payload as contents, null::jsonb as result, c.redaction_id,
            c.created_at
       from states s
-      left join contracts c on c."offset" = s.activated_offset and c.node_id = s.node_id
+      left join (select * from contracts /*workers
+                  where "offset" = any (array(select a.activated_offset from contract_states a
+                                               where a.contract_id = explain_contract.contract_id)) offset 0 workers*/) c
+             on c."offset" = s.activated_offset and c.node_id = s.node_id
     union all
     select v."offset", v.node_id, 2, 'viewed', s.template_pk, null, v.interface_pk, null, s.synchronizer_pk, null,
            coalesce(v.view, to_jsonb(v.status_message)), null, v.redaction_id, null
-      from states s join interface_views v on v."offset" = s.activated_offset and v.node_id = s.node_id
+      from states s
+      join (select * from interface_views /*workers
+             where "offset" = any (array(select a.activated_offset from contract_states a
+                                          where a.contract_id = explain_contract.contract_id)) offset 0 workers*/) v on v."offset" = s.activated_offset and v.node_id = s.node_id
     union all
     select e."offset", e.node_id, 3, case when e.consuming then 'archived' else 'exercised' end, e.template_pk, e.choice_pk, null,
            e.parties_pk, null, null, e.argument::jsonb, e.result::jsonb, e.redaction_id, null
       from (select x."offset", x.node_id from exercises x where id_text(x.contract_id) = explain_contract.contract_id
              order by x.consuming desc, x."offset" desc, x.node_id desc limit most_exercises) k
-      join exercises e on e."offset" = k."offset" and e.node_id = k.node_id
+      join (select * from exercises /*workers where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) e
+        on e."offset" = k."offset" and e.node_id = k.node_id
     union all
     select a."offset", a.node_id, 3, 'archived', a.template_pk, null, null, null, null, null, null, null, null, null
       from archives a where id_text(a.contract_id) = explain_contract.contract_id
@@ -164,9 +173,12 @@ begin atomic
            null, null, null, s.synchronizer_pk, null, null, null, null, null
       from states s
      where s.ended_by in ('a', 'e')
-       and not exists (select from exercises e where e."offset" = s.deactivated_offset and e.consuming
+       and not exists (select from (select * from exercises /*workers
+                                     where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) e
+                        where e."offset" = s.deactivated_offset and e.consuming
                           and id_text(e.contract_id) = s.contract_id)
-       and not exists (select from archives a where a."offset" = s.deactivated_offset and id_text(a.contract_id) = s.contract_id))
+       and not exists (select from (select * from archives /*workers
+                                     where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) a where a."offset" = s.deactivated_offset and id_text(a.contract_id) = s.contract_id))
   select r."offset", r.node_id, r.event_type, coalesce(u.effective_at, r.created_at), u.record_time, id_text(u.update_id),
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), t.package_id, p.package_version,
          h.choice, case when i.template_pk is not null then
@@ -175,13 +187,14 @@ begin atomic
          -- Asked for in these cases only: a case does not evaluate what it does not take.
          case when r.event_type in ('created', 'archived') then
            (select x.contract_id
-              from :explore.update_tree(r."offset") n
-              join :explore.update_tree(r."offset") x on x.node_id = n.other_node_id
+              from (select * from :explore.update_tree(r."offset")) n
+              join (select * from :explore.update_tree(r."offset")) x on x.node_id = n.other_node_id
              where n.node_id = r.node_id) end,
          r.contents, r.result,
          :explore.reason_of(case when h.choice is not null then r.contents end, r.result), r.redaction_id
     from rows_of_it r
-    left join updates u on u."offset" = r."offset"
+    left join (select * from updates /*workers
+                where "offset" = any (array(select o."offset" from rows_of_it o)) offset 0 workers*/) u on u."offset" = r."offset"
     left join templates t on t.template_pk = r.template_pk
     left join packages p on p.package_id = t.package_id
     left join choices h on h.choice_pk = r.choice_pk

@@ -111,6 +111,7 @@ grant execute on function
   :pqs.__no_contracts(),
   :pqs.__past(bigint),
   :pqs.__payload_types(text),
+  :pqs.__trace(text, text),
   :pqs.__type_pks(text),
   :pqs.active(text, bigint),
   :pqs.archives(text, bigint, bigint),

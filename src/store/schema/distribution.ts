@@ -30,7 +30,10 @@ const byOffset: readonly string[] = [
   'completions',
 ];
 
-/** Joined with what is distributed. Few rows, but for combinations of parties, which every worker has to know. */
+/**
+ * Joined with what is distributed, or looked for beside each of its rows. Few rows, but for combinations of parties, which every
+ * worker has to know.
+ */
 const everywhere: readonly string[] = [
   'batches',
   'contract_parties',
@@ -43,7 +46,45 @@ const everywhere: readonly string[] = [
   'paddings',
   'hosts',
   'submitters',
+  'coverage',
+  'quarantine',
+  'redacted_contracts',
+  'redacted_exercises',
 ];
+
+/**
+ * Functions that read nothing but what is on every node, in the schemas beside the storage, and the views they read: where a query
+ * goes to a worker as a whole, the worker calls them.
+ */
+const readEverywhere = {
+  explore: {
+    functions: [
+      'template_pks',
+      'is_unseen',
+      'token_pks',
+      'token_templates',
+      'token_choices',
+      'token_step_choices',
+      'network_templates',
+      'network_choices',
+    ],
+    views: [],
+  },
+  pqs: {
+    functions: [
+      '__type_pks',
+      '__implementing_pks',
+      '__is_defined',
+      '__is_template',
+      '__is_interface',
+      '__payload_types',
+      '__choice_pks',
+      '__is_choice_defined',
+      '__consuming_choices',
+    ],
+    views: ['__names', '__choice_names'],
+  },
+} as const;
 
 /** Citus distributes no table that a function of this server depends on: these come after those they name. */
 const functionsOverTables = '0005_writer_functions';
@@ -121,7 +162,7 @@ export const onThisNodeOnly = 'set local citus.enable_ddl_propagation to off';
  * Makes functions of the read side such as Citus runs. Part of the caller's transaction.
  *
  * It plans a query of a function in SQL by the text it came in, and without the arguments. In PL/pgSQL it is given both, so those
- * that read tables are turned into it as they stand. Workers compute what needs nothing but its arguments.
+ * that read tables are turned into it as they stand. Workers compute what needs nothing but its arguments, and what is on every node.
  */
 export async function fitFunctions(client: ClientBase, storage: string): Promise<void> {
   const schemas = [Object.values(readSchemas(storage))];
@@ -136,6 +177,31 @@ export async function fitFunctions(client: ClientBase, storage: string): Promise
       where n.nspname = any ($1) and p.provolatile = 'i' and p.prokind = 'f'`,
     schemas,
   );
+  const { explore, pqs } = readSchemas(storage);
+  await readOnWorkers(client, explore, readEverywhere.explore);
+  await readOnWorkers(client, pqs, readEverywhere.pqs);
+}
+
+/** They are queries within a query there, which Citus has to be told is meant: it cannot know that their tables are at hand. */
+async function readOnWorkers(
+  client: ClientBase,
+  schema: string,
+  { functions, views }: { readonly functions: readonly string[]; readonly views: readonly string[] },
+): Promise<void> {
+  const { rows: viewTexts } = await client.query<{ text: string }>(
+    `select format('create or replace view %s as %s', c.oid::regclass, pg_get_viewdef(c.oid)) as text
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = any ($2)`,
+    [schema, views],
+  );
+  for (const { text } of viewTexts) await client.query(text);
+  const { rows } = await client.query<{ called: string }>(
+    `select p.oid::regprocedure::text as called, create_distributed_function(p.oid)
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = $1 and p.proname = any ($2)`,
+    [schema, functions],
+  );
+  for (const { called } of rows) {
+    await client.query(`alter function ${called} set citus.allow_nested_distributed_execution to on`);
+  }
 }
 
 /** Names of columns win over those of parameters in both languages; the server writes the body with all names qualified. */

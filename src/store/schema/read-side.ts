@@ -54,6 +54,15 @@ function withNames(sql: string, schemas: ReadSchemas): string {
 }
 
 /**
+ * The same over the workers of Citus: what stands behind `workers` in a comment counts, what stands between two comments `alone`
+ * does not. Such a comment says which rows are gathered before the rest is computed from them, which a single server need
+ * not be told.
+ */
+function overWorkers(script: string): string {
+  return script.replaceAll(/\/\*workers\b(.*?)\bworkers\*\//gs, '$1').replaceAll(/\/\*alone\*\/.*?\/\*alone\*\//gs, '');
+}
+
+/**
  * Makes the read side if it is missing or not this program's; true when it did. To be called in a transaction that holds
  * the migration lock.
  * @throws IndexerError `SCHEMA_FOREIGN`
@@ -65,7 +74,7 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
   await refuseStrangers(client, storage);
   const distributed = await isDistributed(client);
   if (distributed) await client.query(onThisNodeOnly);
-  await client.query(script);
+  await client.query(distributed ? overWorkers(script) : script);
   if (distributed) await fitFunctions(client, storage);
   await secureViews(client, readSchemas(storage));
   // What is read by now may stand in tables and columns that are newer than the role.
@@ -82,7 +91,8 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
 export async function moveReadSide(client: ClientBase, storage: string): Promise<void> {
   const schemas = readSchemas(storage);
   const files = (await readSideFiles()).filter(({ name }) => !staying.test(name));
-  await client.query(files.map(({ sql }) => withNames(sql, schemas).replaceAll(comment, '')).join('\n'));
+  const script = files.map(({ sql }) => withNames(sql, schemas).replaceAll(comment, '')).join('\n');
+  await client.query((await isDistributed(client)) ? overWorkers(script) : script);
 }
 
 /** Whether the read side is there and is this program's. */

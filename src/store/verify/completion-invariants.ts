@@ -28,7 +28,7 @@ export const completionInvariants: readonly Invariant[] = [
     says: 'completions lie in their ranges, which do not overlap and end at or before the checkpoint',
     sql: `select c."offset", null::text as contract_id, 'in no range of completions' as found
             from completions c
-           where not exists (select from completion_ranges r where c."offset" > r.from_offset and c."offset" <= r.to_offset)
+           where not exists (select from (select * from completion_ranges offset 0) r where c."offset" > r.from_offset and c."offset" <= r.to_offset)
           union all
           select a.from_offset, null, 'overlaps the range after offset ' || b.from_offset
             from completion_ranges a join completion_ranges b on a.from_offset < b.from_offset and a.to_offset > b.from_offset
@@ -53,7 +53,7 @@ export const completionInvariants: readonly Invariant[] = [
              and not exists (select from hosts h where c."offset" > h.from_offset and c."offset" <= h.repeats_to)
              and not exists (select from quarantine q where q."offset" = c."offset")
              -- Completions lag: those of other parties may be of a time whose updates were followed without them.
-             and not exists (select from completion_ranges n
+             and not exists (select from (select * from completion_ranges offset 0) n
                                join coverage w on w.origin in ('filter', 'widen') and n.from_offset < w.from_offset
                               where n.reason is not null and c."offset" > n.from_offset and c."offset" <= w.from_offset)`,
   },

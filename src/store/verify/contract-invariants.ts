@@ -26,6 +26,18 @@ const lifetimes = `
   union all
   select "offset", contract_id, synchronizer_pk, ended_offset from ended where ended_by <> 'w'`;
 
+/** Who left the participant, and where. */
+const departures = `
+  select y."offset", y.party_id, u.synchronizer_pk
+    from topology_events y join updates u on u."offset" = y."offset"
+   where y.kind = 'ParticipantAuthorizationRevoked' and y.participant_id = (select participant_id from stream)`;
+
+/**
+ * Behind a subselect: it is gathered before it is compared, also where its rows lie on several servers. What a contract is
+ * compared with lies at another offset than its beginning, so no server could do it alone.
+ */
+const gathered = 'offset 0';
+
 /** Rules I08 to I14, I20, I32 to I35, I38 and I39. */
 export const contractInvariants: readonly Invariant[] = [
   {
@@ -124,11 +136,11 @@ export const contractInvariants: readonly Invariant[] = [
     id: 'I32',
     says: 'a lifetime that ended in a complete range was ended by an event',
     sql: `select l.ended_offset as "offset", id_text(l.contract_id) as contract_id, 'no event ends it at this offset' as found
-            from (${lifetimes}) l cross join stream st
-           where l.ended_offset > coalesce(st.kept_offset, 0)
+            from (${lifetimes} ${gathered}) l
+           where l.ended_offset > coalesce((select kept_offset from stream), 0)
              and exists (select from coverage c where l.ended_offset > c.from_offset
                             and (c.to_offset is null or l.ended_offset <= c.to_offset))
-             and not exists (select from (${endings}) d
+             and not exists (select from (${endings} ${gathered}) d
                               where d.contract_id = l.contract_id and d.synchronizer_pk = l.synchronizer_pk
                                 and d."offset" = l.ended_offset)`,
   },
@@ -174,27 +186,25 @@ export const contractInvariants: readonly Invariant[] = [
                  case when l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
                       then 'unknown since an offset at which it was not active'
                       else 'unknown, but no party of it left at this offset' end as found
-            from lifetimes l cross join stream st
-           where l.unknown_since is not null
-             and (l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
-                  or not exists (select from topology_events y
-                                   join updates u on u."offset" = y."offset" and u.synchronizer_pk = l.synchronizer_pk
-                                   join contract_parties p on p.parties_pk = l.parties_pk
-                                  where y."offset" = l.unknown_since and y.participant_id = st.participant_id
-                                    and y.kind = 'ParticipantAuthorizationRevoked'
-                                    and y.party_id = any (p.witness_parties)))
+            from (select * from lifetimes where unknown_since is not null ${gathered}) l
+           where l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
+              or not exists (select from (${departures} ${gathered}) y
+                               join contract_parties p on p.parties_pk = l.parties_pk
+                              where y."offset" = l.unknown_since and y.synchronizer_pk = l.synchronizer_pk
+                                and y.party_id = any (p.witness_parties))
           union all
           select l."offset", id_text(l.contract_id), 'active, although its only party left at offset ' || y."offset"
-            from topology_events y
-            join stream st on st.participant_id = y.participant_id
-            join updates u on u."offset" = y."offset"
-            join live l on l.synchronizer_pk = u.synchronizer_pk and l.unknown_since is null and l."offset" < y."offset"
-            join contract_parties p on p.parties_pk = l.parties_pk and p.witness_parties = array[y.party_id]
-           where y.kind = 'ParticipantAuthorizationRevoked' and y."offset" > st.seed_offset
-             and not exists (select from topology_events b join updates v on v."offset" = b."offset"
-                              where b.party_id = y.party_id and b.participant_id = y.participant_id
-                                and v.synchronizer_pk = u.synchronizer_pk
-                                and b.kind <> 'ParticipantAuthorizationRevoked' and b."offset" >= y."offset")`,
+            from (select d.* from (${departures} ${gathered}) d
+                   where d."offset" > (select seed_offset from stream)
+                     and not exists (
+                           select from (select b."offset", b.party_id, v.synchronizer_pk
+                                          from topology_events b join updates v on v."offset" = b."offset"
+                                         where b.participant_id = (select participant_id from stream)
+                                           and b.kind <> 'ParticipantAuthorizationRevoked' ${gathered}) b
+                            where b.party_id = d.party_id and b.synchronizer_pk = d.synchronizer_pk
+                              and b."offset" >= d."offset") ${gathered}) y
+            join live l on l.synchronizer_pk = y.synchronizer_pk and l.unknown_since is null and l."offset" < y."offset"
+            join contract_parties p on p.parties_pk = l.parties_pk and p.witness_parties = array[y.party_id]`,
   },
   {
     id: 'I39',

@@ -228,13 +228,15 @@ export async function storedHalves(
        ${templateJoin}
        left join synchronizers s on s.synchronizer_pk = r.source_pk
        left join synchronizers g on g.synchronizer_pk = r.target_pk
-       left join lateral (
-         select ${digestsOf(fieldExpressions('seeded', 'c.redaction_id'))} as digests
+       left join (
+         select l.contract_id, l.activated_offset, ${digestsOf(fieldExpressions('seeded', 'c.redaction_id'))} as digests
            from lifetimes l
            join plain_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.origin = 'seed'
            left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
            left join templates t on t.template_pk = c.template_pk
-          where l.contract_id = w.contract_id and l.activated_offset = w.activated) found on true`,
+          where l.contract_id = any ($1)
+         -- Of another offset than the half: looked for before it is joined, wherever it lies.
+         offset 0) found on found.contract_id = w.contract_id and found.activated_offset = w.activated`,
     [
       halves.map(({ contractId }) => contractId),
       halves.map(({ half }) => half),

@@ -117,8 +117,8 @@ export const streamInvariants: readonly Invariant[] = [
            where n."offset" is not null
              and (st.checkpoint_update_offset, st.checkpoint_update_id) is distinct from (n."offset", n.update_id)
               or n."offset" is null and st.checkpoint_update_offset > st.seed_offset
-             and not exists (select from updates u where u."offset" = st.checkpoint_update_offset)
-             and not exists (select from quarantine q where q."offset" = st.checkpoint_update_offset)`,
+             and (select count(*) from updates where "offset" = (select checkpoint_update_offset from stream)) = 0
+             and (select count(*) from quarantine where "offset" = (select checkpoint_update_offset from stream)) = 0`,
   },
   {
     id: 'I40',
@@ -132,7 +132,8 @@ export const streamInvariants: readonly Invariant[] = [
               or u.batch_offset <> - u."offset"
              and not (u.batch_offset >= 0 and u."offset" > u.batch_offset and u."offset" <= coalesce(b.next_offset, u."offset"))
           union all
-          select batch_offset, null, 'a batch without updates'
-            from batches b where not exists (select from updates u where u.batch_offset = b.batch_offset)`,
+          select b.batch_offset, null, 'a batch without updates'
+            from batches b left join (select distinct batch_offset from updates) u on u.batch_offset = b.batch_offset
+           where u.batch_offset is null`,
   },
 ];
