@@ -134,7 +134,8 @@ export class Renderer {
     if (seen === undefined) return undefined;
     if (!delta) {
       const implementedInterfaces = this.#interfaceIds(event, seen);
-      return { ExercisedEvent: { ...event, witnessParties: seen.witnesses, implementedInterfaces } };
+      const acsDelta = event.acsDelta && (archived === undefined || isOfStakeholder(seen.witnesses, archived));
+      return { ExercisedEvent: { ...event, witnessParties: seen.witnesses, implementedInterfaces, acsDelta } };
     }
     return { ArchivedEvent: this.#archive(event, seen) };
   }
@@ -156,6 +157,7 @@ export class Renderer {
       createdEventBlob: seen.blob ? blob : '',
       interfaceViews: seen.views.size === 0 ? [] : this.#views(event, seen),
       witnessParties: seen.witnesses,
+      acsDelta: event.acsDelta && isOfStakeholder(seen.witnesses, event),
     });
   }
 
@@ -237,4 +239,10 @@ function contentOf(activation: Activation, as: SnapshotEntry['as'], createdEvent
     return { assignedEvent };
   }
   return { createdEvent, synchronizerId, reassignmentCounter };
+}
+
+/** Whether a contract is, or was, one of the reader's: who only witnesses it does not hold it. It is what `acsDelta` tells. */
+function isOfStakeholder(witnesses: readonly string[], created: CreatedEvent): boolean {
+  const stakeholders = new Set(stakeholdersOf(created));
+  return witnesses.some((party) => stakeholders.has(party));
 }

@@ -77,6 +77,22 @@ describe('the active contracts at N and the updates after N', () => {
     },
   );
 
+  it('add up for a party as well, which also sees creates of contracts that are not its own', async () => {
+    generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
+    let witnessed = 0;
+    for (const party of sandbox.ledger.localParties().slice(-6)) {
+      const format = { filtersByParty: { [party]: {} } };
+      const set = new Set<string>();
+      for (const update of await updates(0, updateFormat('LEDGER_EFFECTS', format))) {
+        apply(set, update);
+        const events = [at(update, 'update', 'Transaction', 'value', 'events') ?? []].flat();
+        witnessed += events.filter((event) => at(event, 'CreatedEvent', 'acsDelta') === false).length;
+      }
+      expect([...set].sort()).toEqual([...active(await acs(sandbox.ledger.ledgerEnd(), format))].sort());
+    }
+    expect(witnessed).toBeGreaterThan(0);
+  });
+
   it('show a contract between two synchronizers as incomplete, and resume after the last token', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 1500 });
     const end = sandbox.ledger.ledgerEnd();
