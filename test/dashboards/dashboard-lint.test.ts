@@ -121,6 +121,15 @@ describe('provisioning', () => {
     expect(lint(dashboards)).toEqual([]);
   });
 
+  it('is described in docs/dashboards.md, each dashboard with its file and its uid', async () => {
+    const page = await readFile('docs/dashboards.md', 'utf8');
+    const named = dashboards.flatMap(({ name, dashboard }) => [
+      `grafana/dashboards/${name}.json`,
+      String(dashboard.uid),
+    ]);
+    expect(named.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+
   it.each<[Readonly<Record<string, unknown>>, string]>([
     [{ uid: 'other' }, 'dashboard ledger begins with a data source that has no such uid'],
     [{ url: 'postgres:5432' }, 'data source Ledger: its url is not taken from the environment'],
