@@ -11,6 +11,7 @@ import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { viewsCommand } from '../../src/cli/inspect/views.ts';
+import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -20,6 +21,7 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 import { attempt, attempts } from './attempts.ts';
 
 const prefix = `roles_${randomBytes(4).toString('hex')}`;
@@ -163,6 +165,38 @@ it.each(['migrator', 'writer'] as const)('let the %s end what a writer before it
   expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(1);
   await gone;
   expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(0);
+});
+
+it('let the writer deliver to webhooks, as whoever is told reads, and note dead letters and their replay', async () => {
+  await using receiver = await startReceiver();
+  const lines: string[] = [];
+  const webhook = (url: string, ...words: string[]) =>
+    runCommand(webhookCommand, words, { DATABASE_URL: url }, { print: (line) => lines.push(line) });
+  const [stream] = await query(created.url, 'select seed_offset from ledger.stream');
+  const role = ['--role', `${prefix}_reader`, '--after', String(stream?.['seed_offset'])];
+  await webhook(created.url, 'add', 'told', '--url', `${receiver.url}/told`, ...role);
+  receiver.name = 'told';
+  receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
+  // What came first is refused, once.
+  receiver.reply = ({ place }) => ({ status: place === receiver.heard[0]?.place ? 422 : 204 });
+  const env = { INDEXER_WEBHOOKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '1', POSTGRES_MIGRATE: 'never' };
+  await using indexer = await live(urlOf('writer'), 'ledger', env);
+  const dead = () => query(created.url, 'select from ledger.webhook_dead');
+  await waitFor('there is a dead letter', async () => ((await dead()).length > 0 ? true : undefined));
+  receiver.reply = () => ({ status: 204 });
+  await webhook(urlOf('migrator'), 'replay', 'told');
+  const text = `select count(*)::int as events from explore.events where "offset" > ${String(stream?.['seed_offset'])}`;
+  const [stored] = await query(created.url, text);
+  const taken = () => new Set(receiver.taken.map(({ place }) => place)).size;
+  await waitFor('everything is taken', () => (taken() === stored?.['events'] ? true : undefined));
+  await waitFor('no letter is left', async () => ((await dead()).length === 0 ? true : undefined));
+  expect(indexer.log.filter((line) => line.includes('a problem on this side'))).toEqual([]);
+  // Whoever else logs in sees no address and no secret.
+  for (const kind of ['reader', 'redactor'] as const) {
+    const seen = await as(kind, async (client) => (await client.query('select from ledger.webhook_secrets')).rowCount);
+    expect(seen, kind).toBe(0);
+  }
+  await webhook(urlOf('migrator'), 'remove', 'told');
 });
 
 it('let the redactor redact and prune', async () => {
