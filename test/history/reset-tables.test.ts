@@ -77,6 +77,7 @@ const volatile: Readonly<Record<string, string>> = {
   filter_parts: 'from_offset,complete_from,noted_at',
   interface_views: 'redaction_id',
   quarantine: 'epoch,quarantined_at',
+  reader_tokens: 'created_at',
   stream: 'epoch,writer,seeded_at,ledger_end,pruned_offset',
   updates: 'batch_offset',
   verifications: 'started_at,seconds',
@@ -213,6 +214,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await query(
       world.database.url,
       `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('told', 'reader', ${cursor});
+       insert into ${schema}.reader_tokens (id, hash, role_name, login_name) values ('1', '\\x01', 'reader', 'login');
        insert into ${schema}.webhook_secrets values ('told', 'https://hooks.example', 'whsec_');
        insert into ${schema}.webhook_dead (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,
     );
