@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { say } from '../figures/terminal.ts';
 import { schema } from '../postgres.ts';
-import { isBeginningOf, isIntact, killAfter, type KilledExport, stateOf } from './kill-export.ts';
+import { isBeginningOf, isIntact, killAfter, type KilledExport, rangesOf, stateOf } from './kill-export.ts';
 import { openIndexed } from './lake-database.ts';
 import { exportAll } from './whole-export.ts';
 
@@ -34,20 +34,27 @@ export async function crashAfterEach(url: string, folder: string, rowsPerRange: 
   });
 }
 
+/** Operations by which each export gets further than the one before it, once the first range is done: of a range all kinds are met in turn. */
+const laterStep = 13;
+
 /**
  * A large history: one lake, which the first export leaves after one operation, the second after two and so on, each going on
- * with what the one before it left, until one comes to its end. The first range is left after every operation there is, the
- * others after ever other ones, and what is repeated is a range each time, not all of them. After each kill the lake must be a beginning
- * of the whole one; at the end it must be the whole one, to the last byte.
+ * with what the one before it left, until one comes to its end. The first range is left after every operation there is, later
+ * ones after each thirteenth; what is repeated is a range each time, not all of them. After each kill the lake must be a
+ * beginning of the whole one; at the end it must be the whole one, to the last byte.
  */
 export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
   return await besideWhole(url, folder, rowsPerRange, async (whole) => {
     const dir = mkdtempSync(join(folder, 'lake-'));
     let [points, equal] = [0, 0];
-    while (await killAfter(points + 1, { ...exportOf(url, rowsPerRange), to: dir })) {
+    for (
+      let operation = 1;
+      await killAfter(operation, { ...exportOf(url, rowsPerRange), to: dir });
+      operation += rangesOf(dir) === 0 ? 1 : laterStep
+    ) {
       points += 1;
       if (isBeginningOf(dir, whole)) equal += 1;
-      say(`left ${String(points)} times, each an operation later`);
+      say(`left ${String(points)} times, after ${String(rangesOf(dir))} of ${String(rangesOf(whole))} ranges`);
     }
     const isWhole = stateOf(dir) === stateOf(whole) && isIntact(dir);
     rmSync(dir, { recursive: true });

@@ -68,6 +68,12 @@ export function isBeginningOf(dir: string, whole: string): boolean {
   );
 }
 
+/** How many ranges its manifest names. */
+export function rangesOf(dir: string): number {
+  const text = textOf(dir);
+  return text === '' ? 0 : (JSON.parse(text) as StoredManifest).ranges.length;
+}
+
 /** Whether every file has the contents that the manifest says. */
 export function isIntact(dir: string): boolean {
   const { files } = JSON.parse(textOf(dir)) as StoredManifest;
