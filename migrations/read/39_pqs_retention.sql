@@ -45,78 +45,95 @@ comment on function :pqs.__note_pruned(bigint) is
 create or replace function :pqs.__prune_contracts(
   templates integer[], after_offset bigint, to_offset bigint, boundary bigint)
   returns table (contracts bigint, ended bigint, interface_views bigint)
-  language sql volatile rows 1
-begin atomic
-  -- Every class there is, so that the index leads to the offsets of each.
-  with gone as (
-    delete from ended e
-     where e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
-       and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary
-    returning e."offset", e.node_id),
-  gone_contracts as (
-    delete from contracts c using gone g where c."offset" = g."offset" and c.node_id = g.node_id returning 1),
-  gone_views as (
-    delete from interface_views v using gone g where v."offset" = g."offset" and v.node_id = g.node_id returning 1)
-  select (select count(*) from gone_contracts), (select count(*) from gone), (select count(*) from gone_views);
-end;
+  language plpgsql volatile rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Statement by statement, because Citus changes rows of one table at a time. What has ended does not change any more, so each
+  -- finds the same. Every class there is, so that the index leads to the offsets of each.
+  delete from :storage.interface_views v using :storage.ended e
+   where v."offset" = e."offset" and v.node_id = e.node_id
+     and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
+     and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary;
+  get diagnostics interface_views = row_count;
+  delete from :storage.contracts c using :storage.ended e
+   where c."offset" = e."offset" and c.node_id = e.node_id
+     and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
+     and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary;
+  get diagnostics contracts = row_count;
+  delete from :storage.ended e
+   where e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
+     and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary;
+  get diagnostics ended = row_count;
+  return next;
+end
+$$;
 comment on function :pqs.__prune_contracts(integer[], bigint, bigint, bigint) is
   'Removes contracts activated in a range of offsets that were no longer active at the boundary, with what is noted of their end and their views. Gives the rows removed.';
 
 create or replace function :pqs.__prune_updates(after_offset bigint, to_offset bigint)
   returns table (updates bigint, batches bigint, exercises bigint, archives bigint, reassignments bigint,
                  topology_events bigint, completions bigint)
-  language sql volatile rows 1
+  language plpgsql volatile rows 1
+  set search_path = pg_catalog, pg_temp
   -- The sessions of the program have it off, for statements that touch a few rows.
   set enable_hashjoin = on
-begin atomic
-  with kept as materialized (
-    select c."offset" from templates t
-      join contracts c on c.template_pk = t.template_pk and c."offset" > after_offset and c."offset" <= to_offset
-    union all
-    select p."offset" from topology_events p join stream st on st.participant_id = p.participant_id
-     where p."offset" > after_offset and p."offset" <= to_offset
-    union all select checkpoint_update_offset from stream where checkpoint_update_offset is not null),
-  old_updates as (
-    delete from updates u
-     where u."offset" > after_offset and u."offset" <= to_offset
-       and not exists (select from kept k where k."offset" = u."offset")
-    returning u."offset"),
+as $$
+declare
+  participant text := (select st.participant_id from :storage.stream st);
+  proof bigint := (select st.checkpoint_update_offset from :storage.stream st);
+  gone bigint[];
+  emptied bigint[];
+begin
+  -- Statement by statement, as __prune_contracts: what goes is known before the first of it is gone.
+  gone := array(
+    select u."offset" from :storage.updates u
+     where u."offset" > after_offset and u."offset" <= to_offset and u."offset" is distinct from proof
+       and not exists (select from (select c."offset" from :storage.templates t
+                                      join :storage.contracts c on c.template_pk = t.template_pk
+                                       and c."offset" > after_offset and c."offset" <= to_offset
+                                    union all
+                                    select p."offset" from :storage.topology_events p
+                                     where p."offset" > after_offset and p."offset" <= to_offset
+                                       and p.participant_id = participant) k
+                        where k."offset" = u."offset"));
+  delete from :storage.updates u
+   where u."offset" > after_offset and u."offset" <= to_offset and u."offset" = any (gone);
+  get diagnostics updates = row_count;
   -- A batch stored the updates after its offset up to that of the next one.
-  near_batches as (
-    select b.batch_offset,
-           coalesce((select min(n.batch_offset) from batches n where n.batch_offset > b.batch_offset),
-                    9223372036854775807) as next_offset
-      from batches b
-     where b.batch_offset < to_offset
-       and b.batch_offset >= coalesce((select max(m.batch_offset) from batches m
-                                        where m.batch_offset between 0 and after_offset), 0)),
-  old_batches as (
-    delete from batches b using near_batches w
-     where b.batch_offset = w.batch_offset
-       and not exists (select from updates u
-                        where u."offset" > w.batch_offset and u."offset" <= w.next_offset
-                          and u.batch_offset = w.batch_offset
-                          and not exists (select from old_updates o where o."offset" = u."offset"))
-    returning 1),
-  old_late as (
-    delete from batches b using old_updates o where b.batch_offset = - o."offset" returning 1),
-  old_exercises as (
-    delete from exercises e where e."offset" > after_offset and e."offset" <= to_offset returning 1),
-  old_archives as (
-    delete from archives a where a."offset" > after_offset and a."offset" <= to_offset returning 1),
-  old_reassignments as (
-    delete from reassignments r where r."offset" > after_offset and r."offset" <= to_offset returning 1),
-  old_topology as (
-    delete from topology_events p
-     where p."offset" > after_offset and p."offset" <= to_offset
-       and p.participant_id is distinct from (select st.participant_id from stream st)
-    returning 1),
-  old_completions as (
-    delete from completions c where c."offset" > after_offset and c."offset" <= to_offset returning 1)
-  select (select count(*) from old_updates), (select count(*) from old_batches) + (select count(*) from old_late),
-         (select count(*) from old_exercises), (select count(*) from old_archives),
-         (select count(*) from old_reassignments), (select count(*) from old_topology), (select count(*) from old_completions);
-end;
+  emptied := array(
+    select w.batch_offset
+      from (select b.batch_offset,
+                   coalesce((select min(n.batch_offset) from :storage.batches n where n.batch_offset > b.batch_offset),
+                            9223372036854775807) as next_offset
+              from :storage.batches b
+             where b.batch_offset < to_offset
+               and b.batch_offset >= coalesce((select max(m.batch_offset) from :storage.batches m
+                                                where m.batch_offset between 0 and after_offset), 0)) w
+     where not exists (
+             select from (select "offset", batch_offset from :storage.updates /*workers
+                           where batch_offset = any (array(select b.batch_offset from :storage.batches b
+                             where b.batch_offset < to_offset
+                               and b.batch_offset >= coalesce((select max(m.batch_offset) from :storage.batches m
+                                                                where m.batch_offset between 0 and after_offset), 0))) offset 0
+                         workers*/) u
+              where u."offset" > w.batch_offset and u."offset" <= w.next_offset and u.batch_offset = w.batch_offset));
+  delete from :storage.batches b where b.batch_offset = any (emptied || array(select - g from unnest(gone) g));
+  get diagnostics batches = row_count;
+  delete from :storage.exercises e where e."offset" > after_offset and e."offset" <= to_offset;
+  get diagnostics exercises = row_count;
+  delete from :storage.archives a where a."offset" > after_offset and a."offset" <= to_offset;
+  get diagnostics archives = row_count;
+  delete from :storage.reassignments r where r."offset" > after_offset and r."offset" <= to_offset;
+  get diagnostics reassignments = row_count;
+  delete from :storage.topology_events p
+   where p."offset" > after_offset and p."offset" <= to_offset and p.participant_id is distinct from participant;
+  get diagnostics topology_events = row_count;
+  delete from :storage.completions c where c."offset" > after_offset and c."offset" <= to_offset;
+  get diagnostics completions = row_count;
+  return next;
+end
+$$;
 comment on function :pqs.__prune_updates(bigint, bigint) is
   'Removes the updates of a range of offsets, their events and batches, and the completions, once its contracts are pruned. Updates that activated a contract which is still here stay, the newest one, which proves the history, and those that say whom the participant hosts. Gives the rows removed.';
 

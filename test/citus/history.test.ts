@@ -1,4 +1,6 @@
 /** The same history on plain Postgres and over the workers of Citus: the same rows, also when workers are lost on the way. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
@@ -6,7 +8,7 @@ import { migrate } from '../../src/store/schema/migrations.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { digestOf } from '../support/digest.ts';
 import { pause } from '../support/wait-for.ts';
-import { citusPlace, citusUrl, plainPlace, sayWithoutCitus, type Place } from './places.ts';
+import { citusPlace, citusUrl, killCommand, plainPlace, sayWithoutCitus, type Place } from './places.ts';
 
 sayWithoutCitus();
 const history = randomHistory(21, 240);
@@ -71,6 +73,26 @@ describe.runIf(citusUrl !== undefined)('over the workers', () => {
     expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
   }, 90_000);
 
+  it.runIf(killCommand !== undefined)(
+    'is the same with workers killed six times',
+    async () => {
+      await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
+      const met = new Set<string>();
+      const kills = 6;
+      for (let kill = 1; kill <= kills; kill += 1) {
+        const part = history.slice(0, Math.ceil((history.length * kill) / kills));
+        const writing = writeInSpiteOfLosses(killed, 60_000, part);
+        await pause(100 * kill);
+        await killWorker(kill % 2);
+        for (const code of await writing) met.add(code);
+      }
+      console.log(`test/citus: workers killed ${String(kills)} times while it was written; met ${[...met].join(', ')}`);
+      expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
+      expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
+    },
+    300_000,
+  );
+
   it('leaves nothing of a batch of which one statement fails, on whichever of them', async () => {
     expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
   });
@@ -96,7 +118,7 @@ describe.runIf(citusUrl !== undefined)('over the workers', () => {
     expect(
       await distributed.query(`select count(*)::integer as tables from pg_dist_partition p
       where p.logicalrelid::regclass::text !~ '\\.'`),
-    ).toEqual([{ tables: 21 }]);
+    ).toEqual([{ tables: 25 }]);
   });
 });
 
@@ -110,12 +132,17 @@ async function cutConnections(place: Place, stop: AbortSignal): Promise<void> {
   }
 }
 
+/** Ends a worker at once, by its number, and starts it again. */
+async function killWorker(number: number): Promise<void> {
+  await promisify(execFile)('sh', ['-c', `${killCommand ?? ''} ${String(number)}`]);
+}
+
 /** Writes until all is there, anew after each failure. Codes of the failures. */
-async function writeInSpiteOfLosses(place: Place, limitMs: number): Promise<ReadonlySet<string>> {
+async function writeInSpiteOfLosses(place: Place, limitMs: number, frames = history): Promise<ReadonlySet<string>> {
   const met = new Set<string>();
   for (const end = performance.now() + limitMs; performance.now() < end;) {
     try {
-      await place.write(history, 3);
+      await place.write(frames, 3);
       return met;
     } catch (error) {
       if (!(error instanceof IndexerError)) throw error;

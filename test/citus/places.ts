@@ -13,9 +13,15 @@ import { decodeUpdate } from '../support/wire/decode.ts';
 /** Names a database of a coordinator with the extension and its workers; its role may make schemas there. */
 export const citusUrl = process.env['TEST_CITUS_URL'];
 
+/** Kills the worker whose number is put behind it, 0 or 1, by SIGKILL, starts it again and returns then. */
+export const killCommand = process.env['TEST_CITUS_KILL'];
+
 /** Says once why nothing of Citus is tested. */
 export function sayWithoutCitus(): void {
-  if (citusUrl !== undefined) return;
+  if (citusUrl !== undefined) {
+    if (killCommand === undefined) console.log('test/citus: TEST_CITUS_KILL is not set, so no worker is killed');
+    return;
+  }
   console.log('test/citus: TEST_CITUS_URL is not set, so the statements run on plain Postgres only');
 }
 

@@ -44,13 +44,16 @@ describe.runIf(citusUrl !== undefined)('what readers ask', () => {
     await sandbox.close();
   });
 
-  it('is found equal to the ledger where verify reads single updates', async () => {
-    const stdout = new Captured({ env: {} });
-    const env = { DATABASE_URL: places[1].url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
-    const print = (line: string): void => void stdout.write(`${line}\n`);
-    const code = await runCommand(verifyCommand, ['--tail', '100', '--json'], env, { stdout, print });
-    expect([(JSON.parse(stdout.text) as { outcome: string }).outcome, code]).toEqual(['equal', 0]);
-  });
+  it.each([[['--tail', '100']], [['--acs']], [['--sql']]])(
+    'is found equal to the ledger by verify %j',
+    async (words) => {
+      const stdout = new Captured({ env: {} });
+      const env = { DATABASE_URL: places[1].url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
+      const print = (line: string): void => void stdout.write(`${line}\n`);
+      const code = await runCommand(verifyCommand, [...words, '--json'], env, { stdout, print });
+      expect([(JSON.parse(stdout.text) as { outcome: string }).outcome, code]).toEqual(['equal', 0]);
+    },
+  );
 
   it('is answered as by plain Postgres', async () => {
     const asked = {

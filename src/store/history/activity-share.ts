@@ -49,19 +49,23 @@ const share = `
      group by 1, 4)`;
 
 /** A sum of costs that reached the largest bigint says nothing of its parts: it is counted from what stays. */
-const costOfTheRest = `
-  (select least(coalesce(sum(u.paid_traffic_cost), 0), 9223372036854775807) from updates u
-    where (u."offset" <= $1 or u."offset" > $2) and u.synchronizer_pk = a.synchronizer_pk
-      and u.record_time >= a.hour and u.record_time < a.hour + interval '1 hour')`;
+const rest = `
+  full_hours as (select hour, synchronizer_pk from activity_hourly where paid_traffic_cost = 9223372036854775807),
+  rest as (
+    select f.hour, f.synchronizer_pk, least(sum(u.paid_traffic_cost), 9223372036854775807) as cost
+      from full_hours f join updates u on u.synchronizer_pk = f.synchronizer_pk and u.record_time >= f.hour
+                                      and u.record_time < f.hour + interval '1 hour'
+     where u."offset" <= $1 or u."offset" > $2
+     group by 1, 2)`;
 
 /** Part of the caller's transaction. */
 export async function subtractActivity(client: ClientBase, { above, upTo }: Stretch): Promise<void> {
   await client.query(
-    `with ${share}
+    `with ${share}, ${rest}
      update activity_hourly a
         set creates = a.creates - s.creates, archives = a.archives - s.archives,
             exercises = a.exercises - s.exercises, transactions = a.transactions - s.transactions,
-            paid_traffic_cost = case when a.paid_traffic_cost = 9223372036854775807 then ${costOfTheRest}
+            paid_traffic_cost = case when a.paid_traffic_cost = 9223372036854775807 then coalesce((select r.cost from rest r where r.hour = a.hour and r.synchronizer_pk = a.synchronizer_pk), 0)
                                      else a.paid_traffic_cost - s.cost end,
             delay_seconds = a.delay_seconds - s.delay,
             total_creates = a.total_creates - s.total_creates, total_archives = a.total_archives - s.total_archives,
@@ -77,13 +81,19 @@ export async function subtractActivity(client: ClientBase, { above, upTo }: Stre
 export async function dropEmptyActivity(client: ClientBase, above: number): Promise<void> {
   // The row of the updates themselves may be all zero lawfully: an update that cost 0 and holds no event made it.
   await client.query(
-    `delete from activity_hourly a
+    `with empty as (
+       select hour, synchronizer_pk from activity_hourly
+        where template_pk = 0 and transactions = 0 and paid_traffic_cost = 0 and total_creates = 0),
+     counted as (
+       select distinct e.hour, e.synchronizer_pk
+         from empty e join updates u on u.synchronizer_pk = e.synchronizer_pk and u.record_time >= e.hour
+                                    and u.record_time < e.hour + interval '1 hour'
+        where u."offset" <= $1 and u.paid_traffic_cost is not null)
+     delete from activity_hourly a
       where creates = 0 and archives = 0 and exercises = 0 and transactions = 0 and paid_traffic_cost = 0
         and total_creates = 0 and total_archives = 0 and total_exercises = 0
         and not (template_pk = 0 and exists (
-              select from updates u
-               where u."offset" <= $1 and u.synchronizer_pk = a.synchronizer_pk and u.paid_traffic_cost is not null
-                 and u.record_time >= a.hour and u.record_time < a.hour + interval '1 hour'))`,
+              select from counted c where c.hour = a.hour and c.synchronizer_pk = a.synchronizer_pk))`,
     [above],
   );
 }

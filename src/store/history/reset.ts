@@ -131,25 +131,33 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
  * the offset has not left yet; who had left before it is as unknown as then.
  */
 async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
-  const { rows } = await client.query<{ gone: number; reopened: number }>(
-    `with gone as (delete from ended where "offset" > $1 returning template_pk, ended_by),
-          gone_live as (delete from live where "offset" > $1 returning template_pk),
-          reopened as (delete from ended where "offset" <= $1 and ended_offset > $1
-                       returning "offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id),
-          alive as (insert into live ("offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
-                    select "offset", case when unknown_since <= $1 then unknown_since end, node_id, template_pk,
-                           synchronizer_pk, parties_pk, contract_id from reopened),
-          parts as (select template_pk, 1 as activated, 1 as deactivated from gone where ended_by <> 'w'
-                    union all select template_pk, 1, 0 from gone_live
-                    union all select template_pk, 0, 1 from reopened),
-          counted as (update active_counts a
-                         set activated = a.activated - p.activated, deactivated = a.deactivated - p.deactivated
-                        from (select template_pk, sum(activated) as activated, sum(deactivated) as deactivated
-                                from parts group by 1) p
-                       where p.template_pk = a.template_pk)
-     select (select count(*) from parts where activated = 1) as gone, (select count(*) from reopened) as reopened`,
+  // Statement by statement, because Citus changes rows of one table at a time; nobody else writes meanwhile.
+  const begun = `"offset" > $1`;
+  const reopened = `"offset" <= $1 and ended_offset > $1`;
+  const { rows } = await client.query<{ gone: number }>(
+    `select (select count(*) from ended where ${begun} and ended_by <> 'w') + (select count(*) from live where ${begun}) as gone`,
     [to],
   );
+  await client.query(
+    `update active_counts a
+        set activated = a.activated - p.activated, deactivated = a.deactivated - p.deactivated
+       from (select template_pk, sum(activated) as activated, sum(deactivated) as deactivated
+               from (select template_pk, 1 as activated, 1 as deactivated from ended where ${begun} and ended_by <> 'w'
+                     union all select template_pk, 1, 0 from live where ${begun}
+                     union all select template_pk, 0, 1 from ended where ${reopened}) parts
+              group by 1) p
+      where p.template_pk = a.template_pk`,
+    [to],
+  );
+  await client.query(`delete from live where ${begun}`, [to]);
+  const alive = await client.query(
+    `insert into live ("offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+     select "offset", case when unknown_since <= $1 then unknown_since end, node_id, template_pk, synchronizer_pk,
+            parties_pk, contract_id
+       from ended where ${reopened}`,
+    [to],
+  );
+  await client.query(`delete from ended where ${begun} or ended_offset > $1`, [to]);
   const tables = tablesOf(client);
   await tables.deleteFrom('active_counts').where('activated', '=', 0).where('deactivated', '=', 0).execute();
   for (const table of ['live', 'ended'] as const) {
@@ -157,19 +165,24 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
   }
   return [
     ['lifetimes', rows[0]?.gone ?? 0],
-    ['lifetimes reopened', rows[0]?.reopened ?? 0],
+    ['lifetimes reopened', alive.rowCount ?? 0],
   ];
 }
 
 /** Batches that moved on from the offset or later, and the one that came across it if all of its updates are gone. */
 async function cutBatches(client: ClientBase, to: number): Promise<void> {
-  await client.query(
-    `delete from batches b
-      where b.batch_offset >= $1 or b.batch_offset < -$1
-         or b.batch_offset = (select max(batch_offset) from batches where batch_offset between 0 and $1 - 1)
-        and not exists (select from updates u where u."offset" > b.batch_offset and u.batch_offset = b.batch_offset)`,
+  const { rows } = await client.query<{ across: number | null }>(
+    'select max(batch_offset) as across from batches where batch_offset between 0 and $1 - 1',
     [to],
   );
+  const across = rows[0]?.across ?? null;
+  const left = await client.query('select "offset" from updates where "offset" > $1 and batch_offset = $1 limit 1', [
+    across,
+  ]);
+  await client.query('delete from batches where batch_offset >= $1 or batch_offset < -$1 or batch_offset = $2', [
+    to,
+    left.rowCount === 0 ? across : null,
+  ]);
 }
 
 /** Completions are read again from the offset, if they were read as far. */
@@ -181,15 +194,10 @@ async function cutCompletionRanges(client: ClientBase, to: number): Promise<void
 
 /** The stream row as it was when the update before `to` was the newest. */
 async function moveBack(client: ClientBase, to: number, writer: string): Promise<void> {
+  const [newest, times] = [await newestUpdate(client), await newestTimes(client)];
   await client.query(
-    `with newest as (
-       select "offset", id_text(update_id) as update_id from updates
-        where update_id is not null and "offset" > (select max(from_offset) from coverage where to_offset is null)
-        order by "offset" desc limit 1),
-     times as (
-       select s.synchronizer_id, u.record_time from synchronizers s cross join lateral (
-         select record_time from updates u where u.synchronizer_pk = s.synchronizer_pk and record_time is not null
-          order by "offset" desc limit 1) u)
+    `with newest as (select $3::bigint as "offset", $4::text as update_id),
+     times as (select * from unnest($5::text[], $6::timestamptz[]) t (synchronizer_id, record_time))
      update stream
         set checkpoint = $1, epoch = epoch + 1, writer = $2,
             checkpoint_update_offset = case when checkpoint_update_offset <= $1 then checkpoint_update_offset
@@ -204,8 +212,44 @@ async function moveBack(client: ClientBase, to: number, writer: string): Promise
               (select jsonb_object_agg(synchronizer_id,
                         to_char(record_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) from times
                 where (record_times ->> synchronizer_id)::timestamptz is distinct from record_time), '{}')`,
-    [to, writer],
+    [
+      to,
+      writer,
+      newest?.offset,
+      newest?.id,
+      times.map(({ synchronizer }) => synchronizer),
+      times.map(({ time }) => time),
+    ],
   );
+}
+
+/** The newest update with an id in the range that is open. */
+async function newestUpdate(client: ClientBase): Promise<{ readonly offset: number; readonly id: string } | undefined> {
+  const { rows } = await client.query<{ offset: number; id: string }>(
+    `select "offset", id_text(update_id) as id from updates
+      where update_id is not null and "offset" > (select max(from_offset) from coverage where to_offset is null)
+      order by "offset" desc limit 1`,
+  );
+  return rows[0];
+}
+
+/** Of each synchronizer the record time of its newest update, as Postgres writes it. One by one: few, each from the end of an index. */
+async function newestTimes(
+  client: ClientBase,
+): Promise<readonly { readonly synchronizer: string; readonly time: string }[]> {
+  const { rows: all } = await client.query<{ pk: number; synchronizer: string }>(
+    'select synchronizer_pk as pk, synchronizer_id as synchronizer from synchronizers',
+  );
+  const times = [];
+  for (const { pk, synchronizer } of all) {
+    const { rows } = await client.query<{ time: string }>(
+      `select record_time::text as time from updates where synchronizer_pk = $1 and record_time is not null
+        order by "offset" desc limit 1`,
+      [pk],
+    );
+    if (rows[0] !== undefined) times.push({ synchronizer, time: rows[0].time });
+  }
+  return times;
 }
 
 // Back to nothing.

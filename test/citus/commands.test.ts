@@ -1,0 +1,64 @@
+/** What commands do to a history over the workers, beside the same on plain Postgres: the same answers, the same rows left. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prune, planPrune } from '../../src/store/retention/prune.ts';
+import { planReset, resetTo } from '../../src/store/history/reset.ts';
+import { readDiff, type DiffRow } from '../../src/store/reads/diff.ts';
+import { brokenRules } from '../../src/store/verify/broken-rules.ts';
+import { inSnapshot } from '../../src/store/verify/snapshot.ts';
+import { randomHistory } from '../read/random-history.ts';
+import { digestOf } from '../support/digest.ts';
+import { citusPlace, citusUrl, plainPlace, sayWithoutCitus, type Place } from './places.ts';
+
+sayWithoutCitus();
+const history = randomHistory(33, 200);
+const never = new AbortController().signal;
+
+/** All of it on one of them, in an order in which each leaves something to the next. */
+async function toldBy(place: Place): Promise<Readonly<Record<string, unknown>>> {
+  const { database } = place;
+  const told: Record<string, unknown> = {};
+  const rules = () => inSnapshot(database, ({ client }) => brokenRules(client, () => undefined));
+  told['rules'] = await rules();
+  for (const template of [null, 'iou:Main:A']) {
+    const rows: DiffRow[] = [];
+    const wanted = { from: { offset: 20 }, to: { offset: 170 }, template, party: null };
+    await readDiff(database, wanted, async ({ pages }) => {
+      for await (const page of pages) rows.push(...page);
+    });
+    told[`diff ${String(template)}`] = rows.toSorted();
+  }
+  told['plan of reset'] = [...(await planReset(database, 150))];
+  told['reset'] = [...(await resetTo(database, 150, 'test'))];
+  told['digest after reset'] = await digestOf(place.url, place.schema);
+  told['rules after reset'] = await rules();
+  await place.write(history, 5);
+  told['digest after writing again'] = await digestOf(place.url, place.schema);
+  const { tables, ...plan } = await planPrune(database, { offset: 90 });
+  told['plan of prune'] = [plan, tables.map(({ table, rows }) => [table, rows])];
+  const pruned = await prune(database, { offset: 90 }, { stop: never, batchRows: 40 });
+  told['prune'] = pruned.tables.toSorted((a, b) => (a.table < b.table ? -1 : 1));
+  told['digest after prune'] = await digestOf(place.url, place.schema);
+  told['rules after prune'] = await rules();
+  return told;
+}
+
+describe.runIf(citusUrl !== undefined)('commands', () => {
+  let places: readonly Place[];
+  beforeAll(async () => {
+    places = [await plainPlace('citus_history'), await citusPlace(citusUrl ?? '', 'citus_history', 4)];
+    for (const place of places) await place.write(history, 5);
+  }, 60_000);
+  afterAll(async () => {
+    for (const place of places) await place[Symbol.asyncDispose]();
+  });
+
+  it('find, remove and undo the same', async () => {
+    const [plain, distributed] = [await toldBy(places[0] as Place), await toldBy(places[1] as Place)];
+    expect(distributed).toEqual(plain);
+    // Nobody hashed the filter of this history.
+    for (const rules of ['rules', 'rules after reset', 'rules after prune']) {
+      const { broken } = plain[rules] as Awaited<ReturnType<typeof brokenRules>>;
+      expect(broken.map(({ rule }) => rule)).toEqual(['I26']);
+    }
+  }, 120_000);
+});
