@@ -15,6 +15,12 @@ export const storeCodes = {
     'a worker of Citus does not answer',
     'start the worker that is named; it is tried again from the checkpoint',
   ),
+  STORE_WORKERS_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'Citus does not run a statement of this over its workers',
+    'see docs/scale.md for what runs over workers; make the change by indexing anew into another schema',
+  ),
   STORE_TOO_MANY_CONNECTIONS: kind(
     'retry',
     ExitCode.temporary,

@@ -1,12 +1,13 @@
 /** What commands do to a history over the workers, beside the same on plain Postgres: the same answers, the same rows left. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prune, planPrune } from '../../src/store/retention/prune.ts';
-import { planReset, resetTo } from '../../src/store/history/reset.ts';
+import { emptyHistory, planEmpty, planReset, resetTo } from '../../src/store/history/reset.ts';
 import { readDiff, type DiffRow } from '../../src/store/reads/diff.ts';
 import { brokenRules } from '../../src/store/verify/broken-rules.ts';
 import { inSnapshot } from '../../src/store/verify/snapshot.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { digestOf } from '../support/digest.ts';
+import { identity } from '../support/schemas.ts';
 import { citusPlace, citusUrl, plainPlace, sayWithoutCitus, type Place } from './places.ts';
 
 sayWithoutCitus();
@@ -39,6 +40,9 @@ async function toldBy(place: Place): Promise<Readonly<Record<string, unknown>>> 
   told['prune'] = pruned.tables.toSorted((a, b) => (a.table < b.table ? -1 : 1));
   told['digest after prune'] = await digestOf(place.url, place.schema);
   told['rules after prune'] = await rules();
+  told['plan of a new beginning'] = [...(await planEmpty(database))];
+  await emptyHistory(database, identity, 'test');
+  told['digest of a new beginning'] = await digestOf(place.url, place.schema);
   return told;
 }
 

@@ -45,6 +45,14 @@ const citusHidesIn: ReadonlySet<string> = new Set(['XX000', '58030', '08006', '0
 /** Host and port, and nothing else of the message. */
 const workerName = /^[^:]*?(?:node (?:[^@\s]*@)?| on |essential: )([\w.-]{1,253}:\d{1,5})(?!\S)/;
 
+/** What Citus says of a statement that it makes no plan for; Postgres says none of it under this code. */
+const workersRefused = new RegExp(
+  '^(?:complex joins are only supported|direct joins between|could not (?:create|run) distributed |cannot perform (?:distributed planning|a lateral outer join)' +
+    '|cannot push ?down |correlated subqueries are not supported|(?:data-modifying|multi-shard|modifying|multi-row) |subqueries (?:are|in) ' +
+    '|(?:STABLE )?functions used in |cannot execute a distributed query|modification of )',
+  'i',
+);
+
 /** What the driver says in plain Errors without a code when a connection is gone, frozen or not obtained. */
 const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
 const errnoGone = /^E(?!RR_)[A-Z_]+$/;
@@ -77,6 +85,7 @@ export function dataRefused(table: string, found: string): IndexerError {
 function fromServer(error: DatabaseError): IndexerError {
   const sqlstate = error.code ?? '';
   if (citusHidesIn.has(sqlstate) && workerLost.test(error.message)) return fromWorker(error.message, sqlstate);
+  if (sqlstate === '0A000' && workersRefused.test(error.message)) return notOverWorkers(sqlstate);
   const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
   const code = matching?.[1] ?? 'STORE_FAILED';
   const where = [
@@ -99,6 +108,11 @@ function fromWorker(message: string, sqlstate: string): IndexerError {
     code: 'STORE_WORKER_LOST',
     facts: { sqlstate, ...(worker === undefined ? {} : { worker }) },
   });
+}
+
+function notOverWorkers(sqlstate: string): IndexerError {
+  const { meaning } = catalogue.STORE_WORKERS_REFUSED;
+  return new IndexerError(`${meaning} (SQLSTATE ${sqlstate})`, { code: 'STORE_WORKERS_REFUSED', facts: { sqlstate } });
 }
 
 function fromDriver(error: Error): IndexerError {

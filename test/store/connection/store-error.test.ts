@@ -57,6 +57,15 @@ describe('an error of Citus', () => {
     expect((error as IndexerError).message).not.toContain('secret');
     if (worker !== undefined) expect((error as IndexerError).message).toContain(worker);
   });
+
+  it.each(['complex joins are only supported when all of a secret', 'cannot push down this subquery of a secret'])(
+    'that begins "%s" is no defect, and what to do is said',
+    async (message) => {
+      const error = await failure(database, `do $$ begin raise exception '${message}' using errcode = '0A000'; end $$`);
+      expect(error).toMatchObject({ code: 'STORE_WORKERS_REFUSED', retry: 'fatal', exitCode: 78 });
+      expect((error as IndexerError).message).not.toContain('secret');
+    },
+  );
 });
 
 describe('an error of Postgres', () => {
