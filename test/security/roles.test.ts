@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
+import { tokenCommand } from '../../src/cli/roles/token.ts';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
@@ -239,8 +241,45 @@ it.skipIf(!canLimit)('let the writer go on beside a reader that is limited to pa
   await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: created.url });
   const secured = `select relrowsecurity as secured from pg_class where oid = 'ledger.contracts'::regclass`;
   expect(await query(created.url, secured)).toEqual([{ secured: true }]);
+  let token = '';
+  const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
+  await runCommand(tokenCommand, ['create', '--role', role], { DATABASE_URL: created.url }, io);
+  // The writer has become a member of the role: a stream that is granted anew takes that, and nothing of the role binds the writer.
+  await grant();
+  const all = await query(created.url, 'select count(*)::int as n from ledger.contracts');
+  expect(await query(urlOf('writer'), 'select count(*)::int as n from ledger.contracts')).toEqual(all);
   await using indexer = await live(urlOf('writer'), 'ledger', { POSTGRES_MIGRATE: 'never' });
+  const after = sandbox.ledger.ledgerEnd();
   generateHistory(sandbox.ledger, { seed: 9, updates: 50 });
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   expect(indexer.logged('backing off')).toBe(0);
+  await answersAs(indexer, role, token, after);
+  const logins = await query(created.url, 'select login_name as name from ledger.reader_tokens');
+  for (const { name } of logins)
+    await query(created.url, `drop owned by "${String(name)}"; drop role "${String(name)}"`);
 });
+
+/** Pages of changes under the role, questions as the login of the token: by an indexer that is no superuser. */
+async function answersAs(indexer: IndexerRun, role: string, token: string, after: number): Promise<void> {
+  const seen = await query(
+    `${created.url}?options=-c%20role%3D${role}`,
+    `select "offset" || '-' || node_id as id from explore.events where "offset" > ${after} order by "offset", node_id`,
+  );
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'x-forwarded-for': '10.0.0.1',
+    'content-type': 'application/json',
+  };
+  const stream = await fetch(`${indexer.httpUrl}/changes?after=${after}`, { headers });
+  expect(stream.status).toBe(200);
+  expect(seen.length).toBeGreaterThan(0);
+  let text = '';
+  for await (const piece of stream.body ?? []) {
+    text += Buffer.from(piece as Uint8Array).toString('utf8');
+    if ((text.match(/^data: /gm) ?? []).length >= seen.length) break;
+  }
+  expect([...text.matchAll(/^id: (\S+)\nevent/gm)].map(([, id]) => id)).toEqual(seen.map(({ id }) => id));
+  const body = JSON.stringify({ statement: `select count(*) from explore.events where "offset" > ${after}` });
+  const asked = await fetch(`${indexer.httpUrl}/query`, { method: 'POST', headers, body });
+  expect(await asked.json()).toMatchObject({ rows: [[String(seen.length)]] });
+}
