@@ -19,7 +19,7 @@ export const storeCodes = {
     'fatal',
     ExitCode.configuration,
     'Citus does not run a statement of this over its workers',
-    'see docs/scale.md for what runs over workers; make the change by indexing anew into another schema',
+    'leave the history as it is, or index it anew into another schema with what is wanted',
   ),
   STORE_TOO_MANY_CONNECTIONS: kind(
     'retry',

@@ -26,7 +26,7 @@ async function toldBy(place: Place): Promise<Readonly<Record<string, unknown>>> 
     await readDiff(database, wanted, async ({ pages }) => {
       for await (const page of pages) rows.push(...page);
     });
-    told[`diff ${String(template)}`] = rows.toSorted();
+    told[`diff ${String(template)}`] = rows.map((row) => JSON.stringify(row)).toSorted();
   }
   told['plan of reset'] = [...(await planReset(database, 150))];
   told['reset'] = [...(await resetTo(database, 150, 'test'))];
