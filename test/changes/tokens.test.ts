@@ -72,6 +72,23 @@ describe.runIf(canLimit)('a token', () => {
     await expect(world.token('revoke', 'ffffffff')).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
   });
 
+  it('is worth nothing while its role reads files of the server', async () => {
+    const asked = async () => (await world.question(one.token, "select pg_read_file('PG_VERSION')")).status;
+    expect(await asked()).toBe(400);
+    await world.sql(
+      `grant pg_read_server_files to ${one.role}; grant execute on function pg_read_file(text) to ${one.role}`,
+    );
+    try {
+      expect(await asked()).toBe(401);
+      await expect(world.token('create', '--role', one.role)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    } finally {
+      await world.sql(
+        `revoke pg_read_server_files from ${one.role}; revoke execute on function pg_read_file(text) from ${one.role}`,
+      );
+    }
+    expect(await asked()).toBe(400);
+  });
+
   it('shows at /changes what its role may see, also beside others at the same place', async () => {
     const [all, ofOne, ofOther] = [
       await world.visible(null),

@@ -8,6 +8,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
+import { leavesDatabase } from '../roles/read-as.ts';
 import { grantReader } from '../roles/reader-role.ts';
 import { scramVerifier } from '../roles/scram.ts';
 import { questionOf } from '../reads/answer.ts';
@@ -169,9 +170,7 @@ class ReaderLogin {
 async function mayOnlyRead(database: Database): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
     client.query<{ free: boolean }>(
-      `select rolsuper or pg_has_role(oid, 'pg_read_server_files', 'member')
-              or pg_has_role(oid, 'pg_write_server_files', 'member')
-              or pg_has_role(oid, 'pg_execute_server_program', 'member') as free
+      `select rolsuper or ${leavesDatabase('oid')} as free
          from pg_roles where rolname = session_user`,
     ),
   );

@@ -2,6 +2,15 @@
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
 
+/**
+ * SQL: whether a role, by itself or as a member of another, leaves the database by a statement that reads: files and programs of the server.
+ * @param oid an expression of SQL
+ */
+export function leavesDatabase(oid: string): string {
+  const rights = ['pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program'];
+  return `(${rights.map((right) => `pg_has_role(${oid}, '${right}', 'member')`).join(' or ')})`;
+}
+
 export interface ReadAs {
   /** Null: it may be read as this role. Else why not, and what to do. */
   readonly problem: { readonly found: string; readonly remedy: string } | null;
@@ -20,7 +29,8 @@ export async function letReadAs(client: ClientBase, storage: string, role: strin
     strangers: readonly string[];
   }>(
     `select has_schema_privilege(r.oid, $2, 'usage') as reads,
-            r.rolsuper or r.rolbypassrls or r.rolcreaterole or has_table_privilege(r.oid, 'contracts', 'insert') as mighty,
+            r.rolsuper or r.rolbypassrls or r.rolcreaterole or has_table_privilege(r.oid, 'contracts', 'insert')
+              or ${leavesDatabase('r.oid')} as mighty,
             v.version,
             array(select w.rolname::text from pg_roles w
                    where not pg_has_role(w.oid, r.oid, case when v.version >= 160000 then 'set' else 'member' end)

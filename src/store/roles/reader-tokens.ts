@@ -8,7 +8,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { hashOf, loginPasswordOf, newToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
-import { letReadAs } from './read-as.ts';
+import { leavesDatabase, letReadAs } from './read-as.ts';
 import { scramVerifier } from './scram.ts';
 
 export interface WantedToken {
@@ -116,9 +116,10 @@ export async function revokeToken(database: Database, id: string): Promise<void>
 
 /** SQL over a row `t`: why it is refused, as {@link TokenEnd}. */
 const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
-/** The same: whether its login still is what it was made. A role that was dropped and made anew is another one. */
+/** The same: whether its login still is what it was made, and its role one that only reads. A role that was dropped and made anew is another one. */
 const isMember = `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
-                 where g.rolname = t.role_name and l.rolname = t.login_name and not g.rolsuper and not g.rolbypassrls)`;
+                 where g.rolname = t.role_name and l.rolname = t.login_name and not g.rolsuper and not g.rolbypassrls
+                   and not ${leavesDatabase('l.oid')})`;
 
 /** Those of them that are there, by the hash in hex. @throws IndexerError STORE_ errors */
 export async function readTokens(
