@@ -170,6 +170,18 @@ describe.runIf(canLimit)('a token', () => {
     }
   });
 
+  it('asks three questions at a time at most, and keeps nobody else from asking', async () => {
+    const slow = Array.from({ length: 3 }, () => world.question(one.token, 'select pg_sleep(5)'));
+    await waitFor('three questions', async () => {
+      const text = `select pid from pg_stat_activity where wait_event = 'PgSleep' and usename like '%\_token\_%'`;
+      return (await world.sql(text)).length === 3 ? true : undefined;
+    });
+    expect((await world.question(one.token, 'select 1')).status).toBe(503);
+    expect((await world.question(other.token, 'select 1')).status).toBe(200);
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await world.question(one.token, 'select 1')).status).toBe(200);
+  });
+
   it('is what its hash is not', async () => {
     // Who has read the table can show nothing of it.
     const [row] = await world.sql(

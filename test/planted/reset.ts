@@ -16,17 +16,17 @@ export const resetArea: PlantedArea = {
       test,
     },
     {
-      name: 'contracts that ended after the offset stay ended',
+      name: 'contracts that ended after the offset are not alive again',
       file,
-      line: 'reopened as (delete from ended where "offset" <= $1 and ended_offset > $1',
-      instead: 'reopened as (delete from ended where "offset" <= $1 and ended_offset > $1 and false',
+      line: '"offset" <= $1 and ended_offset > $1',
+      instead: '"offset" <= $1 and ended_offset > $1 and false',
       test,
     },
     {
       name: 'contracts whose end is undone are counted as ended',
       file,
-      line: 'select template_pk, 0, 1 from reopened',
-      instead: 'select template_pk, 0, 0 from reopened',
+      line: 'select template_pk, 0, 1 from ended',
+      instead: 'select template_pk, 0, 0 from ended',
       test,
     },
     {

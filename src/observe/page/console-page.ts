@@ -48,8 +48,12 @@ export interface ConsoleAnswer {
 const shown = { rows: 1_000, characters: 4_000_000 };
 /** What is taken away: all of it, or nothing. */
 const exported = { rows: 100_000, characters: 16_000_000 };
-/** Of this machine; and as many of all who show tokens, so that they stop nobody here. */
+/** Of this machine, and of each token, so that nobody stops another. */
 const mostAtOnce = 3;
+/** Of all tokens: what a database can take beside its writer. */
+const mostOfTokens = 12;
+/** This machine among those who ask; no login has this name. */
+const here = '';
 /** A statement can lift the limit of its own session: after so much longer it is cancelled from outside. */
 const graceMs = 500;
 
@@ -68,7 +72,8 @@ export class ConsolePage {
   });
   readonly #options: ConsolePageOptions;
   readonly #guide: ConsoleGuide;
-  readonly #underWay = { here: 0, elsewhere: 0 };
+  /** By who asks: a login, or this machine. */
+  readonly #underWay = new Map<string, number>();
 
   constructor(options: ConsolePageOptions) {
     this.#options = options;
@@ -92,15 +97,25 @@ export class ConsolePage {
     if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
     const text = fieldOf(body, kind.field);
     if (text === undefined) return json(400, { error: `give one object in JSON with one text, ${kind.field}` });
-    const from = login === undefined ? 'here' : 'elsewhere';
-    if (this.#underWay[from] >= mostAtOnce)
-      return json(503, { error: 'other questions run already: stop one, or wait for it' });
+    const asker = login?.name ?? here;
+    if (this.#isBusy(asker)) return json(503, { error: 'other questions run already: stop one, or wait for it' });
     const { reads, readsOf } = this.#options;
     const as = login === undefined ? reads : readsOf(login);
-    this.#underWay[from] += 1;
+    this.#count(asker, 1);
     const answer = await this.#limited((stop) => kind.read(as, text, stop), gone);
-    this.#underWay[from] -= 1;
+    this.#count(asker, -1);
     return answer;
+  }
+
+  #isBusy(asker: string): boolean {
+    const ofTokens = [...this.#underWay].reduce((sum, [by, count]) => (by === here ? sum : sum + count), 0);
+    return (this.#underWay.get(asker) ?? 0) >= mostAtOnce || (asker !== here && ofTokens >= mostOfTokens);
+  }
+
+  #count(asker: string, change: 1 | -1): void {
+    const count = (this.#underWay.get(asker) ?? 0) + change;
+    if (count === 0) this.#underWay.delete(asker);
+    else this.#underWay.set(asker, count);
   }
 
   readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: Reading }>> = {
