@@ -103,14 +103,14 @@ it.each(types)('the tables are made for %s', async (type) => {
   expect(await query(databases[type].url, storedAs)).toEqual([{ type }]);
 });
 
-it('every view has the same columns and gives the same answer', async () => {
+it('every view has the same columns and gives the same answer', { timeout: 120_000 }, async () => {
   const all = await views('jsonb');
   expect(await views('json')).toEqual(all);
   const rows = new Map<string, number>();
   for (const view of all) {
-    const found = await answer('jsonb', view);
+    const [found, same] = await Promise.all([answer('jsonb', view), answer('json', view)]);
     rows.set(view.name, found.rows);
-    expect(await answer('json', view), view.name).toEqual(found);
+    expect(same, view.name).toEqual(found);
   }
   for (const name of [
     'explore.exercises',
