@@ -4,26 +4,12 @@
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
-import type { Storages } from '../swap/rows.ts';
+import { type Storages, wholly } from '../swap/rows.ts';
 
 /** Of completions: none; those of before the other began to read; all that it has not read, while nobody writes there. */
 export type Completions = 'none' | 'earlier' | 'all';
 
-const small = [
-  'typed_views',
-  'typed_columns',
-  'retention_holds',
-  'works',
-  'verifications',
-  'webhooks',
-  'webhook_secrets',
-  'webhook_dead',
-  'reader_tokens',
-  'quarantine',
-  'redactions',
-  'redacted_contracts',
-  'redacted_exercises',
-] as const;
+const small = [...wholly, 'quarantine', 'redactions', 'redacted_contracts', 'redacted_exercises'] as const;
 
 interface Brought {
   readonly table: string;

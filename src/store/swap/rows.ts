@@ -16,8 +16,8 @@ export interface Storages {
   readonly to: string;
 }
 
-/** The same rows in both, whatever the other had. */
-const wholly = [
+/** The same rows in both, whatever the other had; over servers as well. */
+export const wholly = [
   'typed_views',
   'typed_columns',
   'retention_holds',
