@@ -1,10 +1,10 @@
 /**
- * What is wrong with a recorded answer or frame, by the participant's own descriptions: those of 3.5.6, and of 3.5.10
- * for operations that came later. What other releases, or the real server, do otherwise is named here.
+ * What is wrong with a recorded answer or frame, by the participant's own descriptions, those of 3.5.10. What other
+ * releases, or the real server, do otherwise is named here.
  */
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { RecordedAnswer, RecordedFrame } from './recorder.ts';
-import { readWireSchemas, type WireSchemas } from './wire-schemas.ts';
+import { readWireSchemas } from './wire-schemas.ts';
 
 /** Operations that no description names. */
 const undescribed = [
@@ -24,8 +24,6 @@ const refusalKeys =
   'code cause correlationId traceId context resources errorCategory grpcCodeValue retryInfo definiteAnswer'.split(' ');
 
 export interface AnswerCheck {
-  /** False without the descriptions: then only the form of refusals is checked. */
-  readonly described: boolean;
   answerProblems(answer: RecordedAnswer, release: Release): readonly string[];
   frameProblems(frame: RecordedFrame, release: Release): readonly string[];
   /** The template of what was called, e.g. `GET /v2/users/{user-id}`; the path itself when none fits. */
@@ -68,37 +66,32 @@ function matcher(operations: Iterable<string>): AnswerCheck['operationOf'] {
   };
 }
 
-/** @param templates operations to recognise when there are no descriptions */
+/** @param templates operations to recognise that are not described */
 export function answerCheck(templates: readonly string[]): AnswerCheck {
-  const releases = [readWireSchemas('3.5.6'), readWireSchemas('3.5.10')].filter((one) => one !== undefined);
-  const describing = (operation: string): WireSchemas | undefined =>
-    releases.find(({ operations }) => operations.has(operation));
-  const operationOf = matcher(new Set([...releases.flatMap(({ operations }) => [...operations]), ...templates]));
+  const schemas = readWireSchemas();
+  const operationOf = matcher(new Set([...schemas.operations, ...templates]));
 
-  const schemaProblems = (schema: string, operation: string, body: unknown, release: Release): readonly string[] => {
-    const found = describing(operation)?.problems(schema, body) ?? [];
-    return found.filter((problem) => !deviations.some((one) => one.releases.includes(release) && one.is.test(problem)));
-  };
-  const jsonProblems = (schema: string, operation: string, text: string, release: Release): readonly string[] => {
+  const jsonProblems = (schema: string, text: string, release: Release): readonly string[] => {
     const body = parsed(text);
     if (body === undefined || !isCompact(text, body)) return ['expected compact JSON, found something else'];
-    return schemaProblems(schema, operation, body, release);
+    const isKnown = (problem: string): boolean =>
+      deviations.some((one) => one.releases.includes(release) && one.is.test(problem));
+    return schemas.problems(schema, body).filter((problem) => !isKnown(problem));
   };
-  const refused = (text: string, operation: string, release: Release): readonly string[] => [
+  const refused = (text: string, release: Release): readonly string[] => [
     ...refusalProblems(parsed(text)),
-    ...jsonProblems('JsCantonError', operation, text, release),
+    ...jsonProblems('JsCantonError', text, release),
   ];
   const successProblems = (operation: string, answer: RecordedAnswer, release: Release): readonly string[] => {
-    if (releases.length > 0 && describing(operation) === undefined && !undescribed.includes(operation)) {
+    if (!schemas.operations.has(operation) && !undescribed.includes(operation)) {
       return [`${operation} is not in the descriptions`];
     }
-    const schema = describing(operation)?.responseOf(operation);
+    const schema = schemas.responseOf(operation);
     if (schema === undefined) return [];
     const type = answer.contentType === 'application/json' ? [] : [`expected JSON, found ${answer.contentType}`];
-    return [...type, ...jsonProblems(schema, operation, answer.body, release)];
+    return [...type, ...jsonProblems(schema, answer.body, release)];
   };
   return {
-    described: releases.length > 0,
     operationOf,
     answerProblems(answer, release) {
       const { method, path, status, contentType, body } = answer;
@@ -110,14 +103,14 @@ export function answerCheck(templates: readonly string[]): AnswerCheck {
       const content = parsed(body);
       // The one refusal that is no error object: a path that nothing serves.
       if (status === 404 && isObject(content) && 'errors' in content) return [];
-      return refused(body, operation, release);
+      return refused(body, release);
     },
     frameProblems({ path, text }, release) {
       const operation = operationOf('WS', path);
       const content = parsed(text);
-      if (isObject(content) && 'code' in content) return refused(text, operation, release);
-      const schema = describing(operation)?.responseOf(operation);
-      return schema === undefined ? [] : jsonProblems(schema, operation, text, release);
+      if (isObject(content) && 'code' in content) return refused(text, release);
+      const schema = schemas.responseOf(operation);
+      return schema === undefined ? [] : jsonProblems(schema, text, release);
     },
   };
 }

@@ -1,14 +1,20 @@
 /**
- * The participant's own descriptions as validators: an answer of the sandbox passes when the published schema accepts it
- * and knows every key of it. The descriptions are not part of the project; without them the caller skips, and says so.
+ * What a participant says of itself as validators: an answer of the sandbox passes when the described type accepts it and
+ * knows every key of it. The table is what `scripts/wire/reduce-descriptions.mjs` made of the descriptions of 3.5.10, in
+ * which every operation and type of 3.5.6 is the same.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
-import { parse } from 'yaml';
-import { descriptionsFolder } from '../support/wire/recorded.ts';
+import { fixture } from '../support/wire/fixtures.ts';
 
-type Schema = Record<string, unknown>;
+/** A name, a list, or an object: see the head of the script. */
+type Type = string | readonly Type[] | { readonly [key: string]: Type };
+
+interface Description {
+  readonly operations: Readonly<Record<string, { readonly request?: string; readonly response?: string }>>;
+  readonly types: Readonly<Record<string, Type>>;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
 
 export interface WireSchemas {
   /** Everything wrong with a body, in words; empty when the schema accepts it. `Name[]` is a list of `Name`. */
@@ -19,81 +25,57 @@ export interface WireSchemas {
   responseOf(operation: string): string | undefined;
 }
 
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+const basic = new Set(['string', 'integer', 'number', 'boolean', 'object']);
+
+function schemaOf(type: Type): Schema {
+  if (typeof type === 'string') {
+    if (type === 'any') return {};
+    return basic.has(type) ? { type } : { $ref: `wire#/$defs/${type}` };
+  }
+  if (isList(type)) {
+    const [items = 'any', ...more] = type;
+    const length = more.length === 0 ? {} : { minItems: type.length, maxItems: type.length };
+    return { type: 'array', items: schemaOf(items), ...length };
+  }
+  if ('|' in type) return { oneOf: (type['|'] as readonly Type[]).map(schemaOf) };
+  if ('=' in type) return { enum: type['='] };
+  if ('*' in type) return { type: 'object', additionalProperties: schemaOf(type['*'] ?? 'any') };
+  return closed(type);
 }
 
-/** The description as JSON Schema: no unknown keys, references into one document, integers without a format. */
-function strict(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(strict);
-  if (!isSchema(node)) return node;
-  if (typeof node['$ref'] === 'string') return { $ref: node['$ref'].replace('#/components/schemas/', 'wire#/$defs/') };
-  // Texts only: a schema may have a property of that name.
-  const dropped = (key: string): boolean => key === 'format' || key === 'description' || key === 'title';
-  const entries = Object.entries(node).filter(([key, value]) => typeof value !== 'string' || !dropped(key));
-  const copy: Schema = Object.fromEntries(entries.map(([key, value]) => [key, strict(value)]));
-  const closed = isSchema(copy['properties']) && copy['additionalProperties'] === undefined;
-  return closed ? { ...copy, additionalProperties: false } : copy;
+function isList(type: Type): type is readonly Type[] {
+  return Array.isArray(type);
 }
 
-/** The description types `valueDecoded` as text; recordings show an object. */
-function withDeviations(schemas: Schema): Schema {
-  const any = schemas['ProtoAny'] as { properties: Schema };
-  return { ...schemas, ProtoAny: { ...any, properties: { ...any.properties, valueDecoded: {} } } };
+/** An object that has no keys but these. */
+function closed(fields: Readonly<Record<string, Type>>): Schema {
+  const named = Object.entries(fields).map(([key, type]) => [key.replace(/\?$/u, ''), schemaOf(type)]);
+  return {
+    type: 'object',
+    required: Object.keys(fields).filter((key) => !key.endsWith('?')),
+    properties: Object.fromEntries(named) as Schema,
+    additionalProperties: false,
+  };
+}
+
+/** The description types `valueDecoded` as text; participants send an object. */
+function withDeviations({ types }: Description): Description['types'] {
+  return { ...types, ProtoAny: { ...(types['ProtoAny'] as Record<string, Type>), 'valueDecoded?': 'any' } };
 }
 
 /** The participant prints null for what is absent; its description says "not there". Daml values keep their nulls. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isSchema(value)) return value;
+  if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
 }
 
-/** `Name` or `Name[]` of a reference or a list of them. */
-function nameOf(schema: unknown): string | undefined {
-  if (!isSchema(schema)) return undefined;
-  if (schema['type'] === 'array') return `${nameOf(schema['items']) ?? ''}[]`;
-  const reference = schema['$ref'];
-  return typeof reference === 'string' ? reference.split('/').at(-1) : undefined;
-}
-
-function at(value: unknown, ...keys: readonly string[]): unknown {
-  return keys.reduce((found: unknown, key) => (isSchema(found) ? found[key] : undefined), value);
-}
-
-/** The schema of a 200 with a JSON body; of a stream the data half of `Either_JsCantonError_<Name>`. */
-function responseIn(openapi: Schema, asyncapi: Schema, operation: string): string | undefined {
-  const [method = '', path = ''] = operation.split(' ');
-  if (method === 'WS') {
-    const message = at(asyncapi, 'channels', path, 'subscribe', 'message');
-    return nameOf(message)?.replace('Either_JsCantonError_', '');
-  }
-  const responses = at(openapi, 'paths', path, method.toLowerCase(), 'responses');
-  return nameOf(at(responses, '200', 'content', 'application/json', 'schema'));
-}
-
-function operationsOf(openapi: Schema, asyncapi: Schema): Set<string> {
-  const operations = new Set<string>();
-  for (const [path, item] of Object.entries(openapi['paths'] as Record<string, Schema>)) {
-    for (const method of Object.keys(item)) operations.add(`${method.toUpperCase()} ${path}`);
-  }
-  for (const path of Object.keys(asyncapi['channels'] as Schema)) operations.add(`WS ${path}`);
-  return operations;
-}
-
-function description(name: string): Schema {
-  return parse(readFileSync(join(descriptionsFolder, name), 'utf8')) as Schema;
-}
-
-/** The descriptions of a release, or undefined when they are not on this machine. */
-export function readWireSchemas(release = '3.5.6'): WireSchemas | undefined {
-  if (!existsSync(join(descriptionsFolder, `openapi-${release}.yaml`))) return undefined;
-  const openapi = description(`openapi-${release}.yaml`);
-  const asyncapi = description(`asyncapi-${release}.yaml`);
-  const schemas = (openapi['components'] as { schemas: Schema }).schemas;
+export function readWireSchemas(): WireSchemas {
+  const description = JSON.parse(fixture('descriptions/3.5.10.json')) as Description;
   const ajv = new Ajv({ strict: false, allErrors: true });
-  ajv.addSchema({ $id: 'wire', $defs: strict(withDeviations(schemas)) as Schema });
+  const types = Object.entries(withDeviations(description)).map(([name, type]) => [name, schemaOf(type)]);
+  ajv.addSchema({ $id: 'wire', $defs: Object.fromEntries(types) as Schema });
   const validators = new Map<string, ValidateFunction>();
   const validatorOf = (schema: string): ValidateFunction => {
     const one = { $ref: `wire#/$defs/${schema.replace('[]', '')}` };
@@ -102,8 +84,8 @@ export function readWireSchemas(release = '3.5.6'): WireSchemas | undefined {
     return found;
   };
   return {
-    operations: operationsOf(openapi, asyncapi),
-    responseOf: (operation) => responseIn(openapi, asyncapi, operation),
+    operations: new Set(Object.keys(description.operations)),
+    responseOf: (operation) => description.operations[operation]?.response,
     problems(schema, body) {
       const validate = validatorOf(schema);
       if (validate(withoutNulls(body))) return [];

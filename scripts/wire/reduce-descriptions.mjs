@@ -1,0 +1,99 @@
+// The facts of a participant's own descriptions, without their prose: its operations, and the types of what is sent.
+// test/conformance holds every answer against such a table.
+//   node scripts/wire/reduce-descriptions.mjs OPENAPI.yaml ASYNCAPI.yaml > test/fixtures/descriptions/RELEASE.json
+//
+// A type is "string", "integer", "number", "boolean", "object" (with any fields), "any" or the name of another type;
+// ["T"] is a list, ["T", "T"] one of that length; {"*": "T"} a map from text; {"|": [...]} exactly one of them;
+// {"=": [...]} one of these values; any other object names all its fields, those that may be absent with a "?".
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+
+const basic = ['string', 'integer', 'number', 'boolean', 'object'];
+/** Prose and hints: they decide nothing. A field may have such a name too; its value is no text then. */
+const ignored = ['description', 'title', 'format', 'example', 'examples', 'default', 'deprecated'];
+
+/** @param {unknown} reference */
+const nameIn = (reference) => String(reference).split('/').at(-1) ?? '';
+
+/** @param {Record<string, any>} schema @param {string} where @returns {unknown} */
+function reduced(schema, where) {
+  const { $ref, type, properties, required, items, minItems, maxItems, oneOf, enum: values, ...rest } = schema;
+  const { additionalProperties, ...others } = rest;
+  const unheard = Object.keys(others).filter((key) => !ignored.includes(key));
+  if (properties !== undefined && additionalProperties !== undefined) unheard.push('additionalProperties');
+  if (unheard.length > 0) throw new Error(`${where}: cannot reduce ${unheard.join()}`);
+  if ($ref !== undefined) return nameIn($ref);
+  if (oneOf !== undefined) return { '|': oneOf.map((one) => reduced(one, where)) };
+  if (values !== undefined) return { '=': values };
+  if (type === 'array') {
+    if (minItems !== maxItems) throw new Error(`${where}: cannot reduce a list of ${minItems} to ${maxItems}`);
+    return Array(minItems ?? 1).fill(reduced(items, where));
+  }
+  if (properties !== undefined) return fields(properties, required ?? [], where);
+  if (additionalProperties !== undefined) return { '*': reduced(additionalProperties, where) };
+  if (type === undefined) return 'any';
+  if (!basic.includes(type)) throw new Error(`${where}: cannot reduce the type ${type}`);
+  return type;
+}
+
+/** @param {Record<string, any>} properties @param {readonly string[]} required @param {string} where */
+function fields(properties, required, where) {
+  const lost = required.filter((name) => !(name in properties));
+  if (lost.length > 0) throw new Error(`${where}: ${lost.join()} is required and not described`);
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      required.includes(name) ? name : `${name}?`,
+      reduced(schema, `${where}.${name}`),
+    ]),
+  );
+}
+
+/** `Name` or `Name[]`; undefined for what is no JSON. */
+function bodyOf(content) {
+  const schema = content?.['application/json']?.schema;
+  if (schema === undefined) return undefined;
+  const type = reduced(schema, 'a body');
+  return Array.isArray(type) ? `${type[0]}[]` : String(type);
+}
+
+/** What is not there is not written. */
+const operation = (request, response) => ({ ...(request && { request }), ...(response && { response }) });
+
+function operationsOf(openapi, asyncapi) {
+  const http = Object.entries(openapi.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { requestBody, responses }]) => [
+      `${method.toUpperCase()} ${path}`,
+      operation(bodyOf(requestBody?.content), bodyOf(responses['200']?.content)),
+    ]),
+  );
+  const streams = Object.entries(asyncapi.channels).map(([path, { publish, subscribe }]) => [
+    `WS ${path}`,
+    // A frame is an error or this.
+    operation(nameIn(publish.message.$ref), nameIn(subscribe.message.$ref).replace('Either_JsCantonError_', '')),
+  ]);
+  return Object.fromEntries([...http, ...streams]);
+}
+
+/** One operation and one type a line, so that two releases can be compared. */
+function written(table) {
+  const lines = (entries) =>
+    Object.entries(entries)
+      .map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+      .join(',\n');
+  const parts = Object.entries(table).map(([name, entries]) => `  ${JSON.stringify(name)}: {\n${lines(entries)}\n  }`);
+  return `{\n${parts.join(',\n')}\n}\n`;
+}
+
+const [openapiFile, asyncapiFile] = process.argv.slice(2);
+if (openapiFile === undefined || asyncapiFile === undefined) {
+  console.error('usage: node scripts/wire/reduce-descriptions.mjs OPENAPI.yaml ASYNCAPI.yaml');
+  process.exit(2);
+}
+const [openapi, asyncapi] = [openapiFile, asyncapiFile].map((file) => parse(readFileSync(file, 'utf8')));
+const schemas = Object.entries(openapi.components.schemas);
+process.stdout.write(
+  written({
+    operations: operationsOf(openapi, asyncapi),
+    types: Object.fromEntries(schemas.map(([name, schema]) => [name, reduced(schema, name)])),
+  }),
+);

@@ -1,0 +1,94 @@
+/** The table that the script makes of a participant's descriptions: every fact and no prose, or a refusal that says where. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const script = join(import.meta.dirname, '../../scripts/wire/reduce-descriptions.mjs');
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'descriptions-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const json = (schema: object): object => ({ content: { 'application/json': { schema } } });
+const named = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
+
+/** What the script prints; the descriptions are YAML, of which JSON is a part. */
+function reduce(schemas: object, paths: object = {}, channels: object = {}): { said: string; refused: string } {
+  const files = { openapi: { paths, components: { schemas } }, asyncapi: { channels } };
+  for (const [name, value] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(value));
+  const args = [script, join(folder, 'openapi.yaml'), join(folder, 'asyncapi.yaml')];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return { said: stdout, refused: stderr };
+}
+
+describe('the descriptions of a participant', () => {
+  it('are reduced to operations and types, without what explains them', () => {
+    const schemas = {
+      Thing: {
+        title: 'Thing',
+        description: 'prose',
+        type: 'object',
+        required: ['id', 'kind'],
+        properties: {
+          id: { type: 'integer', format: 'int64' },
+          kind: { type: 'string', enum: ['BIG', 'SMALL'] },
+          description: { description: 'prose', type: 'string' },
+          pair: { type: 'array', minItems: 2, maxItems: 2, items: { type: 'string' } },
+          parts: { type: 'array', items: named('Part') },
+          byName: { type: 'object', additionalProperties: named('Part') },
+          open: { type: 'object' },
+          anything: {},
+        },
+      },
+      Part: { oneOf: [{ type: 'object', required: ['A'], properties: { A: named('Thing') } }, { type: 'string' }] },
+      Nothing: { type: 'object', properties: {} },
+    };
+    const responses = { 200: { description: 'prose', ...json({ type: 'array', items: named('Part') }) } };
+    const post = { description: 'prose', requestBody: json(named('Thing')), responses };
+    const get = { responses: { 200: { content: { 'application/octet-stream': {} } } } };
+    const message = (name: string): object => ({ message: { $ref: `#/components/messages/${name}` } });
+    const channels = { '/v2/s': { publish: message('Thing'), subscribe: message('Either_JsCantonError_Part') } };
+    const { said, refused } = reduce(schemas, { '/v2/t': { post, get } }, channels);
+    expect(refused).toBe('');
+    expect(JSON.parse(said)).toEqual({
+      operations: {
+        'POST /v2/t': { request: 'Thing', response: 'Part[]' },
+        'GET /v2/t': {},
+        'WS /v2/s': { request: 'Thing', response: 'Part' },
+      },
+      types: {
+        Thing: {
+          id: 'integer',
+          kind: { '=': ['BIG', 'SMALL'] },
+          'description?': 'string',
+          'pair?': ['string', 'string'],
+          'parts?': ['Part'],
+          'byName?': { '*': 'Part' },
+          'open?': 'object',
+          'anything?': 'any',
+        },
+        Part: { '|': [{ A: 'Thing' }, 'string'] },
+        Nothing: {},
+      },
+    });
+    expect(said).not.toContain('prose');
+  });
+
+  it.each<[string, object]>([
+    ['T.a: cannot reduce pattern', { properties: { a: { type: 'string', pattern: '^a' } } }],
+    ['T: cannot reduce allOf', { allOf: [named('U')] }],
+    ['T: cannot reduce additionalProperties', { properties: {}, additionalProperties: true }],
+    ['T.a: cannot reduce the type null', { properties: { a: { type: 'null' } } }],
+    ['T: b is required and not described', { required: ['b'], properties: {} }],
+  ])('are refused where a fact would be lost: %s', (why, schema) => {
+    const { said, refused } = reduce({ T: schema });
+    expect(said).toBe('');
+    expect(refused).toContain(why);
+  });
+});
