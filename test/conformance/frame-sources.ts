@@ -1,4 +1,4 @@
-/** For each recorded or derived sample: how to make the sandbox send the same, and what may differ. */
+/** For each sample: how to make the sandbox send the same, and what may differ. */
 import { assign, assignAhead, authorize, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import type { FailureName } from '../../packages/ledger-sandbox/src/faults/named-failures.ts';
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
@@ -162,93 +162,84 @@ const prunedContracts: Source['messages'] = async () => {
   return [await sent(sandbox.url, '/v2/state/active-contracts', { activeAtOffset: 15, eventFormat: anyParty })];
 };
 
-const views = 'derived/ws-tx-interface-views-ok-and-failed.json';
+const views = 'updates/transaction-views.json';
 
 export const sources: readonly Source[] = [
-  { sample: 'reassignment-assign-3.5.json', messages: ofKind('Reassignment') },
-  { sample: 'reassignment-unassign-3.5.json', messages: ofKind('Reassignment') },
-  { sample: 'derived/ws-offset-checkpoint.json', messages: checkpoint },
-  { sample: 'derived/ws-topology-added.json', messages: ofKind('TopologyTransaction') },
-  { sample: 'derived/ws-topology-revoked.json', messages: ofKind('TopologyTransaction') },
-  { sample: 'derived/ws-topology-onboarding.json', messages: ofKind('TopologyTransaction') },
-  { sample: 'derived/ws-tx-acs-delta-3.5.json', messages: ofKind('Transaction', 'ACS_DELTA') },
-  { sample: 'derived/ws-tx-ledger-effects-3.5.json', messages: ofKind('Transaction') },
-  { sample: 'derived/ws-tx-keyed-create.json', messages: ofKind('Transaction') },
+  { sample: 'updates/assigned.json', messages: ofKind('Reassignment') },
+  { sample: 'updates/unassigned.json', messages: ofKind('Reassignment') },
+  { sample: 'updates/offset-checkpoint.json', messages: checkpoint },
+  { sample: 'updates/topology-added.json', messages: ofKind('TopologyTransaction') },
+  { sample: 'updates/topology-revoked.json', messages: ofKind('TopologyTransaction') },
+  { sample: 'updates/topology-onboarding.json', messages: ofKind('TopologyTransaction') },
+  { sample: 'updates/transaction-acs-delta.json', messages: ofKind('Transaction', 'ACS_DELTA') },
+  { sample: 'updates/transaction-ledger-effects.json', messages: ofKind('Transaction') },
+  { sample: 'updates/transaction-key.json', messages: ofKind('Transaction') },
   { sample: views, messages: ofKind('Transaction') },
-  { sample: 'derived/ws-tx-3.6-main.json', release: '3.6', messages: ofKind('Transaction') },
-  { sample: 'derived/acs-active-3.5.json', messages: entries('JsActiveContract') },
-  { sample: 'derived/acs-incomplete-assigned.json', messages: entries('JsIncompleteAssigned') },
-  { sample: 'derived/acs-incomplete-unassigned.json', messages: entries('JsIncompleteUnassigned') },
-  { sample: 'derived/acs-empty.json', messages: entries('JsEmpty'), without: { JsEmpty: 'no entry is ever empty' } },
+  { sample: 'updates/transaction-3.6.json', release: '3.6', messages: ofKind('Transaction') },
+  { sample: 'entries/active.json', messages: entries('JsActiveContract') },
+  { sample: 'entries/incomplete-assigned.json', messages: entries('JsIncompleteAssigned') },
+  { sample: 'entries/incomplete-unassigned.json', messages: entries('JsIncompleteUnassigned') },
+  { sample: 'entries/empty.json', messages: entries('JsEmpty'), without: { JsEmpty: 'no entry is ever empty' } },
   {
-    sample: 'derived/response-completions.json',
+    sample: 'answers/completions.json',
     messages: answer('/v2/commands/completions?limit=2', ({ ledger }) => ({
       userId: 'app',
       parties: [alice],
       beginExclusive: ledger.ledgerEnd() - 1,
     })),
-    without: { DeduplicationDuration: 'a participant was recorded to tell the offset instead' },
+    without: { DeduplicationDuration: 'the sandbox tells the offset instead, as a participant was recorded to' },
     except: ['$[].completionResponse.Completion.value.deduplicationPeriod'],
   },
   {
-    sample: 'derived/response-connected-synchronizers.json',
+    sample: 'answers/connected-synchronizers.json',
     messages: answer('/v2/state/connected-synchronizers'),
   },
-  { sample: 'derived/response-latest-pruned-offsets.json', messages: answer('/v2/state/latest-pruned-offsets') },
-  { sample: 'derived/response-ledger-end.json', messages: answer('/v2/state/ledger-end') },
-  { sample: 'derived/response-ledger-end-3.6.json', release: '3.6', messages: answer('/v2/state/ledger-end') },
+  { sample: 'answers/latest-pruned-offsets.json', messages: answer('/v2/state/latest-pruned-offsets') },
+  { sample: 'answers/ledger-end.json', messages: answer('/v2/state/ledger-end') },
+  { sample: 'answers/ledger-end-3.6.json', release: '3.6', messages: answer('/v2/state/ledger-end') },
   {
-    sample: 'derived/response-updates-page.json',
+    sample: 'answers/updates-page.json',
     messages: answer('/v2/updates/get-updates-page', () => ({ updateFormat: effects, maxPageSize: 3 })),
   },
 ];
 
 export const refusals: readonly Source[] = [
-  { sample: 'error-403-redacted-devnet.json', messages: withoutRight },
-  { sample: 'ws-error-frame-unauthenticated.json', messages: withoutToken },
+  { sample: 'refusals/permission-denied.json', messages: withoutRight },
+  { sample: 'refusals/unauthenticated.json', messages: withoutToken },
   {
-    sample: 'error-413-list-limit.json',
+    sample: 'refusals/list-limit.json',
     messages: async () => {
       await using sandbox = await startSandbox();
       generateHistory(sandbox.ledger, { seed: 4, updates: 210 });
       return [await sent(sandbox.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects })];
     },
   },
-  { sample: 'error-contract-not-found-3.4.json', release: '3.4', messages: answer(wait, archiveOfNothing) },
-  { sample: 'error-daml-failure-3.5.json', messages: answer(wait, overdraft), ordered: false },
+  { sample: 'refusals/contract-not-found-3.4.json', release: '3.4', messages: answer(wait, archiveOfNothing) },
+  { sample: 'refusals/daml-failure.json', messages: answer(wait, overdraft), ordered: false },
   {
-    sample: 'error-invalid-argument-docs.json',
+    sample: 'refusals/same-synchronizer.json',
     messages: answer('/v2/commands/submit-and-wait-for-reassignment', sameSynchronizer),
     ordered: false,
-    context: { test: 'added by the test that was recorded' },
+    context: { test: 'a participant has it only under test' },
   },
-  { sample: 'derived/error-stale-stream-authorization.json', messages: scripted('STALE_STREAM_AUTHORIZATION') },
-  { sample: 'derived/error-service-not-running.json', messages: scripted('SERVICE_NOT_RUNNING') },
+  { sample: 'refusals/stale-stream-authorization.json', messages: scripted('STALE_STREAM_AUTHORIZATION') },
+  { sample: 'refusals/service-not-running.json', messages: scripted('SERVICE_NOT_RUNNING') },
   {
-    sample: 'derived/error-acs-pruned.json',
+    sample: 'refusals/acs-pruned.json',
     messages: prunedContracts,
     context: { filters: 'a participant was recorded to send it' },
   },
   {
-    sample: 'derived/error-both-formats.json',
+    sample: 'refusals/both-formats.json',
     messages: frameOf('/v2/updates', { beginExclusive: 0, updateFormat: effects, verbose: true }),
   },
-  { sample: 'derived/error-neither-format.json', messages: frameOf('/v2/updates', { beginExclusive: 0 }) },
+  { sample: 'refusals/neither-format.json', messages: frameOf('/v2/updates', { beginExclusive: 0 }) },
   {
-    sample: 'derived/error-offset-after-ledger-end.json',
+    sample: 'refusals/offset-after-ledger-end.json',
     messages: frameOf('/v2/updates', { beginExclusive: 500_000, updateFormat: effects }),
   },
   {
-    sample: 'derived/error-offset-out-of-range.json',
+    sample: 'refusals/offset-out-of-range.json',
     messages: frameOf('/v2/updates', { beginExclusive: 10, endInclusive: 5, updateFormat: effects }),
   },
 ];
-
-/** Samples made from a description that a participant was recorded to contradict; `recorded/` compares with it. */
-export const contradicted: Readonly<Record<string, string>> = {
-  'derived/not-found-404.json': 'the answer also has ledgerApiError',
-  'derived/error-access-token-expired.json': 'it has other words and no trace',
-  'derived/error-pruned.json': 'the words are "Transactions request from"',
-  'derived/error-undecodable-first-frame.json': 'the cause goes on, and the context has throwableO',
-  'derived/error-update-not-found.json': 'the resource is an OFFSET or an UPDATE_ID',
-};

@@ -1,4 +1,4 @@
-/** Every recorded frame of real participants, served over sockets and indexed: each field is found again in Postgres. */
+/** Every sample of a frame, served over sockets and indexed: each field is found again in Postgres. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { openAccess } from '../../src/access.ts';
@@ -8,13 +8,11 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { haveSamples, samplesFolder } from '../support/wire/recorded.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { readSamples, type Sample } from './runs/sample-files.ts';
 import { LeafCheck, type Message } from './runs/sample-leaves.ts';
 
-const samples = haveSamples('nothing recorded is indexed') ? readSamples(samplesFolder) : undefined;
-if (samples !== undefined) console.log(`samples that no stream delivers:\n  ${samples.excluded.join('\n  ')}`);
+const samples = readSamples();
 
 interface Run {
   readonly sandbox: Sandbox;
@@ -89,9 +87,9 @@ function withoutToken(frame: Message): Message {
   return 'streamContinuationToken' in frame ? { ...frame, streamContinuationToken: '' } : frame;
 }
 
-describe.skipIf(samples === undefined).each(['LEDGER_EFFECTS', 'ACS_DELTA'])('recorded samples under %s', (shape) => {
+describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('the samples under %s', (shape) => {
   it('are found again in Postgres, every field of every update and of every active contract', async () => {
-    const { updates = [], entries = [] } = samples ?? {};
+    const { updates, entries } = samples;
     expect(Math.min(updates.length, entries.length)).toBeGreaterThan(3);
     const sandbox = await startSandbox();
     for (const { frame } of entries) sandbox.ledger.addAcsEntryRaw(JSON.stringify(withoutToken(frame)));
@@ -112,7 +110,7 @@ describe.skipIf(samples === undefined).each(['LEDGER_EFFECTS', 'ACS_DELTA'])('re
   });
 
   it('move the checkpoint and the record times with their OffsetCheckpoints', async () => {
-    for (const sample of samples?.checkpoints ?? []) {
+    for (const sample of samples.checkpoints) {
       const sandbox = await startSandbox();
       const run = await start(sandbox, shape);
       await indexed(run);

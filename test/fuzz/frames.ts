@@ -1,8 +1,6 @@
-/** The frames that are damaged: those recorded of participants, where they are, and one of every kind. */
-import { existsSync } from 'node:fs';
+/** The frames that are damaged: the samples, and one of every kind. */
 import { readSamples } from '../e2e/runs/sample-files.ts';
 import * as made from '../support/frames.ts';
-import { samplesFolder } from '../support/wire/recorded.ts';
 import { canary } from './mutations.ts';
 
 export interface Frame {
@@ -29,11 +27,9 @@ export function framesToDamage(): readonly Frame[] {
     made.entry('JsIncompleteAssigned', { assignedEvent: made.assigned() }),
     made.entry('JsEmpty', {}),
   ];
-  if (existsSync(samplesFolder)) {
-    const samples = readSamples(samplesFolder);
-    updates.push(...[...samples.updates, ...samples.checkpoints].map(({ frame }) => frame));
-    entries.push(...samples.entries.map(({ frame }) => frame));
-  }
+  const samples = readSamples();
+  updates.push(...[...samples.updates, ...samples.checkpoints].map(({ frame }) => frame));
+  entries.push(...samples.entries.map(({ frame }) => frame));
   return [
     ...updates.map((frame) => ({ stream: 'updates' as const, text: marked(frame) })),
     ...entries.map((frame) => ({ stream: 'active-contracts' as const, text: marked(frame) })),

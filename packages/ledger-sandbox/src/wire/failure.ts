@@ -32,7 +32,7 @@ const httpOfGrpc: Readonly<Record<number, number>> = {
   16: 401,
 };
 const retryable = new Set([1, 2, 3, 12]);
-const traceId = '99e67812af315256ef9a02a9fdb94646';
+const traceId = '31f1a92376dbd40174da3917241f92a4';
 
 export interface FailureOptions {
   readonly code: string;

@@ -1,10 +1,8 @@
-/** User management over HTTP: shapes as recorded, refusals, paging, and who may manage whom. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** User management over HTTP: shapes as in the samples, refusals, paging, and who may manage whom. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
-import { haveSamples, samplesFolder } from '../../../../test/support/wire/recorded.ts';
+import { sample } from '../../../../test/support/wire/fixtures.ts';
 import { keyPair, serveJwks, token } from '../../../../test/support/tokens.ts';
 import { call as callAs, secret, shared } from './callers.ts';
 import type { Answered } from './callers.ts';
@@ -37,19 +35,11 @@ async function refusal(what: string, body?: unknown, bearer?: string): Promise<u
   return [answer.status, at(answer.body, 'code') ?? answer.text];
 }
 
-const present = haveSamples('lists of users and rights are not compared');
-
-function recorded(name: string): string | undefined {
-  if (!present) return undefined;
-  return JSON.stringify(JSON.parse(readFileSync(join(samplesFolder, name), 'utf8')));
-}
-
 describe('users', () => {
-  it('are listed and described as recorded, with one key more since 3.5', async () => {
-    const wanted = recorded('users-list-docs.json');
+  it('are listed and described as in the sample, with one key more since 3.5', async () => {
     await restart({ release: '3.4' });
-    await call('POST /v2/users', { user: { id: 'CreatedUser' }, rights: [] });
-    if (wanted !== undefined) expect((await call('GET /v2/users')).text).toBe(wanted);
+    await call('POST /v2/users', { user: { id: 'clerk' }, rights: [] });
+    expect((await call('GET /v2/users')).text).toBe(sample('users/users.json'));
     await restart({ release: '3.5' });
     expect((await call('GET /v2/users/participant_admin')).text).toBe(
       '{"user":{"id":"participant_admin","primaryParty":"","isDeactivated":false,' +
@@ -122,9 +112,8 @@ describe('rights of a user', () => {
     await call('POST /v2/users', { user: { id: 'bob' } });
   });
 
-  it('are listed as recorded', async () => {
-    const wanted = recorded('user-rights-docs.json');
-    if (wanted === undefined) return;
+  it('are listed as in the sample', async () => {
+    const wanted = sample('users/rights.json');
     await call('POST /v2/users/bob/rights', change((JSON.parse(wanted) as { rights: unknown[] }).rights));
     expect((await call('GET /v2/users/bob/rights')).text).toBe(wanted);
   });

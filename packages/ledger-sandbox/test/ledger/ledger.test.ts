@@ -1,13 +1,11 @@
 /** The sandbox ledger keeps its books: seeding is gap-free, shapes and filters hold, commands work, seeds repeat. */
 import { demoWorld, startSandbox } from '../../src/demo/sandbox.ts';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { interfaces } from '../../src/demo/templates/names.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory, startTraffic } from '../../src/demo/traffic.ts';
-import { haveSamples, samplesFolder } from '../../../../test/support/wire/recorded.ts';
+import { fixture, sampleNames } from '../../../../test/support/wire/fixtures.ts';
 import { anyParty, at, post, stream, updateFormat } from '../server/sockets.ts';
 
 let sandbox: Sandbox;
@@ -259,17 +257,9 @@ describe('the same seed', () => {
   });
 });
 
-const present = haveSamples('that they come out verbatim is not tested');
-
-describe('recorded samples', () => {
-  it.skipIf(!present)('come out exactly as they went in, whatever the filter', async () => {
-    const files = readdirSync(samplesFolder, { recursive: true })
-      .map(String)
-      .filter((name) => name.endsWith('.json'))
-      .sort();
-    const bodies = files.map(
-      (name) => JSON.parse(readFileSync(join(samplesFolder, name), 'utf8')) as Record<string, never>,
-    );
+describe('samples of frames', () => {
+  it('come out exactly as they went in, whatever the filter', async () => {
+    const bodies = sampleNames().map((name) => JSON.parse(fixture(`samples/${name}`)) as Record<string, never>);
     const recorded = bodies.filter((body) => body['update'] !== undefined).map((body) => JSON.stringify(body));
     const entries = bodies
       .flat()

@@ -1,11 +1,9 @@
 /** Requests in the legacy form (`filter`, `verbose`), and the refusals of mixed, missing and undecodable forms. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
-import { haveSamples, samplesFolder } from '../../../../test/support/wire/recorded.ts';
+import { fixture } from '../../../../test/support/wire/fixtures.ts';
 import { anyParty, at, post, stream } from './sockets.ts';
 
 let sandbox: Sandbox;
@@ -16,8 +14,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await sandbox.close();
 });
-
-const present = haveSamples('legacy refusals are not compared');
 
 const delta = { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_ACS_DELTA' };
 
@@ -39,12 +35,12 @@ describe('the legacy form', () => {
     expect(at(legacy.body, 'length')).toBeGreaterThan(2);
   });
 
-  it.skipIf(!present)('is refused as recorded next to the new form, and when neither is there', async () => {
-    const sample = (name: string): unknown => JSON.parse(readFileSync(join(samplesFolder, 'derived', name), 'utf8'));
+  it('is refused in these words next to the new form, and when neither is there', async () => {
+    const sample = (name: string): unknown => JSON.parse(fixture(`samples/refusals/${name}`));
     const both = { beginExclusive: 0, verbose: true, updateFormat: { includeTransactions: delta } };
-    expect((await post(sandbox.url, '/v2/updates', both)).body).toEqual(sample('error-both-formats.json'));
+    expect((await post(sandbox.url, '/v2/updates', both)).body).toEqual(sample('both-formats.json'));
     const neither = await post(sandbox.url, '/v2/updates', { beginExclusive: 0 });
-    expect(neither.body).toEqual(sample('error-neither-format.json'));
+    expect(neither.body).toEqual(sample('neither-format.json'));
   });
 
   it('is refused for active contracts with texts that name event_format', async () => {
