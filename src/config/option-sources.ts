@@ -105,8 +105,8 @@ function readSecret(name: string, file: string, problems: Set<string>): Given | 
 const knownVariables = new Set(
   optionList.flatMap((option) => (option.fileVariant ? [option.env, `${option.env}_FILE`] : [option.env])),
 );
-/** Set for tests that compare with recorded ledgers; not an option of the program. */
-const tolerated = new Set(['LEDGER_SAMPLES', 'LEDGER_RECORDINGS', 'LEDGER_DARS']);
+/** Set for tests that read packages of other compilers; not an option of the program. */
+const tolerated = new Set(['LEDGER_DARS']);
 /** Kubernetes puts these into every pod for each service, also for one that is called `ledger-…` or `indexer`. */
 const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
 

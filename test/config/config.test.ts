@@ -164,8 +164,7 @@ describe('loadConfig', () => {
   it('leaves variables of others alone: POSTGRES_*, those of the tests and the service links of Kubernetes', () => {
     const env = {
       POSTGRES_PASSWORD: 'x',
-      LEDGER_SAMPLES: '/samples',
-      LEDGER_RECORDINGS: '/recordings',
+      LEDGER_DARS: '/dars',
       LEDGER_INDEXER_SERVICE_HOST: '10.0.0.1',
       LEDGER_INDEXER_SERVICE_PORT_HTTP: '7580',
       LEDGER_INDEXER_PORT: 'tcp://10.0.0.1:7580',

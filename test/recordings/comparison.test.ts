@@ -1,7 +1,5 @@
 /** The comparison of recordings can fail: whatever is changed, taken away or added in the database, it says so. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordingsFolder } from '../support/wire/recordings.ts';
 import { compare } from './comparison.ts';
 import { expectationOf, type Expectation } from './expectation.ts';
 import { JsonNumber, JsonObject } from './json.ts';
@@ -9,19 +7,18 @@ import { columnsOf, parties, planted, shownAs, tables, whilePlanted } from './pl
 import { readRecording, type Recording } from './recording.ts';
 import { prepareRun, type Run } from './run.ts';
 
-const folder = recordingsFolder() ?? '';
 const histories = [
   { name: 'core', shape: 'LEDGER_EFFECTS', without: ['archives', 'reassignments'] },
   { name: 'two-synchronizers', shape: 'ACS_DELTA', without: ['exercises', 'choices'] },
 ] as const;
 const dictionaries = ['synchronizers', 'templates', 'choices'];
 
-describe.skipIf(folder === '').each(histories)('the comparison with $name', ({ name, shape, without }) => {
+describe.each(histories)('the comparison with $name', ({ name, shape, without }) => {
   let recording: Recording;
   let run: Run;
   let expectation: Expectation;
   beforeAll(async () => {
-    recording = readRecording(join(folder, name));
+    recording = readRecording(name);
     run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
     await using daemon = run.start();
     await run.reaches(daemon, recording.end);

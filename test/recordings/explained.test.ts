@@ -1,11 +1,7 @@
 /** `explain` over what a participant was recorded to stream: the trees of the frames themselves, and lives across synchronizers. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordingsFolder } from '../support/wire/recordings.ts';
 import { readRecording, shapes, type Recording } from './recording.ts';
 import { prepareRun, type Run } from './run.ts';
-
-const folder = recordingsFolder();
 
 interface Sent {
   readonly nodeId: number;
@@ -33,12 +29,12 @@ function treeOf(events: readonly Sent[]): readonly (readonly [number, number, nu
     });
 }
 
-describe.skipIf(folder === undefined).each(['core', 'two-synchronizers'])('the recording %s', (name) => {
+describe.each(['core', 'two-synchronizers'])('the recording %s', (name) => {
   describe.each(shapes)('under %s', (shape) => {
     let recording: Recording;
     let run: Run;
     beforeAll(async () => {
-      recording = readRecording(join(folder ?? '', name));
+      recording = readRecording(name);
       run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
       await using daemon = run.start();
       await run.reaches(daemon, recording.end);

@@ -1,8 +1,6 @@
 /** Token holdings: what each recorded update moved, and who owns what at the end, as the views of explore tell it. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordingsFolder } from '../support/wire/recordings.ts';
+import { fixture } from '../support/wire/fixtures.ts';
 import { readRecording, shapes } from './recording.ts';
 import { prepareRun, type Run } from './run.ts';
 
@@ -21,8 +19,6 @@ interface Holdings {
   }[];
   readonly balancesAtEnd: Readonly<Record<string, string>>;
 }
-
-const folder = recordingsFolder() ?? '';
 
 const shown = `to_char(abs(amount), 'FM9999999990.0000000000') || case when is_locked then ' locked' else '' end`;
 
@@ -75,12 +71,12 @@ function journalOf({ updates }: Holdings, owner: string, effects: boolean): read
   });
 }
 
-describe.skipIf(folder === '').each(shapes)('the recorded token flow under %s', (shape) => {
+describe.each(shapes)('the recorded token flow under %s', (shape) => {
   let run: Run;
   let holdings: Holdings;
   beforeAll(async () => {
-    holdings = JSON.parse(readFileSync(join(folder, 'core/holdings-by-update.json'), 'utf8')) as Holdings;
-    const recording = readRecording(join(folder, 'core'));
+    holdings = JSON.parse(fixture('recordings/core/holdings-by-update.json')) as Holdings;
+    const recording = readRecording('core');
     run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
     await using daemon = run.start();
     await run.reaches(daemon, recording.end);

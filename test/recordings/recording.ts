@@ -3,8 +3,7 @@
  * contracts were recorded at one offset; at earlier ones they are put together from the recorded updates, piece by piece
  * as text. Shares no code with the indexer or the sandbox.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { fixture, fixtureLines } from '../support/wire/fixtures.ts';
 import { asInteger, asObject, asText, onlyField, parseJson, type Json, type JsonObject } from './json.ts';
 
 export const shapes = ['LEDGER_EFFECTS', 'ACS_DELTA'] as const;
@@ -36,17 +35,18 @@ export interface Recording {
   readonly second?: { readonly from: number; readonly shift: number };
 }
 
-export function readRecording(folder: string): Recording {
-  const lines = (name: string): string[] => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean);
+/** @param name `core` or `two-synchronizers` */
+export function readRecording(name: string): Recording {
+  const lines = (file: string): readonly string[] => fixtureLines(`recordings/${name}/${file}`);
   const updates = {
     LEDGER_EFFECTS: lines('updates-ledger-effects.jsonl').map(frameOf),
     ACS_DELTA: lines('updates-acs-delta.jsonl').map(frameOf),
   };
   const [first, last] = [updates.ACS_DELTA[0], updates.ACS_DELTA.at(-1)];
-  if (first === undefined || last === undefined) throw new Error(`no updates in ${folder}`);
+  if (first === undefined || last === undefined) throw new Error(`no updates in ${name}`);
   return {
     updates,
-    version: readFileSync(join(folder, 'version.json'), 'utf8'),
+    version: fixture(`recordings/${name}/version.json`),
     participantId: hostOf(first),
     end: last.offset,
     activeContracts: lines('active-contracts.jsonl').map(entryOf),

@@ -2,15 +2,12 @@
  * What a participant was recorded to send, sent once more to the program as an operator runs it, which is killed in the
  * middle: every leaf of every frame is found in Postgres, and nothing beside.
  */
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { recordingsFolder } from '../support/wire/recordings.ts';
 import type { Comparison } from './comparison.ts';
 import { countLeaves } from './json.ts';
 import { activeAt, derivedAt, readRecording, shapes, type Entry, type Frame, type Recording } from './recording.ts';
 import { prepareRun } from './run.ts';
 
-const folder = recordingsFolder();
 const names = ['core', 'two-synchronizers'];
 
 /** Leaves of the frames, counted without asking what they mean. What is around an update has none. */
@@ -46,10 +43,10 @@ function busiest(recording: Recording): number {
   return offsets.reduce((best, offset) => (underWay(offset) > underWay(best) ? offset : best));
 }
 
-describe.skipIf(folder === undefined).each(names)('the recording %s', (name) => {
+describe.each(names)('the recording %s', (name) => {
   let recording: Recording;
   beforeAll(() => {
-    recording = readRecording(join(folder ?? '', name));
+    recording = readRecording(name);
   });
 
   it.each(shapes)('is stored leaf by leaf from its beginning under %s, killed in the middle', async (shape) => {

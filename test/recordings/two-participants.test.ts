@@ -2,29 +2,21 @@
  * Two participants of one network were recorded as they told the same updates to the same parties. The indexer reads from the
  * first, and from the second after each of them: every update and event is there once, as the one it was read from told it.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { move } from '../move/move-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { recordingsFolder } from '../support/wire/recordings.ts';
+import { fixtureLines } from '../support/wire/fixtures.ts';
 import { compare } from './comparison.ts';
 import { expectationOf } from './expectation.ts';
 import { countLeaves } from './json.ts';
 import { frameOf, type Frame, type Recording } from './recording.ts';
 import { recordedFilter, startReplay, type ReplayServer } from './replay-server.ts';
 
-const folder = join(recordingsFolder() ?? '', 'two-participants');
-const isThere = existsSync(join(folder, 'first.jsonl'));
-
 /** Byte by byte as they were recorded. */
 function framesIn(name: string): readonly Frame[] {
-  return readFileSync(join(folder, `${name}.jsonl`), 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map(frameOf);
+  return fixtureLines(`recordings/two-participants/${name}.jsonl`).map(frameOf);
 }
 
 function recordingOf(frames: readonly Frame[], participantId: string): Recording {
@@ -38,7 +30,7 @@ function shifted({ text, offset }: Frame, shift: number): Frame {
   return frameOf(text.replaceAll(`"offset":${offset},`, `"offset":${offset + shift},`));
 }
 
-describe.skipIf(!isThere)('two participants that tell the same', () => {
+describe('two participants that tell the same', () => {
   let first: Recording;
   let second: Recording;
   let database: TestDatabase;
@@ -83,7 +75,7 @@ describe.skipIf(!isThere)('two participants that tell the same', () => {
     expect(ours.filter(({ offset }, index) => offset === theirs[index]?.offset)).toEqual([]);
   });
 
-  const cuts = isThere ? framesIn('first').map((_, index) => index + 1) : [];
+  const cuts = framesIn('first').map((_, index) => index + 1);
   it.each(cuts)('are one history when the second is read after %i updates', async (cut) => {
     const [ours, theirs] = frames();
     const [at, last, own] = [ours[cut - 1]?.offset ?? 0, theirs.at(-1)?.offset ?? 0, theirs[cut - 1]?.offset ?? 0];

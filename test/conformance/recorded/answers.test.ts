@@ -2,20 +2,17 @@
  * What a participant was recorded to answer, asked of the sandbox: each request over the same transport, each answer
  * with the same status, content type, close, keys and, where it refuses, the same values.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { recordingsFolder } from '../../support/wire/recordings.ts';
+import { fixture, fixtureLines } from '../../support/wire/fixtures.ts';
 import { endsIn, sharedSecret, token } from '../../support/tokens.ts';
 import { comparable, type Ignored } from './comparable.ts';
 import { recordedAnswer, replay, type Recorded } from './exchange.ts';
 import { secret, startScene, users } from './scene.ts';
 
-const folder = recordingsFolder();
-const read = (name: string): string => (folder === undefined ? '' : readFileSync(join(folder, name), 'utf8'));
-const recordings = (name: string): readonly Recorded[] => JSON.parse(read(name) || '[]') as readonly Recorded[];
+const recordings = (name: string): readonly Recorded[] =>
+  JSON.parse(fixture(`recordings/${name}`)) as readonly Recorded[];
 const signer = sharedSecret(secret);
 
 /** Where the sandbox cannot answer alike, what of the answer is left out, and why. */
@@ -36,7 +33,7 @@ async function bothAnswers(url: string, recorded: Recorded, bearer?: string): Pr
   return [comparable(answered, frames, ignored), comparable(expected, frames, ignored)];
 }
 
-describe.skipIf(folder === undefined)('a participant without authorization', () => {
+describe('a participant without authorization', () => {
   const recorded = recordings('errors.json');
   let sandbox: Sandbox;
   beforeAll(async () => {
@@ -52,17 +49,19 @@ describe.skipIf(folder === undefined)('a participant without authorization', () 
   });
 });
 
-describe.skipIf(folder === undefined)('the version', () => {
+describe('the version', () => {
   it('has every feature that was recorded, with the same limits', async () => {
     await using sandbox = await startSandbox();
     const answer = await fetch(`${sandbox.url}/v2/version`);
-    const { version, ...features } = JSON.parse(read('core/version.json')) as { readonly version: string };
+    const { version, ...features } = JSON.parse(fixture('recordings/core/version.json')) as {
+      readonly version: string;
+    };
     expect(version).toMatch(/^3\.5\./u);
     expect(await answer.json()).toEqual({ version: expect.stringMatching(/^3\.5\./u) as string, ...features });
   });
 });
 
-describe.skipIf(folder === undefined)('a user who may administer but not read', () => {
+describe('a user who may administer but not read', () => {
   const recorded = recordings('auth/errors-of-a-user-without-read-rights.json');
   let sandbox: Sandbox;
   beforeAll(async () => {
@@ -85,11 +84,8 @@ interface HttpCase {
   readonly http: string;
 }
 
-describe.skipIf(folder === undefined)('a token that is refused', () => {
-  const cases = read('auth/http-refusals.jsonl')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as HttpCase);
+describe('a token that is refused', () => {
+  const cases = fixtureLines('recordings/auth/http-refusals.jsonl').map((line) => JSON.parse(line) as HttpCase);
   const headers: Readonly<Record<string, () => Promise<string>>> = {
     'no-token': () => Promise.resolve('Bearer'),
     expired: async () => `Bearer ${await token(signer, { sub: 'reader', exp: endsIn(-1_000) })}`,
@@ -122,7 +118,7 @@ const usual: Partial<Recorded> = {
 };
 const usualHttp: Partial<Recorded> = { headers: { 'content-type': 'application/json' } };
 
-describe.skipIf(folder === undefined)('a pruned participant', () => {
+describe('a pruned participant', () => {
   const [offsets, ...kept] = recordings('pruned/answers.json') as readonly (Recorded & { readonly p?: object })[];
   const recorded = kept.map((one): Recorded => ({ ...(one.answer === undefined ? usual : usualHttp), ...one }));
   let sandbox: Sandbox;

@@ -2,13 +2,11 @@
  * What a participant was recorded to send, seen through the typed views: each contract of the recording is in the history
  * of its template, whatever became of it, and each exercise in the view of its choice.
  */
-import { join } from 'node:path';
 import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { storePackage } from '../../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../../src/store/typed/views.ts';
-import { recordingsFolder } from '../../support/wire/recordings.ts';
 import { expectationOf } from '../../recordings/expectation.ts';
 import { asText, leavesOf } from '../../recordings/json.ts';
 import { readRecording, shapes } from '../../recordings/recording.ts';
@@ -16,8 +14,6 @@ import { recordedPackages } from './recorded-packages.ts';
 import { keyOf, type Row } from '../../recordings/rows.ts';
 import { prepareRun, type Run } from '../../recordings/run.ts';
 import { readRelation } from '../../recordings/stored.ts';
-
-const folder = recordingsFolder();
 
 /** Makes the views of everything the run has stored. */
 async function makeViews({ client, databaseUrl }: Run): Promise<void> {
@@ -90,9 +86,9 @@ const ofExercises = [
   'result',
 ];
 
-describe.skipIf(folder === undefined).each(['core', 'two-synchronizers'])('the recording %s', (name) => {
+describe.each(['core', 'two-synchronizers'])('the recording %s', (name) => {
   it.each(shapes)('has every contract and exercise in a typed view under %s', async (shape) => {
-    const recording = readRecording(join(folder ?? '', name));
+    const recording = readRecording(name);
     await using run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
     {
       await using daemon = run.start();
