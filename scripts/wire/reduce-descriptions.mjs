@@ -4,7 +4,7 @@
 //
 // A type is "string", "integer", "number", "boolean", "object" (with any fields), "any" or the name of another type;
 // ["T"] is a list, ["T", "T"] one of that length; {"*": "T"} a map from text; {"|": [...]} exactly one of them;
-// {"=": [...]} one of these values; any other object names all its fields, those that may be absent with a "?".
+// {"=": [...]} one of these texts; any other object names all its fields, those that may be absent with a "?".
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
@@ -24,6 +24,7 @@ function reduced(schema, where) {
   if (unheard.length > 0) throw new Error(`${where}: cannot reduce ${unheard.join()}`);
   if ($ref !== undefined) return nameIn($ref);
   if (oneOf !== undefined) return { '|': oneOf.map((one) => reduced(one, where)) };
+  if (values !== undefined && type !== 'string') throw new Error(`${where}: cannot reduce values of the type ${type}`);
   if (values !== undefined) return { '=': values };
   if (type === 'array') {
     if (minItems !== maxItems) throw new Error(`${where}: cannot reduce a list of ${minItems} to ${maxItems}`);
@@ -48,12 +49,11 @@ function fields(properties, required, where) {
   );
 }
 
-/** `Name` or `Name[]`; undefined for what is no JSON. */
+/** `Name` or `Name[]`; undefined for what is no JSON, or of no named type. */
 function bodyOf(content) {
-  const schema = content?.['application/json']?.schema;
-  if (schema === undefined) return undefined;
-  const type = reduced(schema, 'a body');
-  return Array.isArray(type) ? `${type[0]}[]` : String(type);
+  const { $ref, items } = content?.['application/json']?.schema ?? {};
+  if ($ref !== undefined) return nameIn($ref);
+  return items?.$ref === undefined ? undefined : `${nameIn(items.$ref)}[]`;
 }
 
 /** What is not there is not written. */

@@ -52,14 +52,16 @@ describe('the descriptions of a participant', () => {
     const responses = { 200: { description: 'prose', ...json({ type: 'array', items: named('Part') }) } };
     const post = { description: 'prose', requestBody: json(named('Thing')), responses };
     const get = { responses: { 200: { content: { 'application/octet-stream': {} } } } };
+    const remove = { responses: { 200: json({ type: 'object' }) } };
     const message = (name: string): object => ({ message: { $ref: `#/components/messages/${name}` } });
     const channels = { '/v2/s': { publish: message('Thing'), subscribe: message('Either_JsCantonError_Part') } };
-    const { said, refused } = reduce(schemas, { '/v2/t': { post, get } }, channels);
+    const { said, refused } = reduce(schemas, { '/v2/t': { post, get, delete: remove } }, channels);
     expect(refused).toBe('');
     expect(JSON.parse(said)).toEqual({
       operations: {
         'POST /v2/t': { request: 'Thing', response: 'Part[]' },
         'GET /v2/t': {},
+        'DELETE /v2/t': {},
         'WS /v2/s': { request: 'Thing', response: 'Part' },
       },
       types: {
@@ -85,6 +87,7 @@ describe('the descriptions of a participant', () => {
     ['T: cannot reduce allOf', { allOf: [named('U')] }],
     ['T: cannot reduce additionalProperties', { properties: {}, additionalProperties: true }],
     ['T.a: cannot reduce the type null', { properties: { a: { type: 'null' } } }],
+    ['T.a: cannot reduce values of the type integer', { properties: { a: { type: 'integer', enum: [1] } } }],
     ['T: b is required and not described', { required: ['b'], properties: {} }],
   ])('are refused where a fact would be lost: %s', (why, schema) => {
     const { said, refused } = reduce({ T: schema });

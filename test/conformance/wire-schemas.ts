@@ -38,7 +38,7 @@ function schemaOf(type: Type): Schema {
     return { type: 'array', items: schemaOf(items), ...length };
   }
   if ('|' in type) return { oneOf: (type['|'] as readonly Type[]).map(schemaOf) };
-  if ('=' in type) return { enum: type['='] };
+  if ('=' in type) return { type: 'string', enum: type['='] };
   if ('*' in type) return { type: 'object', additionalProperties: schemaOf(type['*'] ?? 'any') };
   return closed(type);
 }
