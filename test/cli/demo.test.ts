@@ -88,7 +88,7 @@ beforeAll(async () => {
   const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-indexer-demo-'));
   folders = [await folder(), await folder()];
   // Away from where other demos of this machine begin to look, and the same: one of the two has to give way.
-  const wanted = 20_000 + Math.floor(Math.random() * 10_000);
+  const wanted = 20_000 + (process.pid % 10_000);
   const ports = JSON.stringify({ postgres: wanted, ledger: wanted + 10, http: wanted + 20 });
   for (const each of folders) {
     await mkdir(join(each, '.ledger-indexer'));

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fitRows } from '../../src/cli/command-line/output.ts';
+import { expectProperty } from '../support/property.ts';
 
 const id = { title: 'contract_id' };
 const name = { title: 'name' };
@@ -89,7 +90,7 @@ it('no line is wider than the terminal, and nothing that fits is cut', () => {
       width: fc.integer({ min: 8, max: 200 }),
     }),
   );
-  fc.assert(
+  expectProperty(
     fc.property(table, ({ titles, rows, width }) => {
       const flat = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ');
       const lines = rows.map((row) => row.map(flat));

@@ -13,6 +13,7 @@ import { updateVerbs } from '../../src/cli/ledger/updates.ts';
 import { verbArguments } from '../../src/cli/ledger/verb.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { optionList } from '../../src/config/option-table.ts';
+import { expectProperty } from '../support/property.ts';
 
 /** Nothing is reached, should a command begin its work. */
 const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'http://127.0.0.1:1' };
@@ -83,12 +84,12 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
     const call = callOf(command);
     const picks = fc.array(fc.boolean(), { maxLength: 12 });
     const order = fc.array(fc.nat(), { maxLength: 12 });
-    fc.assert(
+    expectProperty(
       fc.property(call, picks, order, ({ operands, flags }, picked, ordered) => {
         const plain = [...operands.flat(), ...flags.flat()];
         expect(sense(command, mixed(operands, flags, picked, ordered))).toEqual(sense(command, plain));
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 

@@ -1,5 +1,5 @@
 /** `status --sizes` beside what Postgres itself counts, and what it says where something cannot be known. */
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +42,11 @@ async function printed(env: NodeJS.ProcessEnv, ...words: readonly string[]): Pro
 
 let database: ReadDatabase;
 
+/** The same 4000 bytes for the same name. */
+function incompressible(name: string): string {
+  return createHash('shake256', { outputLength: 4_000 }).update(name).digest('base64');
+}
+
 /** Its events are creates, or an exercise that archives `ended`. Payloads that no compression makes small enough for a row. */
 function at(offset: number, recordTime: string, creates: number, ended?: string): frames.JsonRecord {
   const contract = (node: number): frames.JsonRecord => ({
@@ -49,7 +54,7 @@ function at(offset: number, recordTime: string, creates: number, ended?: string)
       offset,
       nodeId: node,
       contractId: `00${String(offset).padStart(2, '0')}${String(node).padStart(2, '0')}`,
-      createArgument: { note: randomBytes(4_000).toString('base64') },
+      createArgument: { note: incompressible(`${String(offset)}-${String(node)}`) },
     }),
   });
   const change = { nodeId: creates, lastDescendantNodeId: creates, contractId: ended ?? '' };

@@ -8,6 +8,7 @@ import type { PackageModel } from '../../src/daml/package-model.ts';
 import { columnsOf } from '../../src/daml/payload-columns.ts';
 import { archivesOf, haveDars, payloadIn } from './dars.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
+import { expectProperty } from '../support/property.ts';
 
 /** Of a processor. */
 const longestMs = 1000;
@@ -72,7 +73,7 @@ describe('mutated archives', () => {
   it('reads or refuses a small package', () => {
     const original = richPackage();
     expect(attempt(original)).toMatchObject({ name: 'built' });
-    fc.assert(
+    expectProperty(
       fc.property(mutation, (change) => {
         const outcome = attempt(mutate(original, change));
         if (typeof outcome === 'string') return;
@@ -81,25 +82,25 @@ describe('mutated archives', () => {
           paddingOf(`${outcome.packageId}:${name}`, () => outcome);
         }
       }),
-      { numRuns: 3000 },
+      3000,
     );
   });
 
   it.skipIf(!haveDars('mutations of compiled packages are not tried'))('reads or refuses compiled packages', () => {
     const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
-    fc.assert(
+    expectProperty(
       fc.property(fc.constantFrom(...archives), mutation, (original, change) => {
         attempt(mutate(payloadIn(original), change));
         attempt(mutate(original, change));
       }),
-      { numRuns: 500 },
+      500,
     );
   });
 
   it('reads or refuses any bytes', () => {
-    fc.assert(
+    expectProperty(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void attempt(bytes)),
-      { numRuns: 2000 },
+      2000,
     );
   });
 });

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { historySuffix, viewName } from '../../src/daml/view-names.ts';
+import { expectProperty } from '../support/property.ts';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -82,7 +83,7 @@ describe('view names', () => {
     const alike = fc.constantFrom('A', 'a', 'A_', 'A_B', 'a__b', 'History', 'A_History', 'L'.repeat(70));
     const part = fc.oneof(name, alike);
     const things = fc.array(fc.tuple(part, part, part, fc.oneof(part, fc.constant(''))), { maxLength: 20 });
-    fc.assert(
+    expectProperty(
       fc.property(things, (all) => {
         const taken = new Set<string>();
         const shown = new Set<string>();

@@ -119,6 +119,7 @@ interface Variable {
 
 describe.skipIf(!hasHelm)('the chart, by helm', () => {
   let folder: string;
+  let files = 0;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-chart-'));
   });
@@ -127,7 +128,7 @@ describe.skipIf(!hasHelm)('the chart, by helm', () => {
   });
 
   async function file(values: Values): Promise<string> {
-    const path = join(folder, `${String(Math.random()).slice(2)}.yaml`);
+    const path = join(folder, `${String((files += 1))}.yaml`);
     await writeFile(path, JSON.stringify(values));
     return path;
   }

@@ -1,7 +1,7 @@
 /**
  * Damaged frames against decoder and rows: each becomes rows or is refused with its place and without contents, in bounded time, and
- * leaves no trace in the objects of JavaScript. FUZZ_FRAMES says how many (50,000), FUZZ_SEED which, FUZZ_JSON where the
- * figures go; `npm run fuzz` sets them.
+ * leaves no trace in the objects of JavaScript. TEST_RUNS gives the number of frames (50,000), TEST_SEED the seed, and
+ * FUZZ_JSON the file for the figures. `npm run fuzz` sets them.
  */
 import { writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
@@ -11,11 +11,12 @@ import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
 import { BinaryRows } from '../../src/store/write/copy-binary.ts';
+import { expectProperty, runsFor, seedFor } from '../support/property.ts';
 import { framesToDamage } from './frames.ts';
 import { canary, damaged, recipes, type Recipe } from './mutations.ts';
 
-const wanted = Number(process.env['FUZZ_FRAMES'] ?? 50_000);
-const seed = Number(process.env['FUZZ_SEED'] ?? 20_260_814);
+const wanted = runsFor(50_000);
+const seed = seedFor();
 /** Processor time of one frame, the garbage collector included. */
 const limitMs = 1_000;
 const frames = framesToDamage();
@@ -88,7 +89,7 @@ function judge(thrown: unknown): void {
 it(`decodes or refuses ${wanted} damaged frames`, { timeout: 60_000 + wanted * 2 }, () => {
   const start = performance.now();
   let runs = 0;
-  fc.assert(
+  expectProperty(
     fc.property(recipes(frames.length), (recipe) => {
       decodeOne(recipe);
       runs += 1;
@@ -96,7 +97,7 @@ it(`decodes or refuses ${wanted} damaged frames`, { timeout: 60_000 + wanted * 2
       dictionary = emptyDictionary();
       if (shapeOf() !== untouched) throw new Error('a prototype was changed');
     }),
-    { numRuns: wanted, seed },
+    wanted,
   );
   const seconds = (performance.now() - start) / 1_000;
   expect(shapeOf()).toBe(untouched);

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
+import { expectProperty } from '../support/property.ts';
 
 const epoch = Date.UTC(2000, 0, 1);
 
@@ -40,7 +41,7 @@ describe('postgresMicroseconds', () => {
 
   it('agrees with the calendar of JavaScript for every millisecond and any fraction digits', () => {
     const milliseconds = fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2284, 0, 1) });
-    fc.assert(
+    expectProperty(
       fc.property(milliseconds, fc.integer({ min: 0, max: 999 }), (time, micros) => {
         const text = `${new Date(time).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
         expect(postgresMicroseconds(text)).toBe((time - epoch) * 1000 + micros);

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnText, jsonbText } from '../../src/model/escape.ts';
+import { expectProperty } from '../support/property.ts';
 
 function unescaped(json: string): string {
   const value = JSON.parse(json) as { $escaped?: unknown };
@@ -83,20 +84,20 @@ describe('jsonbText', () => {
       '"',
       'a',
     );
-    fc.assert(
+    expectProperty(
       fc.property(fc.array(units, { maxLength: 8 }), (parts) => {
         const json = JSON.stringify({ text: parts.join('') });
         expect(jsonbText(json) !== json).toBe(refused(json));
         expect(unescaped(jsonbText(json))).toBe(json);
       }),
-      { numRuns: 5_000 },
+      5_000,
     );
   });
 });
 
 describe('columnText', () => {
   it('passes ordinary text and reversibly escapes NUL, lone surrogates and its own prefix', () => {
-    fc.assert(
+    expectProperty(
       fc.property(
         fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a\u0000b', '\ud800', 'json:"x"', 'json:')),
         (text) => {
@@ -105,7 +106,7 @@ describe('columnText', () => {
           expect(stored.startsWith('json:"') ? JSON.parse(stored.slice(5)) : stored).toBe(text);
         },
       ),
-      { numRuns: 2_000 },
+      2_000,
     );
   });
 });

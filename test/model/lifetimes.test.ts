@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lifetimes, type End } from '../../src/model/lifetimes.ts';
 import { stringOf, Utf8, utf8Of, type Text } from '../../src/model/utf8.ts';
+import { expectProperty } from '../support/property.ts';
 
 const hash = 'ab'.repeat(24);
 /** Ids that differ where little is looked at: in the middle, in the length, in nothing but the last digit. */
@@ -101,24 +102,24 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
 
 describe('lifetimes', () => {
   it('are those of maps with texts as keys, however alike ids are, as strings and as bytes', () => {
-    fc.assert(
+    expectProperty(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         expectAsModelled(steps);
       }),
-      { numRuns: 500 },
+      500,
     );
   });
 
   it('are those of one batch alone, whatever was there before they were cleared', () => {
     const lifetimes = new Lifetimes();
     const batches = fc.array(step, { maxLength: 40 });
-    fc.assert(
+    expectProperty(
       fc.property(batches, (steps) => {
         lifetimes.clear();
         expectAsModelled(steps, lifetimes);
         expect(lifetimes.repeated).toBe(false);
       }),
-      { numRuns: 500 },
+      500,
     );
   });
 

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PartyCombinations, rememberedCombinations, type Combination } from '../../src/model/party-combinations.ts';
+import { expectProperty } from '../support/property.ts';
 
 /** The same list for the same texts, as the reader of frames gives them, or another one each time. */
 function sameLists(same: boolean): (list: readonly string[]) => readonly string[] {
@@ -33,7 +34,7 @@ describe('combinations of parties', () => {
   it('are numbered as by a plain list of those remembered, also by a session that begins anywhere in between', () => {
     const remembered = rememberedCombinations;
     const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
-    fc.assert(
+    expectProperty(
       fc.property(
         fc.array(fc.tuple(parties, parties, parties), { maxLength: 60 }),
         fc.nat(60),
@@ -60,7 +61,7 @@ describe('combinations of parties', () => {
           asked.slice(cut).forEach(number);
         },
       ),
-      { numRuns: 20 },
+      10,
     );
   });
 });

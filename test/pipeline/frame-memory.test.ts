@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameMemory, textOf, type KeptFrame } from '../../src/pipeline/intake/frame-memory.ts';
+import { expectProperty } from '../support/property.ts';
 
 const frame = fc.oneof(
   { weight: 20, arbitrary: fc.string({ unit: 'grapheme', maxLength: 200 }) },
@@ -12,7 +13,7 @@ const frame = fc.oneof(
 describe('blocks', () => {
   it('give back every frame until it is released, in whatever portions they are', () => {
     const steps = fc.array(fc.tuple(frame, fc.integer({ min: 0, max: 5 })), { maxLength: 60 });
-    fc.assert(
+    expectProperty(
       fc.property(steps, (given) => {
         const blocks = new FrameMemory();
         const waiting: { readonly text: string; readonly kept: KeptFrame }[] = [];
@@ -22,7 +23,7 @@ describe('blocks', () => {
           blocks.release(waiting.splice(0, released).map(({ kept }) => kept));
         }
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 

@@ -5,6 +5,7 @@ import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { proveHistory, type LedgerBounds } from '../../src/pipeline/proof/history-proof.ts';
 import { failure, idAt, topologyFrame } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
+import { expectProperty } from '../support/property.ts';
 
 /** Updates at these offsets on both sides; the checkpoint is the last of them. */
 function followed(...offsets: readonly number[]): World {
@@ -59,7 +60,7 @@ describe('a history', () => {
   });
 
   it('names the newest update that both have, wherever they part', async () => {
-    await fc.assert(
+    await expectProperty(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }),
         fc.nat(29),
@@ -75,7 +76,7 @@ describe('a history', () => {
           expect(remedy).toContain(common === undefined ? 'reseed --yes' : `reset --to ${String(common)} --yes`);
         },
       ),
-      { numRuns: 200 },
+      200,
     );
   });
 

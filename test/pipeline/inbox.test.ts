@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { Inbox } from '../../src/pipeline/intake/inbox.ts';
+import { expectProperty } from '../support/property.ts';
 
 function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox<string>; calls: string[] } {
   const calls: string[] = [];
@@ -77,7 +78,7 @@ describe('the inbox', () => {
       fc.record({ push: fc.nat(40) }),
       fc.record({ frames: fc.integer({ min: 1, max: 5 }), bytes: fc.integer({ min: 1, max: 60 }) }),
     );
-    await fc.assert(
+    await expectProperty(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { inbox, calls } = inboxOf(5, 100);
         const taken: string[] = [];

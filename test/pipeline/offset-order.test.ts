@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { offsetOrder } from '../../src/pipeline/follow/offset-order.ts';
+import { expectProperty } from '../support/property.ts';
 
 describe('an offset', () => {
   it.each([
@@ -19,7 +20,7 @@ describe('an offset', () => {
 
   it('is new exactly where it is above all that came and not beyond the end', () => {
     const offset = fc.nat(30);
-    fc.assert(
+    expectProperty(
       fc.property(offset, offset, offset, fc.option(offset, { nil: undefined }), (at, seen, complete, end) => {
         const order = offsetOrder(at, { seen, complete, end });
         expect(order === 'past the end').toBe(end !== undefined && at > end);
@@ -27,7 +28,7 @@ describe('an offset', () => {
         expect(order === 'new').toBe(at > Math.max(seen, complete));
         expect(order === 'repeated').toBe(at === seen);
       }),
-      { numRuns: 2_000 },
+      2_000,
     );
   });
 });

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../../src/errors/catalogue.ts';
 import type { RetryClass } from '../../src/errors/failure-kind.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { FailureCount, decide, pause, type Streak } from '../../src/pipeline/retry/retry.ts';
+import { expectProperty } from '../support/property.ts';
 
 /** The n-th failure in a row, each of another kind. */
 const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0 });
@@ -81,7 +82,7 @@ describe('decide', () => {
   });
 
   it('backs off with full jitter under a ceiling that doubles up to the limit', () => {
-    fc.assert(
+    expectProperty(
       fc.property(
         fc.integer({ min: 1, max: 10_000 }),
         fc.integer({ min: 1, max: 600_000 }),

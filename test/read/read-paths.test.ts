@@ -1,20 +1,9 @@
 /** What is active now and was active at an offset, against models that look at everything. */
-import {
-  array,
-  assert,
-  asyncProperty,
-  constantFrom,
-  integer,
-  nat,
-  oneof,
-  option,
-  pre,
-  record,
-  tuple,
-} from 'fast-check';
+import { array, asyncProperty, constantFrom, integer, nat, oneof, option, pre, record, tuple } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+import { expectProperty } from '../support/property.ts';
 
 const { created, here, there } = frames;
 
@@ -71,7 +60,7 @@ describe('active_at, over lifetimes of any length', () => {
   });
 
   it('agrees with a look at everything, at every edge of every lifetime', async () => {
-    await assert(
+    await expectProperty(
       asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (drawn) => {
         const lifetimes = drawn.map(({ template, from, length: long }, index) => {
           return { id: `c${String(index)}`, template, from, to: long === null ? null : from + long };
@@ -87,7 +76,7 @@ describe('active_at, over lifetimes of any length', () => {
         const now = await database.query<{ contract_id: string }>(`select contract_id from explore.active('M:B')`);
         expect(now.map((row) => row.contract_id).sort()).toEqual(activeAt(lifetimes, Infinity, 2));
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 
@@ -177,7 +166,7 @@ describe('active_at, over histories that came from the ledger', () => {
   });
 
   it('agrees with the model at every offset', { timeout: 240_000 }, async () => {
-    await assert(
+    await expectProperty(
       asyncProperty(array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
         await using database = await createReadDatabase();
         const model = new ModelLedger();
@@ -194,7 +183,7 @@ describe('active_at, over histories that came from the ledger', () => {
             offsets.map((offset) => activeAt(model.lifetimes, offset, template)),
           );
       }),
-      { numRuns: 6 },
+      6,
     );
   });
 });

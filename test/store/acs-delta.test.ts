@@ -1,8 +1,7 @@
 /**
  * Shape ACS_DELTA and releases before 3.4, by random histories: which contracts are active, when they ended, who saw it and
- * how much was counted, as it happened; the same when updates are stored late. `DELTA_SEED` repeats a history.
+ * how much was counted, as it happened; the same when updates are stored late. `TEST_SEED` gives another history.
  */
-import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -13,10 +12,11 @@ import { brokenRules } from '../history/rules.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { DeltaHistory, type Rendering, type Sums } from './delta-history.ts';
+import { printRepeatCommand, seedFor } from '../support/property.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 
-const seed = Number(process.env['DELTA_SEED'] ?? randomInt(1_000_000));
-process.stdout.write(`ACS_DELTA and early releases: DELTA_SEED=${String(seed)}\n`);
+const seed = seedFor();
+printRepeatCommand(seed);
 
 const schemas = schemasOfFile();
 

@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { inOneRoundTrip } from '../../src/store/connection/round-trip.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { expectProperty } from '../support/property.ts';
 
 let created: TestDatabase;
 let client: Client;
@@ -71,7 +72,7 @@ describe('COPY in binary form', () => {
   it('brings texts, JSON, lists and numbers into Postgres unchanged', async () => {
     let offset = 0;
     const row = fc.tuple(texts, json, fc.array(texts, { maxLength: 4 }), int8, fc.boolean());
-    await fc.assert(
+    await expectProperty(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (values) => {
         await client.query('truncate contracts, contract_parties');
         const lists: Row[] = [];
@@ -94,7 +95,7 @@ describe('COPY in binary form', () => {
           expect(JSON.parse(String(one?.['payload']))).toEqual(JSON.parse(payload));
         }
       }),
-      { numRuns: 40 },
+      40,
     );
   });
 
@@ -106,7 +107,7 @@ describe('COPY in binary form', () => {
     const id = fc.oneof(digits, ascii, digits.map((text) => `ff${text}`), digits.map((text) => text.toUpperCase())); // prettier-ignore
     const base64 = fc.oneof(texts, fc.uint8Array({ maxLength: 90 }).map((bytes) => Buffer.from(bytes).toString('base64'))); // prettier-ignore
     const trace = fc.oneof(texts, fc.tuple(...[2, 32, 16, 2].map((at) => hex({ minLength: at, maxLength: at }))).map((parts) => parts.join('-'))); // prettier-ignore
-    await fc.assert(
+    await expectProperty(
       fc.asyncProperty(fc.array(fc.tuple(id, base64, trace), { minLength: 1, maxLength: 20 }), async (values) => {
         await client.query('truncate contracts, updates');
         await copy('contracts', values.map(([contract, hash], at): Row => [at, null, null, 0, 1, 1, 1, 'c', null, contract, null, null, hash, hash, null, null, null])); // prettier-ignore
@@ -119,7 +120,7 @@ describe('COPY in binary form', () => {
         const expected = values.map(([text, hash, parent]) => ({ contract: [text, hash, hash], update: [text, text, text, parent] })); // prettier-ignore
         expect(rows).toEqual(expected);
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DeliveryWindow, type WindowEvent } from '../../src/webhooks/window.ts';
+import { expectProperty } from '../support/property.ts';
 
 function eventOf(offset: number, contract: string): WindowEvent {
   const change = { offset, node: 0, json: '{}' };
@@ -12,7 +13,7 @@ const outcome = fc.record({ at: fc.nat(100), taken: fc.boolean() });
 
 it('sends events of a contract one after the other, passes none that is not taken, and ends behind all', () => {
   const histories = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 30 });
-  fc.assert(
+  expectProperty(
     fc.property(histories, fc.array(outcome, { minLength: 300, maxLength: 300 }), (contracts, outcomes) => {
       const window = new DeliveryWindow({ offset: 0, node: null });
       const events = contracts.map((contract, at) => eventOf(at + 1, contract));
@@ -40,6 +41,6 @@ it('sends events of a contract one after the other, passes none that is not take
         expect(offsets).toEqual(offsets.toSorted((one, other) => one - other));
       }
     }),
-    { numRuns: 60 },
+    60,
   );
 });

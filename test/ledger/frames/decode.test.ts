@@ -7,6 +7,7 @@ import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
 import * as inMemory from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
+import { expectProperty } from '../../support/property.ts';
 
 const { text } = frames;
 type Path = readonly (string | number)[];
@@ -249,11 +250,11 @@ describe('whatever a fuzzer makes of the frames', () => {
           .tuple(fc.constantFrom(...paths(frame)), fc.option(odd, { nil: undefined }))
           .map(([path, value]) => text(changed(frame, path, value))),
       );
-    fc.assert(
+    expectProperty(
       fc.property(mutated, (frame) => {
         survive(decode, frame);
       }),
-      { numRuns: 2_000 },
+      2_000,
     );
   });
 
@@ -273,12 +274,12 @@ describe('whatever a fuzzer makes of the frames', () => {
       'null',
       '',
     );
-    fc.assert(
+    expectProperty(
       fc.property(fc.constantFrom(...samples), fc.nat(), fc.nat(30), patch, (frame, at, length, inserted) => {
         const start = at % frame.length;
         survive(decodeUpdate, frame.slice(0, start) + inserted + frame.slice(start + length));
       }),
-      { numRuns: 2_000 },
+      2_000,
     );
   });
 });

@@ -6,6 +6,7 @@ import { activeContractFrame, updateFrame } from '../../../src/ledger/frames/fra
 import { payloadKeys, scanFrame, type RawJson } from '../../../src/ledger/frames/raw-json.ts';
 import { copied, frameOf } from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
+import { expectProperty } from '../../support/property.ts';
 
 const transaction = (...events: frames.JsonRecord[]): string => frames.text(frames.transaction(7, events));
 const createOf = (argument: string): string =>
@@ -100,20 +101,20 @@ const frame = shuffled({
 describe('readFrame', () => {
   it('reads what the scanner reads, in any order, with fields it does not know', () => {
     let read = 0;
-    fc.assert(
+    expectProperty(
       fc.property(frame, (whole) => {
         const found = quick(whole);
         read += found === undefined ? 0 : 1;
         if (found !== undefined) expect(found).toEqual(slow(whole));
       }),
-      { numRuns: 1_500 },
+      1_500,
     );
     expect(read, 'frames that were not left to the scanner').toBeGreaterThan(500);
   });
 
   it('leaves damaged frames to the scanner, unless the damage is within a payload', () => {
     const damage = fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '\\', '0', 'n', ' '));
-    fc.assert(
+    expectProperty(
       fc.property(frame, damage, (whole, [place, by]) => {
         const at = place % whole.length;
         // Half a character does not come through a socket.
@@ -122,7 +123,7 @@ describe('readFrame', () => {
         if (isJson(damaged)) expect(quick(damaged)).toEqual(slow(damaged));
         else expect(payloadsOf(damaged).every(isJson)).toBe(false);
       }),
-      { numRuns: 3_000 },
+      3_000,
     );
   });
 

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RawJson, jsonTextOf, partText, scanFrame } from '../../../src/ledger/frames/raw-json.ts';
+import { expectProperty } from '../../support/property.ts';
 
 function payload(frame: unknown): string | null {
   return jsonTextOf((frame as { createArgument: unknown }).createArgument);
@@ -30,13 +31,13 @@ describe('scanFrame', () => {
   });
 
   it('agrees with JSON.parse on every document', () => {
-    fc.assert(
+    expectProperty(
       fc.property(fc.json({ maxDepth: 5 }), fc.constantFrom(0, 2), (json, indent) => {
         const value: unknown = JSON.parse(json);
         const scanned = scanFrame(JSON.stringify(value, undefined, indent));
         expect(unwrapped(scanned)).toEqual(value);
       }),
-      { numRuns: 1_000 },
+      1_000,
     );
   });
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Recurring, viewOf } from '../../../src/ledger/frames/recurring.ts';
+import { expectProperty } from '../../support/property.ts';
 
 /** Asks for a text that lies between others. */
 function asker(mostBytes: number) {
@@ -23,7 +24,7 @@ describe('what recurs', () => {
   it('is itself, wherever it lies, and made once', () => {
     const alike = fc.tuple(fc.constantFrom('', 'a', 'party::1220', 'ü'), fc.nat(40), fc.constantFrom('', 'x', 'yz'));
     const text = alike.map(([begin, count, end]) => begin + 'p'.repeat(count) + end);
-    fc.assert(
+    expectProperty(
       fc.property(fc.array(fc.tuple(text, fc.string({ maxLength: 9 })), { maxLength: 200 }), (asked) => {
         const { ask, made } = asker(1_000_000);
         const first = new Map<string, unknown>();
@@ -35,7 +36,7 @@ describe('what recurs', () => {
         }
         expect(made).toEqual([...new Set(asked.map(([printed]) => printed))]);
       }),
-      { numRuns: 200 },
+      200,
     );
   });
 

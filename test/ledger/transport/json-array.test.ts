@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonArrayElements } from '../../../src/ledger/transport/json-array.ts';
+import { expectProperty } from '../../support/property.ts';
 
 const limit = 1024 * 1024;
 
@@ -24,7 +25,7 @@ const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLen
 
 describe('the elements of a JSON array', () => {
   it('are those of JSON.parse for any array, any blanks and any cuts', async () => {
-    await fc.assert(
+    await expectProperty(
       fc.asyncProperty(
         fc.array(fc.jsonValue({ stringUnit: 'binary' })),
         fc.constantFrom(undefined, 1, '\t'),
@@ -35,7 +36,7 @@ describe('the elements of a JSON array', () => {
           expect(found.map((element) => JSON.parse(element) as unknown)).toEqual(JSON.parse(text));
         },
       ),
-      { numRuns: 500 },
+      500,
     );
   });
 

@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { readStatement } from '../../../src/store/reads/statement.ts';
 import { prune } from '../../../src/store/retention/prune.ts';
+import { printRepeatCommand, runsFor, seedFor } from '../../support/property.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 import { keySql, owners, TokenModel, type Movement, type Step } from './movement-model.ts';
 
-/** TOKENS_SEED=… repeats the history that failed, TOKENS_RUNS=… tries as many. */
-const given = process.env['TOKENS_SEED'];
-const runs = Number(process.env['TOKENS_RUNS'] ?? 3);
-const seeds = given === undefined ? fc.sample(fc.nat(), { seed: 20_261_124, numRuns: runs }) : [Number(given)];
+/** One random history for each; TEST_SEED=… TEST_RUNS=1 repeats one. */
+const seeds = Array.from({ length: runsFor(3) }, (_, at) => seedFor() + at);
+printRepeatCommand(seeds[0] ?? 0, seeds.length);
 
 /** Up to 28 digits before the point, all ten behind it, and nothing. */
 const amount = fc.oneof(
@@ -115,7 +115,7 @@ async function journalIsRight(database: ReadDatabase, model: TokenModel, from: n
 }
 
 describe('any movements', () => {
-  it.each(seeds)('add up in every view, and are told as they were told (TOKENS_SEED=%i)', async (own) => {
+  it.each(seeds)('add up in every view, and are told as they were told (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     await using database = await createReadDatabase();
@@ -138,7 +138,7 @@ describe('any movements', () => {
     await journalIsRight(database, model, Math.floor(model.offset / 3), Math.floor((model.offset * 2) / 3));
   });
 
-  it.each(seeds)('make one statement, however they came to be here (TOKENS_SEED=%i)', async (own) => {
+  it.each(seeds)('make one statement, however they came to be here (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     const at = Math.floor(model.offset / 2);

@@ -1,13 +1,14 @@
 /** DARs that nobody compiled: each is refused with a code of the participant, quickly and within bounds. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { zipSync } from 'fflate';
-import { array, assert, asyncProperty, boolean, nat, tuple, uint8Array } from 'fast-check';
+import { array, asyncProperty, boolean, nat, tuple, uint8Array } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readArchive } from '../../src/packages/archive.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { darOf, darOfPackage, manifestOf, sealed } from './dars.ts';
 import { at } from '../server/sockets.ts';
+import { expectProperty } from '../../../../test/support/property.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -33,7 +34,7 @@ describe('a DAR', () => {
   );
 
   it('with any bytes changed or cut off is taken or refused, never a defect', async () => {
-    await assert(
+    await expectProperty(
       asyncProperty(
         array(tuple(nat(good.length - 1), nat(255)), { maxLength: 6 }),
         nat(good.length),
@@ -44,17 +45,17 @@ describe('a DAR', () => {
           expect([200, 400]).toContain(status);
         },
       ),
-      { numRuns: 300, seed: 7 },
+      300,
     );
   });
 
   it('with an archive of any bytes is taken or refused, never a defect', async () => {
-    await assert(
+    await expectProperty(
       asyncProperty(uint8Array({ maxLength: 200 }), boolean(), async (bytes, seal) => {
         const [status] = await uploaded(darOf({ 'a.dalf': seal ? sealed(bytes) : bytes }));
         expect(status).toBe(400);
       }),
-      { numRuns: 200, seed: 7 },
+      200,
     );
   });
 

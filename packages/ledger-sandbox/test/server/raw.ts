@@ -73,7 +73,7 @@ export async function watch(url: string, path: string, request: unknown, options
 
 function maskedText(text: string): Buffer {
   const payload = Buffer.from(text);
-  const mask = randomBytes(4);
+  const mask = Buffer.from([0x9d, 0x07, 0xe1, 0x3b]);
   const header = Buffer.alloc(4);
   header.writeUInt8(0x81);
   header.writeUInt8(0x80 | 126, 1);

@@ -1,0 +1,23 @@
+/** No test is decided by chance: what draws numbers on its own would draw others in the next run. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+/** Runs properties and campaigns with the seeds that it is given, or is not a test. */
+const allowed = new Set(['test/support/property.ts', 'test/support/chance.test.ts', 'test/chaos/options.ts']);
+const drawn =
+  /\bMath\.random\(|\brandomInt\(|\bfc\.(?:assert|check)\(|\{[^}]*\b(?:assert|check)\b[^}]*\} from 'fast-check'/;
+
+const folders = ['test', 'packages/ledger-sandbox/test', 'packages/embedded-postgres/test'];
+
+it('tests draw no random numbers without a seed', () => {
+  const files = folders
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${String(file)}`),
+    )
+    .filter((file) => file.endsWith('.ts') && !allowed.has(file));
+  expect(files.length).toBeGreaterThan(300);
+  const found = files.filter((file) => drawn.test(readFileSync(join(root, file), 'utf8')));
+  expect(found, 'use expectProperty, seedFor or a counter').toEqual([]);
+});

@@ -1,0 +1,62 @@
+/**
+ * Random tests that chance does not decide: every property and every random history has a fixed seed. `TEST_SEED` gives
+ * another seed and `TEST_RUNS` the number of runs. A failure names the command that repeats it.
+ */
+import { relative } from 'node:path';
+import * as fc from 'fast-check';
+import { beforeEach, expect } from 'vitest';
+
+/** Any number: it only has to be the same in every run. */
+const fixedSeed = 20_261_124;
+/** The default of fast-check. */
+const fixedRuns = 100;
+
+/** The seed that TEST_SEED gives, otherwise `fixed`. */
+export function seedFor(fixed = fixedSeed): number {
+  return numberIn('TEST_SEED') ?? fixed;
+}
+
+/** The number of runs that TEST_RUNS gives, otherwise `fixed`. */
+export function runsFor(fixed = fixedRuns): number {
+  return numberIn('TEST_RUNS') ?? fixed;
+}
+
+function numberIn(variable: string): number | undefined {
+  const text = process.env[variable] ?? '';
+  if (text === '') return undefined;
+  if (!/^\d{1,10}$/.test(text)) throw new TypeError(`${variable}: expected a whole number, got "${text}"`);
+  return Number(text);
+}
+
+/** Fails with the counterexample and the command that finds it again. @param runs unless TEST_RUNS gives the number */
+export function expectProperty<T>(property: fc.IAsyncProperty<T>, runs?: number): Promise<void>;
+export function expectProperty<T>(property: fc.IProperty<T>, runs?: number): void;
+export function expectProperty<T>(
+  property: fc.IAsyncProperty<T> | fc.IProperty<T>,
+  runs?: number,
+): Promise<void> | void {
+  const parameters = { seed: seedFor(), numRuns: runsFor(runs) };
+  const judge = (details: fc.RunDetails<T>): void => {
+    if (!details.failed) return;
+    const command = repeatCommand(parameters.seed, parameters.numRuns);
+    const message = `${String(fc.defaultReportMessage(details))}\nRepeat it: ${command}`;
+    throw new Error(message, { cause: details.errorInstance });
+  };
+  const details: Promise<fc.RunDetails<T>> | fc.RunDetails<T> = fc.check(property, parameters);
+  return details instanceof Promise ? details.then(judge) : judge(details);
+}
+
+/** Prints, for each test of this file that fails, the command that repeats it. For tests over random histories. */
+export function printRepeatCommand(seed: number, runs?: number): void {
+  beforeEach(({ onTestFailed }) => {
+    onTestFailed(() => {
+      process.stdout.write(`Repeat it: ${repeatCommand(seed, runs)}\n`);
+    });
+  });
+}
+
+function repeatCommand(seed: number, runs: number | undefined): string {
+  const { testPath = '' } = expect.getState();
+  const variables = `TEST_SEED=${String(seed)}${runs === undefined ? '' : ` TEST_RUNS=${String(runs)}`}`;
+  return `${variables} npx vitest run ${relative(process.cwd(), testPath)}`;
+}
