@@ -16,7 +16,9 @@ function network(entity: string): string {
 }
 
 /** Interface, null for the template itself, choice, and the template where it is another one. */
-export const choices: readonly (readonly [string | null, string, string?])[] = [
+export type Choice = readonly [string | null, string, string?];
+
+export const choices: readonly Choice[] = [
   [null, 'Transfer'],
   [null, 'Archive'],
   [factory, 'TransferFactory_Transfer'],
@@ -38,6 +40,9 @@ const networkTemplates = [
   'Amulet:UnclaimedReward',
   'ValidatorLicense:ValidatorLicense',
 ];
+
+/** Of so many contracts with numbers in a row, there is one of each template. */
+export const contractsOfEveryTemplate = 3 * networkTemplates.length;
 
 /** The package that the name of a template's package is of. */
 export function packageNameOf(templateId: string): string {

@@ -6,7 +6,16 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
 import { template } from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
-import { argumentOf, choices, contentsOf, interfaces, packageNameOf, resultOf } from './privacy-contents.ts';
+import {
+  argumentOf,
+  choices,
+  contentsOf,
+  contractsOfEveryTemplate,
+  interfaces,
+  packageNameOf,
+  resultOf,
+  type Choice,
+} from './privacy-contents.ts';
 
 export const parties = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva', 'Fay'].map((name) => `${name}::1220`);
 
@@ -40,6 +49,8 @@ export class PrivateHistory {
   readonly #random: Random;
   readonly #contracts: Contract[] = [];
   #offset = seedOffset;
+  /** Whether every step happens, and is seen by parties of its contract. */
+  #certain = false;
   /** What belongs to the update that is being made. */
   #seers = new Set<string>();
 
@@ -59,7 +70,25 @@ export class PrivateHistory {
       () => this.#odd(),
     ];
     while (this.updates.length < updates) this.#pick(steps)();
+    this.#everyKind();
     for (let at = seedOffset + 1; at <= this.#offset; at += 1) if (this.#random.chance(0.3)) this.#complete(at);
+  }
+
+  /** What chance may have left out: every kind of update, choice, template and interface view once, and not ended. */
+  #everyKind(): void {
+    this.#certain = true;
+    this.#create();
+    this.#leave();
+    this.#arrive();
+    this.#leave();
+    this.#create();
+    this.#archive();
+    this.#host();
+    this.#odd();
+    for (const choice of choices) this.#exercise(choice);
+    const last = this.#contracts.length + contractsOfEveryTemplate;
+    while (this.#contracts.length < last) this.#create();
+    this.#certain = false;
   }
 
   /** What became of a command that up to three parties submitted together; every second one is refused, for a contract's sake. */
@@ -149,10 +178,12 @@ export class PrivateHistory {
     };
     if (known === undefined) this.#contracts.push(contract);
     const { id, signatories, observers } = contract;
-    const witnessParties = this.#some(4, 1);
+    const seen = this.#some(4, 1);
+    const witnessParties = this.#certain ? [...new Set([...seen, ...signatories])].sort() : seen;
     const stakeholders = [...new Set([...signatories, ...observers])];
     const active = origin !== 'create' || witnessParties.some((party) => stakeholders.includes(party));
-    const views = this.#some(2).map((_, at) => interfaces[(at + this.#random.between(0, 1)) % interfaces.length] ?? '');
+    const some = this.#some(2).map((_, at) => interfaces[(at + this.#random.between(0, 1)) % interfaces.length] ?? '');
+    const views = this.#certain ? interfaces : some;
     const contents = contentsOf(id, signatories[0] ?? '', observers[0] ?? '', [...new Set(views)]);
     const acsDelta = this.#random.chance(0.9) ? active : null;
     for (const table of ['contracts', 'states']) this.#row(table, [offset, node], stakeholders);
@@ -207,7 +238,7 @@ export class PrivateHistory {
   }
 
   /** On a contract of any state: what was divulged can be exercised as well. */
-  #exercise(): void {
+  #exercise([interfaceId, choice, templateId = template]: Choice = this.#pick(choices)): void {
     const contract = this.#pick(this.#contracts);
     const offset = this.#next();
     const consuming = contract.state === 'live' && this.#random.chance(0.5);
@@ -216,7 +247,6 @@ export class PrivateHistory {
     const witnessParties = this.#some(3, 1);
     this.#row('exercises', [offset, 0], [...actingParties, ...witnessParties]);
     this.#row('event_parties', [actingParties.join(), witnessParties.join()], [...actingParties, ...witnessParties]);
-    const [interfaceId, choice, templateId = frames.template] = this.#pick(choices);
     const exercised = frames.exercised({
       offset,
       nodeId: 0,
@@ -309,7 +339,7 @@ export class PrivateHistory {
     const events = Array.from({ length: this.#random.between(1, 3) }, (_, index): Json => {
       const partyId = this.#pick(parties);
       const value = { partyId, participantId: 'p::1220', participantPermission: 'PARTICIPANT_PERMISSION_CONFIRMATION' };
-      const known = this.#random.chance(0.8);
+      const known = this.#certain || this.#random.chance(0.8);
       this.#row('topology_events', [offset, index], known ? [partyId] : []);
       return { event: { [known ? 'ParticipantAuthorizationChanged' : 'PartyMovedToTheMoon']: { value } } };
     });
@@ -319,7 +349,7 @@ export class PrivateHistory {
 
   /** An update of a kind that this version does not know. */
   #odd(): void {
-    if (!this.#random.chance(0.2)) return;
+    if (!this.#certain && !this.#random.chance(0.2)) return;
     const offset = this.#next();
     const ids = { updateId: `1220${offset}`, offset, synchronizerId: frames.here, recordTime: timeOf(offset) };
     this.#update(frames.update('Confession', { ...ids, secret: `odd ${offset}`, party: this.#pick(parties) }));

@@ -1,8 +1,8 @@
 /**
  * Limited readers over a random history of several parties: each sees in every table, view and function what the ledger
- * would show its parties, all of it and nothing else. `PRIVACY_SEED` repeats a history.
+ * would show its parties, all of it and nothing else. `TEST_SEED` gives another history.
  */
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { relations, type Relation } from '../read/reader-attempts.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { text } from '../support/frames.ts';
+import { printRepeatCommand, seedFor } from '../support/property.ts';
 import { runCommand } from '../support/run-command.ts';
 import { packages } from './privacy-contents.ts';
 import { PrivateHistory, parties, seedOffset } from './privacy-history.ts';
@@ -36,8 +37,8 @@ import {
   takeOut,
 } from './privacy-world.ts';
 
-const seed = Number(process.env['PRIVACY_SEED'] ?? randomInt(1_000_000));
-process.stdout.write(`privacy of limited readers: PRIVACY_SEED=${String(seed)}\n`);
+const seed = seedFor();
+printRepeatCommand(seed);
 const random = new Random(seed);
 const history = new PrivateHistory(seed, 150);
 
