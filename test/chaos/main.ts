@@ -63,6 +63,9 @@ async function campaign(options: CampaignOptions): Promise<number> {
 
 const options = readOptions(process.argv.slice(2), tiers);
 if (options === undefined) say(help(tiers));
-// All is said: a socket that some fault left behind must not keep a campaign that is over.
-else
-  process.exit((await (options.operations ? runOperations(options.operations, say) : campaign(options))) === 0 ? 0 : 1);
+else {
+  say(`first random seed ${String(options.firstSeed)}`);
+  const failures = await (options.operations ? runOperations(options.operations, say) : campaign(options));
+  // Ends the process even if a fault left a socket open.
+  process.exit(failures === 0 ? 0 : 1);
+}

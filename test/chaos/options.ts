@@ -1,4 +1,5 @@
 /** What `npm run chaos` can be told. */
+import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { OperationsOptions } from './operations/campaign.ts';
 import type { Tier } from './tiers/tier.ts';
@@ -29,6 +30,8 @@ export interface CampaignOptions {
 }
 
 const defaultSeeds = 500;
+/** Of those that are drawn: leaves room for the seeds that are counted up from it. */
+const greatestSeed = 1_000_000_000;
 /** A kind of fault that a full campaign hits fewer times has not been tried. */
 const leastOfFull = 5;
 /** Seconds: what takes one on an idle machine may take many on a busy one, and is no failure there. */
@@ -67,12 +70,13 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
   const named = values.tier?.flatMap((text) => text.split(','));
   const unknown = named?.find((name) => !tiers.some((tier) => tier.name === name));
   if (unknown !== undefined) throw new TypeError(`there is no tier ${unknown}`);
+  const firstSeed = whole(values.seed, randomInt(1, greatestSeed));
   // One seed is repeated, many are a campaign.
   const seeds = whole(values.seeds, values.seed === undefined ? defaultSeeds : 1);
   const least = whole(values.least, named === undefined && seeds >= defaultSeeds ? leastOfFull : 0);
   return {
     tiers: named,
-    firstSeed: whole(values.seed, 1),
+    firstSeed,
     seeds,
     lanes: whole(values.lanes, 1),
     stride: whole(values.stride, 1),
@@ -84,15 +88,16 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
     server: values.server,
     bail: values.bail,
     loud: values.loud,
-    operations: values.operations ? operationsOf(values) : undefined,
+    operations: values.operations ? operationsOf(values, firstSeed) : undefined,
   };
 }
 
-function operationsOf(values: Readonly<Record<string, unknown>>): OperationsOptions {
+function operationsOf(values: Readonly<Record<string, unknown>>, firstSeed: number): OperationsOptions {
   const text = (name: string): string | undefined => (typeof values[name] === 'string' ? values[name] : undefined);
   const [seeds, made] = [text('seeds'), text('made-contracts')];
   return {
     only: text('point'),
+    firstSeed,
     seeds: seeds === undefined ? undefined : whole(seeds, 0),
     contracts: whole(text('contracts'), contractsOfOperations),
     madeContracts: made === undefined ? undefined : whole(made, 0),
@@ -115,7 +120,7 @@ export function help(tiers: readonly Tier[]): string {
     '  --tier NAME     only this tier (repeat it, or separate names by commas):',
     ...tiers.map(({ name, what }) => `                  ${name.padEnd(14)} ${what}`),
     `  --seeds N       so many seeds (${String(defaultSeeds)})`,
-    '  --seed N        the first seed; alone: only this one',
+    '  --seed N        the first random seed, drawn if not given; without --seeds: only this one',
     '  --point P       only this crash point, e.g. postgres-up-17; or planted defects of this area, or with this in their names;',
     '                  or only this operation',
     '  --fault TEXT    each seed has a fault with this in its name',

@@ -10,6 +10,8 @@ import { run as widen } from './widen.ts';
 export interface OperationsOptions {
   /** Name of the only one that is run; absent: all. */
   readonly only: string | undefined;
+  /** Random seed of the first run of each. */
+  readonly firstSeed: number;
   /** Runs of each; the default is what is claimed. */
   readonly seeds: number | undefined;
   /** In the database before it begins. */
@@ -45,15 +47,22 @@ export async function runOperations(
     if (only !== undefined && only !== name) continue;
     const seeds = wanted ?? claimed;
     const began = performance.now();
+    const which = `--operations --point ${name} --seed ${String(options.firstSeed)} --seeds ${String(seeds)}`;
+    const replay = `npm run chaos -- ${which} --contracts ${String(options.contracts)}`;
     say(`operation ${name}: ${String(seeds)} runs over ${String(options.contracts)} contracts`);
     const progress = (found: Readonly<Record<string, number>>): void => {
       note(name, found);
       say(`  ${told(found)}; ${seconds(began)} s`);
     };
-    const found = await run({ seeds, ...options, progress });
+    const found = await run({ seeds, ...options, progress }).catch((thrown: unknown) => {
+      say(`FAILED operation ${name}\n  again: ${replay}`);
+      throw thrown;
+    });
     note(name, found);
-    wrong += found.lost + found.duplicated + found.altered + (found.kills < seeds ? 1 : 0);
+    const failed = found.lost + found.duplicated + found.altered + (found.kills < seeds ? 1 : 0);
+    wrong += failed;
     say(`  ${told(found)}; ${seconds(began)} s`);
+    if (failed > 0) say(`FAILED operation ${name}\n  again: ${replay}`);
   }
   return wrong;
 }

@@ -32,7 +32,13 @@ interface MoveFigures extends OperationFigures {
 const fewestKills = 50;
 const fresh = 'fresh';
 
-export async function run({ seeds, contracts, patienceMs, progress }: OperationOptions): Promise<MoveFigures> {
+export async function run({
+  firstSeed,
+  seeds,
+  contracts,
+  patienceMs,
+  progress,
+}: OperationOptions): Promise<MoveFigures> {
   await using server = await openChaosServer();
   const database = await server.lend();
   const network = await Network.open({ seed: 17, updates: contracts, travels: true });
@@ -41,9 +47,9 @@ export async function run({ seeds, contracts, patienceMs, progress }: OperationO
   try {
     await moves.begin();
     const each = Math.max(3, Math.ceil(fewestKills / seeds));
-    for (let seed = 1; seed <= seeds; seed += 1) {
-      await moves.once(new Random(seed), each);
-      progress({ runs: seed, ...moves.counts });
+    for (let run = 1; run <= seeds; run += 1) {
+      await moves.once(new Random(firstSeed + run - 1), each);
+      progress({ runs: run, ...moves.counts });
     }
     return { runs: seeds, ...(await moves.end()) };
   } finally {

@@ -1,6 +1,8 @@
 /** What an operation of the campaign is told and what it found. */
 
 export interface OperationOptions {
+  /** Random seed of the first run; the next one has the next number. */
+  readonly firstSeed: number;
   /** Runs. */
   readonly seeds: number;
   /** On the ledger, or added by what is done, about. */

@@ -26,8 +26,8 @@ export async function run(options: OperationOptions): Promise<OperationFigures> 
   await using server = await openChaosServer();
   await using world = await RebuildWorld.open(await server.lend(), await server.lend(), options);
   const found = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0, pause_max_s: 0 };
-  for (let seed = 1; seed <= options.seeds; seed += 1) {
-    const { killed, pauseS } = await world.rebuilt(new Seeded(seed));
+  for (let run = 0; run < options.seeds; run += 1) {
+    const { killed, pauseS } = await world.rebuilt(new Seeded(options.firstSeed + run));
     const { lost, duplicated, altered } = await world.differences();
     found.runs += 1;
     found.kills += killed;

@@ -27,12 +27,18 @@ const tickMs = 20;
 const loadKept = 200;
 
 /** @returns figures of all runs; `lag_max_s` is of the one that nobody killed */
-export async function run({ seeds, contracts, patienceMs, progress }: OperationOptions): Promise<OperationFigures> {
+export async function run({
+  firstSeed,
+  seeds,
+  contracts,
+  patienceMs,
+  progress,
+}: OperationOptions): Promise<OperationFigures> {
   const sums = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0 };
   await using server = await openChaosServer();
   await using world = await World.open(await server.lend(), patienceMs);
   world.fill(contracts);
-  for (let seed = 1; seed <= seeds; seed += 1) {
+  for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
     const found = await oneRun(world, seed);
     sums.runs += 1;
     sums.kills += found.kills;
