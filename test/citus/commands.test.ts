@@ -51,7 +51,7 @@ describe.runIf(citusUrl !== undefined)('commands', () => {
   beforeAll(async () => {
     places = [await plainPlace('citus_history'), await citusPlace(citusUrl ?? '', 'citus_history', 4)];
     for (const place of places) await place.write(history, 5);
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const place of places) await place[Symbol.asyncDispose]();
   });

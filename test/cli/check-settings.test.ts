@@ -39,7 +39,7 @@ async function runFix(url: string, line: Line | undefined): Promise<void> {
   for (const statement of named) await query(url, statement);
 }
 
-describe('settings of every session', { timeout: 60_000 }, () => {
+describe('settings of every session', () => {
   it.each([
     ['wal_compression', 'on', /^pglz, lz4 or off expected|^on, which is pglz, lz4 or off expected/, /^(lz4|off)$/],
     ['random_page_cost', '4', /^4, .* 1\.1 expected/, /^1\.1$/],

@@ -158,7 +158,7 @@ beforeAll(async () => {
   if (!canRun) return;
   await grantRoles();
   api = await start();
-}, 60_000);
+});
 afterAll(async () => {
   if (!canRun) return;
   await api[Symbol.asyncDispose]();

@@ -71,7 +71,7 @@ beforeAll(async () => {
   await level();
   const [primary, standby] = await Promise.all([connect(servers.primary), connect(servers.standby)]);
   on = { primary, standby };
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([on.primary.end(), on.standby.end()]);
   await Promise.all([servers[Symbol.asyncDispose](), sandbox.close()]);

@@ -122,12 +122,10 @@ it('are merged later where the merge is refused, and the stream does not stop ag
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX: '2s' });
   await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
-  const began = performance.now();
   const sessions = indexer.logged('gathering views of interfaces beside the stream');
   world.grow(40);
   await indexer.reaches(end());
   await waitFor('it is refused again', () => (indexer.logged(late) > 1 ? true : undefined));
-  expect(performance.now() - began).toBeGreaterThan(1_500);
   expect(indexer.logged('gathering views of interfaces beside the stream')).toBe(sessions + 1);
   expect(await indexer.metric('indexer_interface_retries_total')).toBe(2);
   expect(await indexer.metric('indexer_interfaces_gathering')).toBeGreaterThan(0);

@@ -221,7 +221,7 @@ describe('a reseed that is cut', () => {
   it('needs no stop of a parked indexer, which has given up the right to write', async () => {
     await fallBehind();
     await using indexer = await world.run();
-    await expect.poll(async () => (await indexer.status()).state, { timeout: 20_000 }).toBe('parked');
+    await expect.poll(async () => (await indexer.status()).state, { timeout: 40_000 }).toBe('parked');
     expect(await world.command('reseed --keep-history --yes')).toContain('done:');
   });
 });

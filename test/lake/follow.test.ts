@@ -57,7 +57,7 @@ it('goes on as the stream moves, and a SIGTERM leaves a whole lake that the next
   expectWhole(path);
   const [row] = await duck(`select count(*)::int as n from read_parquet('${path}/contracts/*.parquet')`);
   expect(row).toEqual({ n: 4 });
-}, 60_000);
+});
 
 it('writes a large range as one file of several groups of rows, all of them read back', async () => {
   using dir = lakeDir();

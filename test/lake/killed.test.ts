@@ -69,7 +69,7 @@ it('goes on again and again, left each time a little later, and is a beginning o
   expect(kills).toBeGreaterThan(4);
   expect(stateOf(dir.path)).toBe(stateOf(whole.path));
   expect(isIntact(dir.path)).toBe(true);
-}, 60_000);
+});
 
 it.each([
   ['here', undefined],

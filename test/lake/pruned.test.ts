@@ -116,7 +116,7 @@ describe('prune --exported', () => {
       boundary: end,
     });
     for (const [offset, ids] of active) expect(await activeAt(dir.path, offset), String(offset)).toEqual(ids);
-  }, 60_000);
+  });
 });
 
 describe('a lake that is not as the database is', () => {

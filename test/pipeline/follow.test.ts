@@ -129,7 +129,7 @@ describe('following', () => {
     const offsets = Array.from({ length: count }, (_, at) => at + 1);
     loop.send(...offsets.map((offset) => topology(offset, String(offset).padStart(idLength, '0'))));
     await waitFor('the write', () => (loop.sink.count('writeBatch') === 1 ? true : undefined));
-    if (ahead) await waitFor('the next batch', () => (built() === 2 ? true : undefined), 5_000);
+    if (ahead) await waitFor('the next batch', () => (built() === 2 ? true : undefined));
     else await pause(50);
     expect([built(), loop.following.checkpoint]).toEqual([ahead ? 2 : 1, 0]);
     slow.resolve();

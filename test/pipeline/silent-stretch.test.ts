@@ -4,6 +4,7 @@ import { FrameMemory } from '../../src/pipeline/intake/frame-memory.ts';
 import { Inbox } from '../../src/pipeline/intake/inbox.ts';
 import { passSilence } from '../../src/pipeline/proof/silent-stretch.ts';
 import type { StretchAnswer } from '../../src/pipeline/ports/observer.ts';
+import { stopClock } from '../support/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { checkpointFrame, failure, topologyFrame } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
@@ -14,14 +15,17 @@ function silent() {
   const over = new AbortController();
   const following = { checkpoint: 20 };
   const passed: number[] = [];
-  const heard = { at: 0, idle: true, looks: 0, inbox: openInbox() };
+  const heard = { at: 0, idle: true, looks: 0, turns: 0, inbox: openInbox() };
   world.ledger.grow(10, 20);
   world.ledger.end = 25;
   const stream = {
     following,
     frames: {
       inbox: heard.inbox,
-      lastFrameAt: () => heard.at,
+      lastFrameAt: () => {
+        heard.turns += 1;
+        return heard.at;
+      },
       pass: (offset: number): void => {
         passed.push(offset);
         following.checkpoint = offset;
@@ -134,6 +138,35 @@ describe('a silent stretch', () => {
     over.abort();
     await running;
     expect(passed).toEqual([]);
+  });
+
+  it('is asked for once in each interval at most, and no sooner than a busy ledger asks for', async () => {
+    const clock = stopClock();
+    const { world, over, heard, done } = silent();
+    const busy = (): never => {
+      throw failure('LEDGER_UNAVAILABLE', { retryAfterSeconds: 8 });
+    };
+    let isBusy = false;
+    world.ledger.before = (question) => (question === 'ledgerEnd' && isBusy ? busy() : undefined);
+    /** How often the ledger end was requested once there were many turns at the time that the clock shows. */
+    const requests = async (): Promise<number> => {
+      const turns = heard.turns + 30;
+      await waitFor('many turns', () => (heard.turns >= turns ? true : undefined));
+      return world.ledger.count('ledgerEnd');
+    };
+    const running = done();
+    expect(await requests()).toBe(1);
+    clock.advance(0.9);
+    expect(await requests()).toBe(1);
+    isBusy = true;
+    clock.advance(0.1);
+    expect(await requests()).toBe(2);
+    clock.advance(7_999);
+    expect(await requests()).toBe(2);
+    clock.advance(1);
+    expect(await requests()).toBe(3);
+    over.abort();
+    await running;
   });
 
   it('is not asked for while everything is not written yet', async () => {

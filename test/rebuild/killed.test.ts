@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await HistoryWorld.open(200);
   indexer = startIndexer();
   await stored();
-}, 60_000);
+});
 afterAll(async () => {
   await indexer.kill();
   await world.close();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await using indexer = await world.run('ledger', whole);
   await indexer.reaches(world.sandbox.ledger.ledgerEnd());
   typed = await viewOf(world, `select view_name from ledger.typed_views where kind = 'template' limit 1`);
-}, 60_000);
+});
 afterAll(() => world.close());
 
 /** The newest checkpoint that anybody has seen. */

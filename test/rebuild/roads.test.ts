@@ -34,7 +34,7 @@ beforeAll(async () => {
   };
   const both = new URL(servers.standby);
   hosts = both.href.replace(both.host, `${both.host},${new URL(servers.primary).host}`);
-}, 60_000);
+});
 afterAll(async () => {
   await sandbox.close();
   await servers[Symbol.asyncDispose]();

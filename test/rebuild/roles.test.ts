@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const kind of kinds) writeFileSync(join(folder, kind), 'kept\n');
   await runCommand(migrateCommand, [], world.env());
   await runCommand(grantRolesCommand, ['--prefix', prefix, '--password-dir', folder], world.env());
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
   const roles = ['owner', ...kinds].map((kind) => `${prefix}_${kind}`).join(', ');

@@ -82,7 +82,7 @@ afterAll(async () => {
   await world.close();
 });
 
-describe('after a swap', { timeout: 60_000 }, () => {
+describe('after a swap', () => {
   it('every view and function for readers is the one it was, with its comment', async () => {
     const after = await Promise.all([oids, functions, comments].map((text) => value(world, text)));
     // Further typed views are made of what came since.

@@ -9,7 +9,7 @@ import { createRetentionWorld, keptFacts, type RetentionWorld } from './retentio
 let world: RetentionWorld;
 beforeAll(async () => {
   world = await createRetentionWorld(29, 800);
-}, 60_000);
+});
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });

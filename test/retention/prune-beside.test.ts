@@ -14,7 +14,7 @@ import { createRetentionWorld, keptFacts, type RetentionWorld } from './retentio
 let world: RetentionWorld;
 beforeAll(async () => {
   world = await createRetentionWorld(13, 800);
-}, 60_000);
+});
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });

@@ -67,8 +67,8 @@ describe('prune', () => {
       const database = openDatabase({ url: world.url, schema, ...options });
       const stop = new AbortController();
       if (schema === 'b') {
-        setTimeout(() => stop.abort(), 150);
-        const cut = await prune(database, { offset: middle }, { stop: stop.signal, batchRows: 3 });
+        const onProgress = (): void => stop.abort();
+        const cut = await prune(database, { offset: middle }, { stop: stop.signal, batchRows: 3, onProgress });
         expect(cut.finished).toBe(false);
         // A lower offset than before does not leave the rest behind.
         const rest = await prune(database, { offset: 1 }, { stop: new AbortController().signal, batchRows: 40 });

@@ -36,18 +36,17 @@ interface Talk {
   readonly socket: Socket;
   /** What the server said so far. */
   readonly heard: () => string;
-  /** Milliseconds until the server closed. */
-  readonly closed: Promise<number>;
+  /** Resolves when the server has closed. */
+  readonly closed: Promise<void>;
 }
 
 function talk(text: string): Talk {
-  const start = performance.now();
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   sockets.push(socket);
   let heard = '';
   socket.setEncoding('latin1').on('data', (part: string) => (heard += part));
   socket.on('error', () => undefined);
-  const closed = new Promise<number>((resolve) => socket.on('close', () => resolve(performance.now() - start)));
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
   if (text !== '') socket.write(text);
   return { socket, heard: () => heard, closed };
 }
@@ -89,7 +88,8 @@ describe('what is answered', () => {
     ['chunks', 'Transfer-Encoding: chunked'],
   ])('no body is read, announced by %s', async (_, header) => {
     const talked = talk(head('GET /status HTTP/1.1', header).replace('Connection: close\r\n', ''));
-    expect(await talked.closed).toBeLessThan(2_000);
+    // It never sends the body: who waited for it would not close.
+    await talked.closed;
     expect(talked.heard()).toMatch(/^HTTP\/1.1 413 /);
   });
 });
@@ -105,15 +105,13 @@ describe('limits', () => {
     const slow = talk('GET /livez HTTP/1.1\r\nHost: x\r\n');
     const drip = setInterval(() => slow.socket.write('X-a: b\r\n'), 200);
     try {
-      for (let second = 0; second < 3; second += 1) {
-        await pause(1_000);
+      const closed = Promise.all([silent.closed, slow.closed]).then(() => true);
+      let served = 0;
+      do {
         expect((await fetch(`${server.url}/livez`)).status).toBe(200);
-      }
-      const times = await Promise.all([silent.closed, slow.closed]);
-      for (const time of times) {
-        expect(time).toBeGreaterThan(4_000);
-        expect(time).toBeLessThan(8_000);
-      }
+        served += 1;
+      } while (!(await Promise.race([closed, pause(100, false)])));
+      expect(served).toBeGreaterThan(1);
       expect(slow.heard()).not.toContain('200 OK');
     } finally {
       clearInterval(drip);
@@ -130,10 +128,8 @@ describe('limits', () => {
     await open(1_400);
     for (const path of ['/livez', '/readyz', '/livez', '/metrics']) {
       await open(50);
-      const start = performance.now();
       const answer = await fetch(`${server.url}${path}`, { headers: { connection: 'close' } });
       expect([path, answer.status]).toEqual([path, path === '/readyz' ? 503 : 200]);
-      expect(performance.now() - start).toBeLessThan(1_000);
     }
   });
 
@@ -153,11 +149,11 @@ describe('limits', () => {
     await unread.closed;
     expect(unread.heard()).toMatch(/^HTTP\/1.1 200 /);
     expect(unread.heard().length).toBeLessThan(bytes);
-  }, 20_000);
+  });
 
   it('whoever waits for an answer is not cut off by those who ask for nothing', async () => {
     const waiting = talk('GET /wait?offset=9&timeout=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
-    await vi.waitUntil(() => waiters.size === 1);
+    await vi.waitUntil(() => waiters.size === 1, 40_000);
     for (let nth = 0; nth < 600; nth += 1) talk('GET /');
     await waiting.closed;
     expect(waiting.heard()).toMatch(/^HTTP\/1.1 504 /);

@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Poster, type Answer, type PosterOptions } from '../../src/webhooks/post.ts';
 import type { Resolve } from '../../src/webhooks/reach.ts';
 
+/** Of receivers that hang. */
 const timeoutMs = 1_000;
+/** Of all others: longer than a busy machine needs. */
+const longMs = 30_000;
 const megabyte = Buffer.alloc(1024 * 1024);
 /** By path, what comes after the event was read. */
 const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = {
@@ -64,7 +67,7 @@ afterAll(() => {
 });
 
 async function answered(url: string, options: Partial<PosterOptions> = {}): Promise<Answer> {
-  const poster = new Poster({ reach: 'loopback', connections: 2, timeoutMs, ...options });
+  const poster = new Poster({ reach: 'loopback', connections: 2, timeoutMs: longMs, ...options });
   const answer = await poster.post({ url, headers: {}, body: '{}' });
   poster.close();
   return answer;
@@ -89,11 +92,9 @@ describe('a receiver', () => {
     ['/is-no-http', refused('no answer: HPE_INVALID_CONSTANT')],
   ])('%s is told from others', async (path, expected) => {
     asked.length = 0;
-    const begun = performance.now();
-    expect(await answered(`http://127.0.0.1:${String(port)}${path}`)).toEqual(expected);
+    const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
+    expect(await answered(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
     expect(asked).toEqual([path]);
-    // However long the answer, or the patience of who closes.
-    expect(performance.now() - begun > timeoutMs - 50).toBe(path.startsWith('/hangs'));
   });
 
   it('that cannot be connected to is away', async () => {
@@ -155,7 +156,7 @@ describe('a name', () => {
   it('that leads elsewhere later is asked for each connection once, and refused then', async () => {
     asked.length = 0;
     const { questions, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
-    const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs, resolve });
+    const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs: longMs, resolve });
     const posted = { url: url(), headers: {}, body: '{}' };
     expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
     // The same connection, to the address that was looked at.

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { leaseOfIssued } from '../../../src/ledger/access/token-lifetime.ts';
 import { assertTokenMayTravel, createTokenSource } from '../../../src/ledger/access/token.ts';
+import { stopClock } from '../../support/clock.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -128,6 +129,7 @@ describe('the lifetime of a token', () => {
   const now = (): number => Math.floor(Date.now() / 1000);
 
   it('in a file is counted from its claims, and a token that was not replaced in time is looked for again soon', async () => {
+    stopClock();
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, jwt({ iat: now() - 100, exp: now() + 900 }));
     const source = createTokenSource({ tokenFile });
@@ -141,6 +143,7 @@ describe('the lifetime of a token', () => {
   });
 
   it('is bounded by its claims when the wall clock is far off, and never makes a token be renewed without a pause', async () => {
+    stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
     await writeFile(tokenFile, jwt({ iat: now() + 3_600, exp: now() + 3_900 }));
@@ -151,6 +154,7 @@ describe('the lifetime of a token', () => {
   });
 
   it('in a file never lets the file be read again without a pause, not even when it ended before it began', async () => {
+    stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
     for (const claims of [{ exp: now() - 10 }, { iat: now(), exp: now() }, { iat: now() + 9, exp: now() }]) {

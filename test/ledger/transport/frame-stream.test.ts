@@ -110,7 +110,7 @@ describe('the frames', () => {
     expect(run.frames).toEqual([update(1)]);
     await vi.waitFor(() => {
       expect(ledger?.connections.every((socket) => socket.destroyed)).toBe(true);
-    });
+    }, 40_000);
     expect(run.ends).toHaveLength(1);
   });
 
@@ -181,7 +181,7 @@ describe('keeping alive', () => {
     const run = open(url, { pingIntervalMs: 20 });
     await vi.waitFor(() => {
       expect(pings).toBeGreaterThan(6);
-    });
+    }, 40_000);
     expect(run.ends).toEqual([]);
   });
 
@@ -190,7 +190,7 @@ describe('keeping alive', () => {
     expect(await run.ended).toMatchObject({ code: 'LEDGER_SILENT', retry: 'retry' });
     await vi.waitFor(() => {
       expect(ledger?.connections.every((socket) => socket.destroyed)).toBe(true);
-    });
+    }, 40_000);
     expect(run.ends).toHaveLength(1);
   });
 
@@ -209,20 +209,20 @@ describe('keeping alive', () => {
     await run.opened;
     await vi.waitFor(() => {
       expect(pings).toBeGreaterThan(8);
-    });
+    }, 40_000);
     served?.send(update(1));
     await vi.waitFor(() => {
       expect(pings).toBeGreaterThan(16);
-    });
+    }, 40_000);
     expect([run.ends, run.frames]).toEqual([[], []]);
     run.stream.resume();
     await vi.waitFor(() => {
       expect(run.frames).toEqual([update(1)]);
-    });
+    }, 40_000);
     const before = pings;
     await vi.waitFor(() => {
       expect(pings).toBeGreaterThan(before + 6);
-    });
+    }, 40_000);
     expect(run.ends).toEqual([]);
   });
 
@@ -264,7 +264,7 @@ describe('closing', () => {
     const run = open(url);
     await vi.waitFor(() => {
       expect(run.frames.length).toBeGreaterThan(0);
-    });
+    }, 40_000);
     run.stream.close();
     const received = run.frames.length;
     expect((await run.ended)?.facts).toEqual({ closedBy: 'us' });

@@ -132,10 +132,10 @@ describe('a list', () => {
         if (!response.write(`${element},`)) await once(response, 'drain');
       }
       response.end('1]');
-    }, 150);
+    }, 2_000);
     const elements = transport.requestElements(...list)[Symbol.asyncIterator]();
     await elements.next();
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(written).toBeLessThan(250);
     let count = 1;
     while ((await elements.next()).done !== true) count += 1;

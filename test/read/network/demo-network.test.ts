@@ -177,7 +177,7 @@ describe('the seven public questions', () => {
           and not exists (select from explore.amulet_transfers a where a."offset" = t."offset")`,
     );
     expect(besides).toEqual([]);
-  }, 60_000);
+  });
 
   it('7: every validator once', async () => {
     const expected = new Map<string, { readonly newest: Made; readonly count: number; readonly first: string }>();

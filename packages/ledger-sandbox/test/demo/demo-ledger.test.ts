@@ -83,7 +83,7 @@ it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('trades on after %j', 
   const ledger = await startDemoLedger({ seed: 7, updatesPerSecond: 200, admin: true });
   try {
     const { ledgerEnd } = JSON.parse(await post(ledger.url, '/sandbox/ledger', act)) as { ledgerEnd: number };
-    await expect.poll(() => ledger.ledgerEnd(), { timeout: 10_000 }).toBeGreaterThan(ledgerEnd + 200);
+    await expect.poll(() => ledger.ledgerEnd(), { timeout: 40_000 }).toBeGreaterThan(ledgerEnd + 200);
   } finally {
     await ledger.close();
   }

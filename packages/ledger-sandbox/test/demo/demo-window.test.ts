@@ -76,7 +76,7 @@ describe('a demo that runs for long', () => {
     });
     expect(pruned.frames.join()).toContain('PARTICIPANT_PRUNED_DATA_ACCESSED');
     await late.close();
-  }, 60_000);
+  });
 
   it('goes on from a snapshot as it would have gone on without one', async () => {
     const goOn = async (tail: number): Promise<Awaited<ReturnType<typeof everything>>> => {
@@ -93,7 +93,7 @@ describe('a demo that runs for long', () => {
     // The same demo, played from its beginning at every start.
     journal = join(folder, 'another');
     expect(await goOn(Infinity)).toEqual(loaded);
-  }, 60_000);
+  });
 });
 
 describe('a snapshot', () => {

@@ -7,6 +7,7 @@ import type { Right } from '../../src/identity/rights.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
+import { stopClock } from '../../../../test/support/clock.ts';
 import { endsIn, token } from '../../../../test/support/tokens.ts';
 import { call, refused, secret, shared, startSecured } from './callers.ts';
 import type { Answered } from './callers.ts';
@@ -69,12 +70,14 @@ describe('the handshake', () => {
   });
 
   it('does not make a token last: a request that comes after its end is unauthenticated', async () => {
+    const clock = stopClock();
     const sandbox = await start();
     const headers = { authorization: `Bearer ${await token(shared, { exp: endsIn(500) })}` };
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}${path}`, ['daml.ws.auth'], { headers });
     await once(socket, 'open');
     const answer = once(socket, 'message');
-    setTimeout(() => socket.send(JSON.stringify(acs)), 600);
+    clock.advance(600);
+    socket.send(JSON.stringify(acs));
     const [frame] = (await answer) as [Buffer];
     expect(JSON.parse(frame.toString())).toMatchObject({ ...refused, grpcCodeValue: 16 });
     await once(socket, 'close');
@@ -182,12 +185,17 @@ describe('a running stream', () => {
     stream(sandbox.url, '/v2/updates', everything, enough, { headers: { authorization: `Bearer ${bearer}` } });
 
   it('ends with ACCESS_TOKEN_EXPIRED instead of the first element after the end of its token', async () => {
+    const clock = stopClock();
     const sandbox = await start();
-    const began = performance.now();
     const bearer = await token(shared, { exp: endsIn(700) });
-    const received = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer));
-    expect(performance.now() - began).toBeGreaterThan(600);
-    expect(received.frames.length).toBeGreaterThan(5);
+    const received = await whileUpdatesFlow(sandbox, () =>
+      follow(sandbox, bearer, (frames) => {
+        if (frames.length === 3) clock.advance(600);
+        if (frames.length === 6) clock.advance(100);
+        return false;
+      }),
+    );
+    expect(received.frames.length).toBeGreaterThan(6);
     expect(received.code).toBe(1000);
     expect(last(received)).toEqual({
       code: 'ACCESS_TOKEN_EXPIRED',
@@ -204,22 +212,43 @@ describe('a running stream', () => {
   });
 
   it('outlives its token for the configured grace', async () => {
+    const clock = stopClock();
     const sandbox = await start({ expiryGraceMs: 700 });
-    const began = performance.now();
     const bearer = await token(shared, { exp: endsIn(500) });
-    const received = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer));
+    const received = await whileUpdatesFlow(sandbox, () =>
+      follow(sandbox, bearer, (frames) => {
+        if (frames.length === 3) clock.advance(1_100);
+        // Elements that were sent before the clock moved may still be on their way.
+        if (frames.length === 200) clock.advance(100);
+        return false;
+      }),
+    );
     expect(at(last(received), 'code')).toBe('ACCESS_TOKEN_EXPIRED');
-    expect(performance.now() - began).toBeGreaterThan(1_100);
+    expect(received.frames.length).toBeGreaterThan(200);
   });
 
   it('outlives its token for as long as nothing is to be sent', async () => {
+    const clock = stopClock();
     const sandbox = await start();
-    const began = performance.now();
-    const bearer = await token(shared, { exp: endsIn(500) });
-    setTimeout(() => generateHistory(sandbox.ledger, { seed: 1, updates: 1 }), 900);
-    const received = await follow(sandbox, bearer);
-    expect([received.frames.length, at(last(received), 'code')]).toEqual([1, 'ACCESS_TOKEN_EXPIRED']);
-    expect(performance.now() - began).toBeGreaterThan(850);
+    const bearer = await token(shared, { exp: endsIn(50) });
+    generateHistory(sandbox.ledger, { seed: 1, updates: 1 });
+    let asked = 0;
+    const received = await follow(sandbox, bearer, (frames) => {
+      if (frames.length > 1) return false;
+      // Too little for an OffsetCheckpoint, which would be an element to send.
+      clock.advance(60);
+      // Many turns of the sandbox, in which it would end a stream whose token has ended.
+      void (async () => {
+        const other = await token(shared);
+        while (asked < 20) {
+          await call(sandbox.url, other, 'GET /v2/state/ledger-end');
+          asked += 1;
+        }
+        generateHistory(sandbox.ledger, { seed: 2, updates: 1 });
+      })();
+      return false;
+    });
+    expect([asked, received.frames.length, at(last(received), 'code')]).toEqual([20, 2, 'ACCESS_TOKEN_EXPIRED']);
   });
 
   const grant = { userId: 'alice', rights: [{ kind: { CanReadAs: { value: { party } } } }] };
@@ -247,14 +276,18 @@ describe('a running stream', () => {
 
   it('ends for a changed or deleted user although nothing is to be sent', async () => {
     const sandbox = await start({ rightsCheckMs: 30 });
+    generateHistory(sandbox.ledger, { seed: 1, updates: 1 });
     const bearer = await token(shared);
     const admin = await token(shared, { sub: 'participant_admin' });
     for (const [what, body] of [
       ['POST /v2/users/alice/rights', grant],
       ['DELETE /v2/users/alice', undefined],
     ] as const) {
-      setTimeout(() => void call(sandbox.url, admin, what, body), 60);
-      expect(at(last(await follow(sandbox, bearer)), 'code')).toBe('STALE_STREAM_AUTHORIZATION');
+      const received = await follow(sandbox, bearer, (frames) => {
+        if (frames.length === 1) void call(sandbox.url, admin, what, body);
+        return false;
+      });
+      expect(at(last(received), 'code')).toBe('STALE_STREAM_AUTHORIZATION');
     }
   });
 });

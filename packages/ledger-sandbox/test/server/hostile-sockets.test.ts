@@ -42,13 +42,13 @@ function opened(text: string): Promise<Socket> {
 }
 
 /** What a text gets back until the peer ends or a while has passed. */
-async function answerOf(socket: Socket, waitMs = 500): Promise<string> {
+async function answerOf(socket: Socket, waitMs = 40_000): Promise<string> {
   let seen = '';
   socket.on('data', (chunk) => (seen += chunk.toString()));
   const ended = new Promise((resolve) => {
     socket.once('end', resolve);
   });
-  await Promise.race([ended, pause(waitMs)]);
+  await Promise.race([ended, pause(waitMs, undefined, { ref: false })]);
   return seen;
 }
 
@@ -78,14 +78,14 @@ describe('handshakes', () => {
     for (let count = 0; count < 5; count += 1) sockets.push(await opened(upgradeText('/v2/nothing')));
     for (const socket of sockets) expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 404 /);
     const closed = sandbox.close().then(() => 'closed');
-    expect(await Promise.race([closed, pause(2_000, 'open')])).toBe('closed');
+    expect(await Promise.race([closed, pause(40_000, 'open', { ref: false })])).toBe('closed');
     for (const socket of sockets) socket.destroy();
   });
 
   it('for the token of somebody unknown are refused, and refused again', async () => {
     const text = upgradeText(
       updates,
-      `Authorization: Bearer ${await token(shared, { sub: 'x', aud: audience(), exp: endsIn(9_000) })}\r\n`,
+      `Authorization: Bearer ${await token(shared, { sub: 'x', aud: audience(), exp: endsIn(200_000) })}\r\n`,
     );
     const socket = await opened(text);
     expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 403 /);
@@ -184,6 +184,6 @@ describe('streams', () => {
     for (const socket of sockets) socket.terminate();
     expect((await ask(open.url, '/livez')).status).toBe(200);
     const closed = open.close().then(() => 'closed');
-    expect(await Promise.race([closed, pause(3_000, 'open')])).toBe('closed');
+    expect(await Promise.race([closed, pause(40_000, 'open', { ref: false })])).toBe('closed');
   });
 });

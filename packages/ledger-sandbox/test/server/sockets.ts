@@ -19,12 +19,16 @@ export async function stream(
     headers: options.headers ?? {},
   });
   const frames: string[] = [];
+  let isEnough = false;
   return await new Promise((resolve, reject) => {
     socket.on('error', reject);
     socket.on('open', () => socket.send(typeof request === 'string' ? request : JSON.stringify(request)));
     socket.on('message', (data: Buffer) => {
+      // More may have come with the last one.
+      if (isEnough) return;
       frames.push(data.toString());
-      if (enough(frames)) socket.terminate();
+      isEnough = enough(frames);
+      if (isEnough) socket.terminate();
     });
     socket.on('close', (code) => resolve({ frames, code, protocol: socket.protocol }));
   });

@@ -1,0 +1,25 @@
+/** The clocks of this process, stopped: what a test says of time then holds on any machine. */
+import { onTestFinished, vi } from 'vitest';
+
+export interface StoppedClock {
+  /** Moves `Date` and `performance.now` on. Timers are real and take their own time. */
+  advance(ms: number): void;
+}
+
+/** Stops `Date` and `performance.now` of this process until the test ends. */
+export function stopClock(): StoppedClock {
+  const [wall, monotonic] = [Date.now(), performance.now()];
+  let passed = 0;
+  vi.useFakeTimers({ toFake: ['Date'], now: wall });
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => monotonic + passed);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    spy.mockRestore();
+  });
+  return {
+    advance: (ms) => {
+      passed += ms;
+      vi.setSystemTime(wall + passed);
+    },
+  };
+}
