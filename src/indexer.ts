@@ -22,6 +22,7 @@ import {
   type PoolFacts,
   timeQuery,
 } from './observe/metrics/metrics.ts';
+import { type Pace, usualPace } from './pace.ts';
 import type { PageGuide } from './observe/page/messages.ts';
 import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing/tracing.ts';
@@ -48,8 +49,6 @@ import {
 import { commit } from './version.ts';
 import { type Delivering, startDelivering } from './webhook-deliveries.ts';
 
-/** At most; a limit on not knowing the ledger end allows for one question that is lost. */
-const ledgerPollMs = 5_000;
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
 const requestTimeoutMs = 20_000;
@@ -71,6 +70,8 @@ export interface IndexerOptions {
   readonly guide?: PageGuide;
   /** What the query page needs; there is none without it. */
   readonly console?: ConsoleParts;
+  /** Intervals of polling; the usual ones by default. */
+  readonly pace?: Pace;
 }
 
 export interface Indexer {
@@ -86,15 +87,15 @@ export interface Indexer {
 
 /** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
-  const { config, logging } = options;
+  const { config, logging, pace = usualPace } = options;
   const waiters = new CheckpointWaiters();
   const work = new WorkClock();
   let onLive = (): void => undefined;
   const live = new Promise<void>((resolve) => {
     onLive = resolve;
   });
-  const access = openReaderTokens(config, options.databaseUrl);
-  const pushed = openPushedChanges(config, options.databaseUrl, access.tokens);
+  const access = openReaderTokens(config, options.databaseUrl, pace);
+  const pushed = openPushedChanges(config, options.databaseUrl, access.tokens, pace);
   const onCheckpoint = (checkpoint: number): void => {
     for (const told of [waiters, pushed, delivering]) told.reached(checkpoint);
   };
@@ -262,7 +263,7 @@ export function pipelineParts(
     readonly onRequest?: TransportOptions['onRequest'];
   },
 ): PipelineParts {
-  const { config, ledgerUrl } = options;
+  const { config, ledgerUrl, pace = usualPace } = options;
   const { database, observer, candidate, stop, onRequest } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
@@ -292,7 +293,8 @@ export function pipelineParts(
     quarantine: indexer.quarantine,
     unknownUpdates: indexer.unknownUpdates,
     completions: indexer.completions,
-    limits: limitsOf(indexer),
+    limits: limitsOf(indexer, pace),
+    pace,
     stop,
   };
 }
@@ -351,7 +353,7 @@ function pollTimeoutMs({ blindAfterMs }: Config['indexer']): number {
   return Math.min(requestTimeoutMs, 0.4 * blindAfterMs);
 }
 
-function limitsOf(indexer: Config['indexer']): PipelineLimits {
+function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
   return {
     batchUpdates: indexer.batchUpdates,
     batchBytes: indexer.batchBytes,
@@ -359,7 +361,8 @@ function limitsOf(indexer: Config['indexer']): PipelineLimits {
     inboxBytes: indexer.inboxBytes,
     writeLanes: indexer.writeLanes,
     retryMaxMs: indexer.retryMaxMs,
-    pollMs: Math.min(ledgerPollMs, indexer.blindAfterMs / 2),
+    // A limit on not knowing the ledger end allows for one question that is lost.
+    pollMs: Math.min(pace.ledgerEndMs, indexer.blindAfterMs / 2),
     askAfterMs: indexer.askAfterMs,
     silenceMs: ledgerSilenceMs,
   };

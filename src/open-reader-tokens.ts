@@ -1,6 +1,7 @@
 /** Tokens of readers in one process: looked up on a connection of their own, so that no page that is read keeps them waiting. */
 import type { Config } from './config/config.ts';
 import { ReaderTokens } from './observe/http/reader-tokens.ts';
+import type { Pace } from './pace.ts';
 import { openDatabase } from './store/connection/database.ts';
 import { readTokens } from './store/roles/reader-tokens.ts';
 
@@ -13,10 +14,14 @@ export interface OpenTokens {
 }
 
 /** Prepares it; connects when somebody shows a token. */
-export function openReaderTokens({ database: { schema, urlFile } }: Config, url: string): OpenTokens {
+export function openReaderTokens(
+  { database: { schema, urlFile } }: Config,
+  url: string,
+  { tokensMs }: Pace,
+): OpenTokens {
   const applicationName = 'ledger-indexer tokens';
   const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
-  const tokens = new ReaderTokens((hashes) => readTokens(database, hashes));
+  const tokens = new ReaderTokens((hashes) => readTokens(database, hashes), tokensMs);
   return {
     tokens,
     close: (limitMs) => {

@@ -9,6 +9,7 @@ import { isNamedOrigin } from './observe/http/cors.ts';
 import { notFromHere, ofAnotherOrigin } from './observe/http/local-caller.ts';
 import type { ReaderTokens } from './observe/http/reader-tokens.ts';
 import type { ChangesFacts } from './observe/metrics/metrics.ts';
+import type { Pace } from './pace.ts';
 import { readChanges, readCheckpoint } from './store/changes/read-changes.ts';
 import { openDatabase } from './store/connection/database.ts';
 
@@ -34,6 +35,7 @@ export function openPushedChanges(
   { database: { schema, urlFile }, indexer }: Config,
   url: string,
   tokens: ReaderTokens,
+  pace: Pace,
 ): PushedChanges {
   const most = indexer.changesStreams;
   const applicationName = 'ledger-indexer changes';
@@ -47,7 +49,7 @@ export function openPushedChanges(
     return asking;
   };
   const answers = new ChangesAnswers({
-    stream: new ChangeStream(pages, waiters, checkpoint),
+    stream: new ChangeStream(pages, waiters, checkpoint, pace),
     readerOf: (request) => readerOf(request, tokens, indexer.corsOrigins),
     most,
   });

@@ -3,6 +3,7 @@ import type { Config } from './config/config.ts';
 import type { Logger } from './observe/log/logger.ts';
 import { WebhookReport } from './observe/log/webhook-report.ts';
 import type { Metrics } from './observe/metrics/metrics.ts';
+import { type Pace, usualPace } from './pace.ts';
 import { openDatabase } from './store/connection/database.ts';
 import type { WriterCandidate } from './store/lock/writer-lock.ts';
 import { webhookProgress } from './store/webhooks/webhook-progress.ts';
@@ -19,6 +20,7 @@ export interface DeliveringFor {
   readonly config: Config;
   readonly databaseUrl: string;
   readonly version: string;
+  readonly pace?: Pace;
 }
 
 export interface DeliveringParts {
@@ -37,7 +39,7 @@ export interface Delivering {
 
 /** Begins at once; delivers while this process may write. A run that has an end delivers nothing: it is no daemon. */
 export function startDelivering(
-  { config, databaseUrl: url, version }: DeliveringFor,
+  { config, databaseUrl: url, version, pace = usualPace }: DeliveringFor,
   { logger, metrics, candidate }: DeliveringParts,
 ): Delivering {
   const { schema, urlFile } = config.database;
@@ -58,6 +60,7 @@ export function startDelivering(
     reach: stopAt === undefined ? webhooks : 'nowhere',
     attempts,
     userAgent: `ledger-indexer/${version}`,
+    lookMs: pace.webhooksMs,
   });
   return {
     reached: () => deliveries.stir(),

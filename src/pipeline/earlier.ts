@@ -16,7 +16,6 @@ import { pause } from './retry/retry.ts';
 const rangeUpdates = 250;
 /** Between two ranges, in parts of what storing one took: the database is the stream's first. */
 const restShare = 1;
-const noteEveryMs = 1_000;
 
 interface Beside {
   readonly connected: Connected;
@@ -159,7 +158,7 @@ export class EarlierWatch {
     { completeFrom }: DueEarlier,
     { to, begin, perSecond }: { readonly to: number; readonly begin: number; readonly perSecond: number | null },
   ): Promise<boolean> {
-    if (performance.now() - this.#notedAt < noteEveryMs) return true;
+    if (performance.now() - this.#notedAt < parts.pace.progressMs) return true;
     this.#notedAt = performance.now();
     const last = completeFrom ?? to;
     const counts = { done: Math.max(0, last - to), total: Math.max(0, last - begin) };

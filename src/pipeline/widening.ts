@@ -23,7 +23,6 @@ import { seed$ } from './seed.ts';
 const stepContracts = 1_000;
 /** Between two steps, in parts of what a step took: the database is the stream's first. */
 const restShare = 0.5;
-const noteEveryMs = 1_000;
 
 type Following = { readonly checkpoint: number };
 
@@ -229,7 +228,7 @@ interface Note {
   readonly perSecond?: number | null;
 }
 
-/** Progress for whoever asked, at most once a second; and the word that it is not wanted any more. */
+/** Progress for whoever asked, now and then; and the word that it is not wanted any more. */
 class Notes {
   readonly #parts: PipelineParts;
   readonly #over = new AbortController();
@@ -252,6 +251,6 @@ class Notes {
   }
 
   async rarely(note: Note): Promise<void> {
-    if (performance.now() - this.#notedAt >= noteEveryMs) await this.now(note);
+    if (performance.now() - this.#notedAt >= this.#parts.pace.progressMs) await this.now(note);
   }
 }

@@ -7,6 +7,7 @@ import { startIndexer, type Indexer } from '../indexer.ts';
 import { createLogger } from '../observe/log/logger.ts';
 import { version } from '../version.ts';
 import type { Ending } from './ending.ts';
+import { quickPace } from './quick-pace.ts';
 
 export interface OwnIndexerOptions {
   readonly ledgerUrl: string;
@@ -34,7 +35,7 @@ export async function startOwnIndexer(options: OwnIndexerOptions, ending: Ending
   const logging = createLogger({ level, format: 'json', stream: { write: log } });
   const stop = new AbortController();
   const access = await openAccess(config.ledger, stop.signal);
-  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version, logging });
+  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version, logging, pace: quickPace });
   ending.add(async () => {
     stop.abort();
     await indexer.stop();

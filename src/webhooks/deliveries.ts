@@ -8,8 +8,6 @@ import type { Webhook } from '../webhook.ts';
 import { HookRun } from './hook-run.ts';
 import type { DeliveryOptions } from './ports.ts';
 
-/** Between two looks at which webhooks there are. */
-const lookMs = 1_000;
 /** After one could not be delivered for a cause on this side. */
 const stuckMs = 5_000;
 
@@ -49,7 +47,7 @@ export class WebhookDeliveries {
     while (!signal.aborted) {
       if (this.#options.isWriter()) await this.#look().catch((thrown: unknown) => this.#failed('', thrown));
       else this.#standBy();
-      await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+      await sleep(this.#options.lookMs, undefined, { signal }).catch(() => undefined);
     }
     this.#endAll();
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));

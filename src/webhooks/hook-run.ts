@@ -28,8 +28,6 @@ const mostCharacters = 16 * 1024 * 1024;
 const noteMs = 250;
 /** How long a stop waits for answers. */
 const finishMs = 2_000;
-/** Between two looks for what was asked of it, and for commits that this process was not told of. */
-const lookMs = 1_000;
 /** Between two pages at the end of history: many commits are looked at together. */
 const pageEveryMs = 50;
 const mostReplays = 100;
@@ -104,7 +102,7 @@ export class HookRun {
     while (!stop.aborted && this.#options.isWriter()) {
       const now = performance.now();
       if (await this.#settle()) return 'gone';
-      if (now - this.#lookedAt >= lookMs && !(await this.#look(now))) return 'moved';
+      if (now - this.#lookedAt >= this.#options.lookMs && !(await this.#look(now))) return 'moved';
       await this.#takePages();
       if (this.#wantsPage(now)) void this.#read();
       this.#send();
@@ -130,7 +128,7 @@ export class HookRun {
     const mayNote = this.#isMoved() ? this.#notedAt + noteMs : Infinity;
     const maySend = Math.max(this.#window.hasReady ? 0 : this.#window.nextDue(), this.#awayUntil);
     const sends = this.#underWay < this.#most() ? maySend : Infinity;
-    const next = Math.min(this.#lookedAt + lookMs, mayRead, mayNote, sends);
+    const next = Math.min(this.#lookedAt + this.#options.lookMs, mayRead, mayNote, sends);
     const isNews = this.#outcomes.length + this.#pages.length > 0;
     if (!isNews && !stop.aborted && next > now) await this.#sleep(next - now);
     // Answers come in turns of the event loop: whatever is due, they get theirs.

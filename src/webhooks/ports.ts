@@ -36,4 +36,6 @@ export interface DeliveryOptions {
   /** Attempts at an event before it is a dead letter. */
   readonly attempts: number;
   readonly userAgent: string;
+  /** Between two looks at which webhooks there are, what was asked of them, and commits this process was not told of; milliseconds. */
+  readonly lookMs: number;
 }

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { query } from '../support/database.ts';
-import { pause, waitFor } from '../support/wait-for.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { HistoryWorld } from './history-run.ts';
 import { differences, stageOf, stages, type Stage } from '../support/widened.ts';
-import { untilWidened } from './widen-world.ts';
+import { untilClosed, untilWidened } from './widen-world.ts';
 
 let world: HistoryWorld;
 let client: Client;
@@ -104,15 +104,9 @@ it('rests when it is stopped, and goes on when it is resumed', async () => {
   await release();
   world.grow(20);
   await indexer.reaches(end());
-  // It looks once a second whether it is still wanted.
+  await untilClosed(url(), 'widen');
   const added = async (): Promise<number> => Number((await world.row('select done from ledger_widen.filled'))['done']);
-  let last = -1;
-  await waitFor('it rests', async () => {
-    const before = await added();
-    await pause(1_200);
-    last = await added();
-    return last === before ? true : undefined;
-  });
+  const last = await added();
   world.grow(20);
   await indexer.reaches(end());
   expect(await added()).toBe(last);

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { query } from '../support/database.ts';
-import { pause, waitFor } from '../support/wait-for.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { HistoryWorld } from './history-run.ts';
 import { differingRows } from './interface-world.ts';
-import { untilHistory, untilWidened } from './widen-world.ts';
+import { untilClosed, untilHistory, untilWidened } from './widen-world.ts';
 
 let world: HistoryWorld;
 let client: Client;
@@ -114,12 +114,8 @@ it('rests when it is stopped, goes on when it is resumed, and is whole after a g
     ).rejects.toMatchObject({
       code: 'WIDEN_REFUSED',
     });
-    await waitFor('it rests', async () => {
-      const was = await from();
-      await pause(1_500);
-      at = await from();
-      return was === at ? true : undefined;
-    });
+    await untilClosed(url(), 'history');
+    at = await from();
     expect(at).toBeGreaterThan(0);
   }
   // What was active then has to be found again.

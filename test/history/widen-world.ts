@@ -40,3 +40,15 @@ export async function untilHistory(url: string, schema = 'ledger', limitMs = 60_
     limitMs,
   );
 }
+
+/** Waits until a background job has closed its connections: what it stores is complete, and it does no more. */
+export async function untilClosed(url: string, job: 'widen' | 'history'): Promise<void> {
+  await waitFor(`${job} rests`, async () => {
+    const [row] = await query(
+      url,
+      `select count(*)::int as sessions from pg_stat_activity
+        where datname = current_database() and application_name like 'ledger-indexer ${job}%'`,
+    );
+    return row?.['sessions'] === 0 ? true : undefined;
+  });
+}

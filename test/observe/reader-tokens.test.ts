@@ -27,7 +27,7 @@ function good(rows: Map<string, ReaderToken>): string {
 
 it('reads a few times, however many guess, and finds the one that is good among them', async () => {
   const { rows, facts, read } = table();
-  const tokens = new ReaderTokens(read);
+  const tokens = new ReaderTokens(read, 5);
   const token = good(rows);
   const guesses = Array.from({ length: 600 }, () => tokens.check(showing(`Bearer ${newToken()}`)));
   const found = await tokens.check(showing(`bearer ${token}`));
@@ -40,7 +40,7 @@ it('reads a few times, however many guess, and finds the one that is good among 
 
 it('reads nothing for what cannot be a token, and refuses at once who would wait behind too many', async () => {
   const { facts, read } = table();
-  const tokens = new ReaderTokens(read);
+  const tokens = new ReaderTokens(read, 5);
   for (const text of ['', 'Bearer', 'Bearer x', `Bearer ${newToken()}x`, `Basic ${newToken()}`, newToken()]) {
     expect(await tokens.check(showing(text))).toMatchObject({ status: 401 });
   }
@@ -55,7 +55,7 @@ it('reads nothing for what cannot be a token, and refuses at once who would wait
 it('says that tokens cannot be looked up, and goes on when they can', async () => {
   const { rows, read } = table();
   let isAway = true;
-  const tokens = new ReaderTokens((hashes) => (isAway ? Promise.reject(new Error('away')) : read(hashes)));
+  const tokens = new ReaderTokens((hashes) => (isAway ? Promise.reject(new Error('away')) : read(hashes)), 5);
   const token = good(rows);
   expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
   isAway = false;
@@ -65,7 +65,7 @@ it('says that tokens cannot be looked up, and goes on when they can', async () =
 
 it('tells everybody who watches once, and not who has left', async () => {
   const { rows, facts, read } = table();
-  const tokens = new ReaderTokens(read);
+  const tokens = new ReaderTokens(read, 5);
   const token = good(rows);
   const told: string[] = [];
   const first = new Promise<void>((resolve) => {

@@ -3,6 +3,7 @@ import type { AccessToken, TokenSource } from '../../src/ledger/access/token.ts'
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { Observer } from '../../src/pipeline/ports/observer.ts';
 import type { PipelineLimits, PipelineParts } from '../../src/pipeline/ports/parts.ts';
+import { usualPace } from '../../src/pace.ts';
 import { deferred } from '../support/deferred.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemorySink } from './memory-sink.ts';
@@ -114,6 +115,7 @@ export function memoryWorld({
     unknownUpdates: 'keep',
     completions: 'off',
     stop: stop.signal,
+    pace: usualPace,
     ...change,
     limits: {
       batchUpdates: 2,

@@ -1,5 +1,6 @@
 /** Session after session, with a ledger and a sink in memory: what ends one, what follows, and where the next one begins. */
 import { describe, expect, it } from 'vitest';
+import { usualPace } from '../../src/pace.ts';
 import { runPipeline } from '../../src/pipeline/run.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
@@ -57,7 +58,7 @@ describe('a run', () => {
   });
 
   it('asks for work beside the stream while it runs, and no more once it has ended by itself', async () => {
-    const world = memoryWorld({ start: 'genesis', stopAt: 3 });
+    const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
     const asked = (): number => world.told.of('worksSeen').length;
     world.ledger.grow(3);
     // In memory a run can be over before its first timer is due.
@@ -66,7 +67,7 @@ describe('a run', () => {
     };
     await started(world);
     const atEnd = asked();
-    await pause(2_500);
+    await pause(100);
     expect(asked()).toBe(atEnd);
   });
 

@@ -4,6 +4,7 @@
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../changes.ts';
+import type { Pace } from '../../pace.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 
@@ -27,24 +28,22 @@ export interface StreamedTo {
 
 /** Something is sent at least so often, so that nobody in between takes the connection for dead, milliseconds. */
 const heartbeatMs = 15_000;
-/** How long a commit may go unseen where another process writes, which tells this one nothing, milliseconds. */
-const lookAgainMs = 1_000;
-/** The same of what is taken back or pruned, where this process writes and knows its commits, milliseconds. */
-const lookBackMs = 5_000;
 
 export class ChangeStream {
   readonly #pages: ChangePages;
   readonly #waiters: CheckpointWaiters;
   readonly #checkpoint: () => Promise<number | null>;
+  readonly #pace: Pace;
 
   /**
    * @param waiters told of each commit of this process
    * @param checkpoint the newest one in the database; null before the first
    */
-  constructor(pages: ChangePages, waiters: CheckpointWaiters, checkpoint: () => Promise<number | null>) {
+  constructor(pages: ChangePages, waiters: CheckpointWaiters, checkpoint: () => Promise<number | null>, pace: Pace) {
     this.#pages = pages;
     this.#waiters = waiters;
     this.#checkpoint = checkpoint;
+    this.#pace = pace;
   }
 
   /** The first page; undefined where it cannot be read now. @throws IndexerError STORE_NOT_PERMITTED */
@@ -76,7 +75,7 @@ export class ChangeStream {
           await to.send(heartbeat(to.form));
           sentAt = performance.now();
         }
-        if ((await this.#waiters.wait(Infinity, lookAgainMs, to.gone)) === 'stopping') return 'stopping';
+        if ((await this.#waiters.wait(Infinity, this.#pace.commitsMs, to.gone)) === 'stopping') return 'stopping';
         continue;
       }
       const { page } = begun;
@@ -99,7 +98,8 @@ export class ChangeStream {
   }
 
   async #more({ offset }: ChangeCursor, gone: AbortSignal): Promise<'stopping' | undefined> {
-    const limitMs = this.#waiters.checkpoint === undefined ? lookAgainMs : lookBackMs;
+    // Where another process writes, this one hears of no commit; where it writes itself, of no reset and no prune.
+    const limitMs = this.#waiters.checkpoint === undefined ? this.#pace.commitsMs : this.#pace.resetsMs;
     const end = await this.#waiters.wait(offset + 1, limitMs, gone);
     return end === 'stopping' ? end : undefined;
   }

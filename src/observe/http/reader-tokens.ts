@@ -20,8 +20,6 @@ export type TokenCheck = { readonly token: ReaderToken; readonly secret: string 
 const betweenReadsMs = 50;
 /** Who comes while so many wait for a read is told to come again. */
 const mostWaiting = 1_000;
-/** Between two looks at the tokens of open streams, milliseconds: together with the look itself within five seconds. */
-const lookAgainMs = 2_000;
 
 const refusals: Readonly<Record<TokenEnd | 'unknown', string>> = {
   unknown: 'this token is not known here: show one of `ledger-indexer token create`, as Authorization: Bearer lir_…',
@@ -37,6 +35,7 @@ interface Asking {
 
 export class ReaderTokens {
   readonly #read: ReadTokens;
+  readonly #lookAgainMs: number;
   #asking: Asking[] = [];
   #reading = false;
   #looking: NodeJS.Timeout | undefined;
@@ -44,8 +43,10 @@ export class ReaderTokens {
   /** By the hash in hex; who is told of the end of each. */
   readonly #watched = new Map<string, { readonly hash: Buffer; readonly told: Set<(end: TokenEnd) => void> }>();
 
-  constructor(read: ReadTokens) {
+  /** @param lookAgainMs between two looks at the tokens of open streams */
+  constructor(read: ReadTokens, lookAgainMs: number) {
     this.#read = read;
+    this.#lookAgainMs = lookAgainMs;
   }
 
   /** The token of a request; undefined when it shows none. Never rejects. */
@@ -110,7 +111,7 @@ export class ReaderTokens {
 
   #lookLater(): void {
     if (this.#closed || this.#looking !== undefined || this.#watched.size === 0) return;
-    this.#looking = setTimeout(() => void this.#look(), lookAgainMs).unref();
+    this.#looking = setTimeout(() => void this.#look(), this.#lookAgainMs).unref();
   }
 
   /** What cannot be looked at now is looked at again: meanwhile nothing can be read for the streams either. */

@@ -4,8 +4,6 @@ import type { PipelineParts } from '../ports/parts.ts';
 import type { Sink } from '../ports/sink.ts';
 import { pause, retryAfterMs } from '../retry/retry.ts';
 
-/** Whether somebody asked. */
-const lookMs = 2_000;
 /** After a failure that an operator has to end. */
 const parkedDelayMs = 600_000;
 
@@ -35,7 +33,7 @@ export class AskedWork {
       try {
         const found = await look();
         if (found !== undefined) return found;
-        this.#notBefore = performance.now() + lookMs;
+        this.#notBefore = performance.now() + parts.pace.commandsMs;
       } catch (thrown) {
         if (!stop.aborted) await this.failed(parts, toIndexerError(thrown));
       }
@@ -45,11 +43,11 @@ export class AskedWork {
   }
 
   /** Tells of a failure and puts it into the database, where whoever asked looks for it. Never fails. */
-  async failed({ observer, tokenSource, limits, sink }: PipelineParts, error: IndexerError): Promise<void> {
+  async failed({ observer, tokenSource, limits, pace, sink }: PipelineParts, error: IndexerError): Promise<void> {
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const isFinal = this.#ends.has(error.code);
     const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
-    const delayMs = Math.max(isFinal ? lookMs : ownMs, retryAfterMs(error));
+    const delayMs = Math.max(isFinal ? pace.commandsMs : ownMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
     observer.widening({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
     const problem = `${error.code}: ${error.message}${isFinal ? `; ${error.remedy}` : ''}`;

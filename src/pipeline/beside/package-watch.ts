@@ -22,8 +22,6 @@ import type { RefusedPackage } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
-/** However fast batches are committed, the dictionary is looked at no more often. */
-const lookEveryMs = 1_000;
 const longestDelayMs = 60_000;
 /** A failure that only an operator can end is told again this often. */
 const parkedDelayMs = 600_000;
@@ -57,7 +55,8 @@ export class PackageWatch {
       repeat({
         delay: () => {
           failures = 0;
-          return timer(lookEveryMs).pipe(concatMap(() => this.#stirred.pipe(filter(Boolean), take(1))));
+          // However fast batches are committed, the dictionary is read no more often.
+          return timer(this.#parts.pace.packagesMs).pipe(concatMap(() => this.#stirred.pipe(filter(Boolean), take(1))));
         },
       }),
       retry({
@@ -73,7 +72,9 @@ export class PackageWatch {
   #delayAfter(error: IndexerError, failures: number): number {
     if (error.retry === 'refresh-token') this.#parts.tokenSource.invalidate();
     const passing = error.retry === 'retry' || error.retry === 'refresh-token';
-    const ownMs = passing ? Math.min(longestDelayMs, lookEveryMs * 2 ** Math.min(failures, 10)) : parkedDelayMs;
+    const ownMs = passing
+      ? Math.min(longestDelayMs, this.#parts.pace.packagesMs * 2 ** Math.min(failures, 10))
+      : parkedDelayMs;
     const delayMs = Math.max(ownMs, retryAfterMs(error));
     if (!this.#parts.stop.aborted) this.#parts.observer.packagesFailed(error, delayMs);
     return delayMs;

@@ -4,8 +4,6 @@ import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
 import type { WriterLock } from '../ports/sink.ts';
 import { pause, retryAfterMs } from '../retry/retry.ts';
 
-const lockPollMs = 250;
-
 /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
 export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Promise<WriterLock | undefined> {
   await parts.sink.prepare();
@@ -27,7 +25,7 @@ export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Pro
     }
     phase.change('standby');
     if (performance.now() >= lookAt) void look();
-    await pause(lockPollMs, parts.stop);
+    await pause(parts.pace.lockMs, parts.stop);
   }
   return undefined;
 }

@@ -2,11 +2,9 @@
 import { EMPTY, catchError, defer, exhaustMap, ignoreElements, tap, timer, type Observable } from 'rxjs';
 import type { PipelineParts } from '../ports/parts.ts';
 
-const lookEveryMs = 2_000;
-
 /** Tells the observer at once and then again and again, while subscribed. Emits nothing, never fails: where Postgres does not answer the stream says so. */
-export function works$({ sink, observer }: PipelineParts): Observable<never> {
-  return timer(0, lookEveryMs).pipe(
+export function works$({ sink, observer, pace }: PipelineParts): Observable<never> {
+  return timer(0, pace.commandsMs).pipe(
     exhaustMap(() => defer(() => sink.works()).pipe(catchError(() => EMPTY))),
     tap((works) => observer.worksSeen(works)),
     ignoreElements(),

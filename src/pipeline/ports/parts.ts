@@ -4,6 +4,7 @@ import type { TokenSource } from '../../ledger/access/token.ts';
 import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { Pace } from '../../pace.ts';
 import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
 import type { Observer, PruneFacts } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
@@ -76,6 +77,7 @@ export interface PipelineParts {
   /** Whether completions are followed where the participant shows them. */
   readonly completions: 'auto' | 'off';
   readonly limits: PipelineLimits;
+  readonly pace: Pace;
   /** Aborted when the operator asks to stop. */
   readonly stop: AbortSignal;
 }

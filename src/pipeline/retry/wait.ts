@@ -12,8 +12,6 @@ const ofToken: ReadonlySet<string> = new Set([
   'LEDGER_TOKEN_MALFORMED',
   'LEDGER_TOKEN_UNREADABLE',
 ]);
-/** How often rights are asked for again, milliseconds, a quarter more or less. */
-const rightsAskedMs = 3_000;
 /** A command in the database may be all that is missing. */
 const ofStored: ReadonlySet<string> = new Set([
   'PARTICIPANT_CHANGED',
@@ -25,7 +23,6 @@ const ofStored: ReadonlySet<string> = new Set([
   'STREAM_HANDED_OVER',
   'STREAM_FILLING',
 ]);
-const storedAskedMs = 2_000;
 
 /** Whether the ledger refused the caller, and not what was asked for. */
 export function refusesCaller({ code, retry }: IndexerError): boolean {
@@ -65,13 +62,13 @@ export async function pauseParked(parts: PipelineParts, error: IndexerError, del
 }
 
 /** Resolves once the stream stands otherwise than when it was asked first, or `signal` is aborted. */
-async function standsOtherwise({ sink }: PipelineParts, signal: AbortSignal): Promise<void> {
+async function standsOtherwise({ sink, pace }: PipelineParts, signal: AbortSignal): Promise<void> {
   let first: string | undefined;
   while (!signal.aborted) {
     const now = await sink.marks.standing().catch(() => undefined);
     if (first !== undefined && now !== undefined && now !== first) return;
     first ??= now;
-    await pause(storedAskedMs, signal);
+    await pause(pace.commandsMs, signal);
   }
 }
 
@@ -86,7 +83,8 @@ async function rightsGranted(parts: PipelineParts, signal: AbortSignal): Promise
     if (refused === undefined && missing) return;
     missing ||= refused !== undefined && refusesCaller(refused);
     const atLeastMs = refused === undefined ? 0 : retryAfterMs(refused);
-    await pause(Math.max(atLeastMs, rightsAskedMs * (0.75 + Math.random() / 2)), signal);
+    // A quarter more or less: many indexers must not ask at the same moment.
+    await pause(Math.max(atLeastMs, parts.pace.rightsMs * (0.75 + Math.random() / 2)), signal);
   }
 }
 

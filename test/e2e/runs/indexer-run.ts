@@ -4,6 +4,7 @@ import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { startIndexer } from '../../../src/indexer.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
+import { quickPace } from '../../../src/testing/quick-pace.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 export interface IndexerRun extends AsyncDisposable {
@@ -30,7 +31,7 @@ export interface IndexerRun extends AsyncDisposable {
   completionsReach(offset: number, limitMs?: number): Promise<void>;
 }
 
-/** Starts it. Disposing stops it. */
+/** Starts it, polling more often than in production. Disposing stops it. */
 export async function runIndexer(env: Readonly<Record<string, string>>): Promise<IndexerRun> {
   const config = loadConfig([], { INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX: '200ms', ...env });
   const log: string[] = [];
@@ -39,7 +40,8 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
   const access = await openAccess(config.ledger, stop.signal);
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = env;
   const console = consoleParts({ embeddedLedger: false, embeddedDatabase: false }, config);
-  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'test', logging, console });
+  const urls = { ledgerUrl, databaseUrl };
+  const indexer = await startIndexer({ config, access, ...urls, version: 'test', logging, console, pace: quickPace });
   let ended: string | undefined;
   indexer.done.then(
     () => (ended = 'by itself'),
