@@ -4,13 +4,13 @@ import { type Pace, usualPace } from '../pace.ts';
 export const quickPace: Pace = {
   // A test that depends on the ledger end sets INDEXER_BLIND_AFTER; others count what is asked of the ledger.
   ledgerEndMs: usualPace.ledgerEndMs,
-  rightsMs: 200,
-  commandsMs: 100,
-  progressMs: 100,
-  packagesMs: 50,
-  lockMs: 50,
-  webhooksMs: 100,
-  commitsMs: 100,
-  resetsMs: 200,
-  tokensMs: 200,
+  rightsMs: 250,
+  commandsMs: 250,
+  progressMs: 250,
+  packagesMs: 100,
+  lockMs: 100,
+  webhooksMs: 500,
+  commitsMs: 250,
+  resetsMs: 500,
+  tokensMs: 250,
 };
