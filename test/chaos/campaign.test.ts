@@ -31,6 +31,7 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
     stride: 1,
     patienceMs: 60_000,
     point: undefined,
+    fastOnly: false,
     say,
     ...some,
   };

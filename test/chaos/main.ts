@@ -27,7 +27,7 @@ const say = (line: string): void => {
 
 async function campaign(options: CampaignOptions): Promise<number> {
   const report = new Report(options.bail);
-  const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point, fault } = options;
+  const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point, fault, fastOnly } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // The server must not outlive the campaign; one that does not stop is killed as the process ends.
@@ -50,6 +50,7 @@ async function campaign(options: CampaignOptions): Promise<number> {
       stride,
       point,
       fault,
+      fastOnly,
       say: options.loud ? say : () => undefined,
     });
   }

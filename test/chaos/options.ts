@@ -16,6 +16,8 @@ export interface CampaignOptions {
   readonly point: string | undefined;
   /** In the name of a fault that each seed has while it follows; absent: one after the other. */
   readonly fault: string | undefined;
+  /** Planted defects are measured with the fast tier only. */
+  readonly fastOnly: boolean;
   /** Least number of hits of every kind of fault. */
   readonly least: number;
   readonly json: string | undefined;
@@ -55,6 +57,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
       patience: { type: 'string' },
       point: { type: 'string' },
       fault: { type: 'string' },
+      tests: { type: 'string', default: 'all' },
       least: { type: 'string' },
       json: { type: 'string' },
       server: { type: 'string' },
@@ -83,6 +86,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
     patienceMs: whole(values.patience, defaultPatience) * 1000,
     point: values.point,
     fault: values.fault,
+    fastOnly: fastOnlyOf(values.tests),
     least,
     json: values.json,
     server: values.server,
@@ -106,6 +110,11 @@ function operationsOf(values: Readonly<Record<string, unknown>>, firstSeed: numb
   };
 }
 
+function fastOnlyOf(tests: string): boolean {
+  if (tests !== 'all' && tests !== 'fast') throw new TypeError(`--tests: expected all or fast, got ${tests}`);
+  return tests === 'fast';
+}
+
 function whole(text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
   if (!/^\d+$/.test(text)) throw new TypeError(`${text} is not a whole number`);
@@ -124,6 +133,7 @@ export function help(tiers: readonly Tier[]): string {
     '  --point P       only this crash point, e.g. postgres-up-17; or planted defects of this area, or with this in their names;',
     '                  or only this operation',
     '  --fault TEXT    each seed has a fault with this in its name',
+    '  --tests fast    planted defects: count those that the fast tier notices',
     '  --stride N      every N-th crash point (1)',
     `  --patience S    seconds a step forward may take before it is a failure (${String(defaultPatience)})`,
     '  --lanes N       runs at the same time (3)',

@@ -17,6 +17,23 @@ export interface PlantedDefect {
   readonly test: string;
   /** Part of the names of the tests that notice; absent: any of the file. */
   readonly only?: string;
+  /** A test of the fast tier that notices too, where `test` is a slow file. */
+  readonly fast?: TestSelection;
+}
+
+/** Tests of one file. */
+export interface TestSelection {
+  /** The test file, below `test/`. */
+  readonly test: string;
+  /** Part of the names of the tests; absent: all of the file. */
+  readonly only?: string;
+}
+
+/** The tests of the fast tier that have to notice the defect; undefined if none is known. */
+export function fastTestsOf({ test, only, fast }: PlantedDefect): TestSelection | undefined {
+  if (fast !== undefined) return fast;
+  if (/\.(?:slow|outside)\.test\.ts$/u.test(test)) return undefined;
+  return only === undefined ? { test } : { test, only };
 }
 
 export interface PlantedArea {

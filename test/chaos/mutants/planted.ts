@@ -3,8 +3,9 @@
  * time, and a test has to fail. First the tests have to pass in a copy without one, or nothing is proven.
  */
 import { areas } from '../../planted/areas.ts';
-import type { PlantedArea, PlantedDefect } from '../../planted/planted.ts';
-import { ProjectCopy, type TestRun, type Tests } from './project-copy.ts';
+import { fastTestsOf, type PlantedArea, type PlantedDefect, type TestSelection } from '../../planted/planted.ts';
+import { writeFastFigure } from './fast-figure.ts';
+import { ProjectCopy, type TestRun } from './project-copy.ts';
 import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
 
 /** Each of these runs starts Postgres and processes of its own. */
@@ -12,44 +13,77 @@ const mostLanes = 2;
 /** Fewer say nothing about an area. */
 const leastOfArea = 3;
 
+interface Trial {
+  readonly area: PlantedArea;
+  readonly defect: PlantedDefect;
+  /** The tests that have to notice. */
+  readonly tests: TestSelection;
+}
+
 export const planted: Tier = {
   name: 'planted',
   what: `defects planted in ${String(areas.length)} areas, each of which a test has to notice`,
   run: async (context) => {
-    const wanted = areas.flatMap((area) => area.defects.map((defect) => ({ area, defect }))).filter(isMeant(context));
     for (const { name, defects } of areas) {
       if (defects.length < leastOfArea) {
         context.report.fail({ tier: 'planted', replay, found: [`${name} has ${String(defects.length)} defects`] });
       }
     }
-    await using project = await ProjectCopy.make();
-    const blind = new Set<string>();
-    const lanes = Math.min(mostLanes, context.lanes);
-    await inLanes(lanes, distinct(wanted.map(({ defect }) => defect)), async ([key, tests]) => {
-      if (!(await passes(context, project, tests))) blind.add(key);
-    });
-    await inLanes(lanes, wanted, async ({ area, defect }) => {
-      // Tests that fail anyway, or that do not run here, notice nothing.
-      const caught = !blind.has(keyOf(defect)) && (await catches(context, project, defect));
-      context.report.planted(area.name, caught);
-    });
+    const { trials, untested } = selectTrials(context);
+    const noticed = await tryAll(context, trials);
+    for (const { area } of untested) context.report.planted(area.name, false);
+    if (context.fastOnly) await reportFast(context, noticed, trials.length + untested.length);
   },
 };
 
 const replay = 'npm run chaos -- --tier planted';
+
+/** What to try. Only with `--tests fast` are there defects without a test. */
+function selectTrials(context: TierContext): { trials: readonly Trial[]; untested: readonly Omit<Trial, 'tests'>[] } {
+  const wanted = areas.flatMap((area) => area.defects.map((defect) => ({ area, defect }))).filter(isMeant(context));
+  const tested = wanted.map((each) => ({ ...each, tests: context.fastOnly ? fastTestsOf(each.defect) : each.defect }));
+  return {
+    trials: tested.filter((each): each is Trial => each.tests !== undefined),
+    untested: tested.filter(({ tests }) => tests === undefined),
+  };
+}
+
+/** How many were noticed. */
+async function tryAll(context: TierContext, trials: readonly Trial[]): Promise<number> {
+  await using project = await ProjectCopy.make();
+  const blind = new Set<string>();
+  const lanes = Math.min(mostLanes, context.lanes);
+  await inLanes(lanes, distinct(trials.map(({ tests }) => tests)), async ([key, tests]) => {
+    if (!(await passes(context, project, tests))) blind.add(key);
+  });
+  let noticed = 0;
+  await inLanes(lanes, trials, async ({ area, defect, tests }) => {
+    // Tests that fail anyway, or that do not run here, notice nothing.
+    const caught = !blind.has(keyOf(tests)) && (await catches(context, project, defect, tests));
+    context.report.planted(area.name, caught);
+    if (caught) noticed += 1;
+  });
+  return noticed;
+}
+
+/** The figure is that of all defects, so a part of them is printed and not written. */
+async function reportFast({ point }: TierContext, noticed: number, of: number): Promise<void> {
+  process.stdout.write(`the fast tier notices ${String(noticed)} of ${String(of)} planted defects\n`);
+  if (point === undefined) await writeFastFigure({ noticed, of });
+}
 
 function isMeant({ point }: TierContext) {
   return ({ area, defect }: { readonly area: PlantedArea; readonly defect: PlantedDefect }): boolean =>
     point === undefined || area.name === point || defect.name.includes(point);
 }
 
-const keyOf = ({ test, only }: Tests): string => JSON.stringify([test, only]);
+const keyOf = ({ test, only }: TestSelection): string => JSON.stringify([test, only]);
 
-function distinct(all: readonly Tests[]): ReadonlyMap<string, Tests> {
+function distinct(all: readonly TestSelection[]): ReadonlyMap<string, TestSelection> {
   return new Map(all.map((tests) => [keyOf(tests), tests]));
 }
 
-async function passes({ report, say }: TierContext, project: ProjectCopy, tests: Tests): Promise<boolean> {
+async function passes({ report, say }: TierContext, project: ProjectCopy, tests: TestSelection): Promise<boolean> {
   const run = await project.run(tests);
   const what = `test/${tests.test}${tests.only === undefined ? '' : `, "${tests.only}"`}`;
   if (run.ok) say(`passes: ${what}`);
@@ -57,14 +91,19 @@ async function passes({ report, say }: TierContext, project: ProjectCopy, tests:
   return run.ok;
 }
 
-async function catches({ report, say }: TierContext, project: ProjectCopy, defect: PlantedDefect): Promise<boolean> {
+async function catches(
+  { report, say }: TierContext,
+  project: ProjectCopy,
+  defect: PlantedDefect,
+  tests: TestSelection,
+): Promise<boolean> {
   try {
-    const run = await project.runWith(defect);
+    const run = await project.runWith(defect, tests);
     if (run.failed.length > 0) {
       say(`noticed: ${defect.name}: ${run.failed[0] ?? ''}`);
       return true;
     }
-    const outcome = run.ok ? [`test/${defect.test} passes`] : ['no test failed', ...whatWasSeen(run)];
+    const outcome = run.ok ? [`test/${tests.test} passes`] : ['no test failed', ...whatWasSeen(run)];
     report.fail({ tier: 'planted', replay: again(defect), found: [`not noticed: ${defect.name}`, ...outcome] });
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);

@@ -6,7 +6,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { PlantedDefect } from '../../planted/planted.ts';
+import type { PlantedDefect, TestSelection } from '../../planted/planted.ts';
 import { replaceOnce } from './replace-once.ts';
 
 /** Of the project; this file is compiled before it runs. */
@@ -15,9 +15,6 @@ const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 const left = new Set(['.git', '.bench', '.ledger-indexer', 'coverage', 'dist', 'node_modules']);
 /** A defect that makes tests hang is noticed by their own limits, which are shorter. */
 const limitMs = 900_000;
-
-/** Part of a test file. */
-export type Tests = Pick<PlantedDefect, 'test' | 'only'>;
 
 export interface TestRun {
   /** Whether all went well and some test ran. */
@@ -53,12 +50,12 @@ export class ProjectCopy implements AsyncDisposable {
   }
 
   /** Runs the tests as they are. */
-  async run(tests: Tests): Promise<TestRun> {
+  async run(tests: TestSelection): Promise<TestRun> {
     return this.#within((folder) => this.#test(folder, tests));
   }
 
   /** Runs the tests that have to notice the defect. @throws Error when it cannot be planted or does not compile */
-  async runWith({ file, line, instead, ...tests }: PlantedDefect): Promise<TestRun> {
+  async runWith({ file, line, instead }: PlantedDefect, tests: TestSelection): Promise<TestRun> {
     return this.#within(async (folder) => {
       await replaceOnce(join(folder, file), line, instead);
       if (file.endsWith('.ts')) await this.#compile(folder);
@@ -102,7 +99,7 @@ export class ProjectCopy implements AsyncDisposable {
     if (code !== 0) throw new Error(`it does not compile: ${output.slice(0, 600)}`);
   }
 
-  async #test(folder: string, { test, only }: Tests): Promise<TestRun> {
+  async #test(folder: string, { test, only }: TestSelection): Promise<TestRun> {
     const report = join(folder, 'report.json');
     const named = only === undefined ? [] : ['--testNamePattern', escaped(only)];
     const { code, output } = await this.#node(folder, [

@@ -17,6 +17,8 @@ export interface TierContext {
   readonly point: string | undefined;
   /** In the name of a fault that each seed has while it follows; absent: one after the other. */
   readonly fault?: string | undefined;
+  /** Planted defects have to be noticed by tests of the fast tier; those without such a test are counted as not noticed. */
+  readonly fastOnly: boolean;
   /** So long may a step forward take before it counts as a failure. */
   readonly patienceMs: number;
   /** Prints what happens. */
