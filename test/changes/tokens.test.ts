@@ -4,15 +4,13 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listen, type Heard } from './listener.ts';
 import { appOrigin, elsewhere, TokenWorld, type Reader } from './token-world.ts';
-
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const canLimit = Number(server?.['server_version_num']) >= 150_000;
-if (!canLimit) process.stdout.write('tokens skipped: roles limited to parties need Postgres 15\n');
+import { needs } from '../support/skips/needs.ts';
+import { noLimits } from '../support/skips/server-version.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const wrongToken = `lir_${'A'.repeat(43)}`;
 
-describe.runIf(canLimit)('a token', () => {
+describe('a token', needs(noLimits), () => {
   let world: TokenWorld;
   let one: Reader;
   let other: Reader;

@@ -16,14 +16,10 @@ export const citusUrl = process.env['TEST_CITUS_URL'];
 /** Kills the worker whose number is put behind it, 0 or 1, by SIGKILL, starts it again and returns then. */
 export const killCommand = process.env['TEST_CITUS_KILL'];
 
-/** Says once why nothing of Citus is tested. */
-export function sayWithoutCitus(): void {
-  if (citusUrl !== undefined) {
-    if (killCommand === undefined) console.log('test/citus: TEST_CITUS_KILL is not set, so no worker is killed');
-    return;
-  }
-  console.log('test/citus: TEST_CITUS_URL is not set, so the statements run on plain Postgres only');
-}
+export const noCitus =
+  citusUrl === undefined ? 'needs Citus (TEST_CITUS_URL names a database of a coordinator with workers)' : undefined;
+export const noKill =
+  killCommand === undefined ? 'needs a command that kills a Citus worker (TEST_CITUS_KILL)' : undefined;
 
 export interface Place extends AsyncDisposable {
   readonly url: string;

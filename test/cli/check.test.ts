@@ -8,7 +8,6 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { program } from './program.ts';
@@ -317,12 +316,5 @@ describe('check', { timeout: 180_000 }, () => {
       for (const socket of sockets) socket.destroy();
       silent.close();
     }
-  });
-
-  it.skipIf(!bouncerInstalled)('pooler: one that lends our session to others', async () => {
-    await using bouncer = await startBouncer(database.url, 'transaction');
-    const lines = await check(env({ DATABASE_URL: bouncer.url }));
-    expect(lines.get('pooler')).toMatchObject({ state: 'fail', code: 'STORE_POOLER' });
-    expect(lines.get('pooler')?.fix).toContain('pool_mode = session');
   });
 });

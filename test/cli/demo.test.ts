@@ -12,6 +12,7 @@ import { query } from '../support/database.ts';
 import { noTerminal, onTerminal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { main, program, startProgram, type Ended, type RunningProgram } from './program.ts';
+import { needs } from '../support/skips/needs.ts';
 
 /** Two demos on a machine that does other things too. */
 const limitMs = 240_000;
@@ -145,9 +146,7 @@ describe('a demo', () => {
 });
 
 describe('a demo on a terminal', { timeout: limitMs }, () => {
-  it('prints a connection string and a query that work together at once', async ({ skip }) => {
-    const reason = noTerminal();
-    if (reason !== undefined) skip(reason);
+  it('prints a connection string and a query that work together at once', needs(noTerminal), async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-terminal-'));
     const demo = onTerminal(`exec '${process.execPath}' '${main}' demo`, {}, folder);
     try {

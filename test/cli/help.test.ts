@@ -10,6 +10,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { version } from '../../src/version.ts';
 import { program } from './program.ts';
+import { needs } from '../support/skips/needs.ts';
 
 describe('the list of commands', () => {
   it.each(commands.map((command) => [command.name, command] as const))(
@@ -102,8 +103,7 @@ describe('ledger-indexer', () => {
 });
 
 describe('completion', () => {
-  const bash = spawnSync('bash', ['--version']).status === 0;
-  if (!bash) process.stdout.write('completion of bash not tested: no bash here\n');
+  const noBash = spawnSync('bash', ['--version']).status === 0 ? undefined : 'needs bash';
 
   /** What a real bash offers for the words typed, the last of which is being completed. */
   async function offered(words: readonly string[]): Promise<readonly string[]> {
@@ -121,7 +121,7 @@ describe('completion', () => {
     }
   }
 
-  it.skipIf(!bash)('offers commands, words, flags and values in a real bash', async () => {
+  it('offers commands, words, flags and values in a real bash', needs(noBash), async () => {
     expect(await offered([''])).toEqual(commands.map(({ name }) => name));
     expect(await offered(['pr'])).toEqual(['prune']);
     expect(await offered(['views', ''])).toEqual(['list', 'rebuild']);

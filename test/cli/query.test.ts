@@ -11,6 +11,8 @@ import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embe
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { main, program, startProgram, type Ended } from './program.ts';
+import { needs } from '../support/skips/needs.ts';
+import { noTerminal } from '../support/terminal.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -151,9 +153,6 @@ describe('query finds unqualified names', () => {
 });
 
 describe('query on a terminal', () => {
-  const reason = 'there is no script(1) of util-linux here';
-  const hasPty = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
-
   /** What a terminal of so many columns gets. */
   function shown(columns: number, ...words: readonly string[]): readonly string[] {
     const command = [process.execPath, main, 'query', ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
@@ -172,26 +171,22 @@ describe('query on a terminal', () => {
 
   const statement = `select 7 as n, repeat('long', 100) as text, jsonb '{"a": 1}' as body`;
 
-  it('cuts long values to its width', ({ skip }) => {
-    if (!hasPty) skip(reason);
+  it('cuts long values to its width', needs(noTerminal), () => {
     expect(shown(40, statement)).toEqual([`n  ${'text'.padEnd(27)}  body`, `7  ${'long'.repeat(6)}lo…  {"a": 1}`]);
   });
 
-  it('shows a line for each column where little would be left of them', ({ skip }) => {
-    if (!hasPty) skip(reason);
+  it('shows a line for each column where little would be left of them', needs(noTerminal), () => {
     const columns = Array.from({ length: 12 }, (_, at) => `repeat('x', 30) as c${String(at)}`).join(', ');
     const lines = shown(60, `select ${columns}`);
     expect(lines).toHaveLength(13);
     expect(lines.slice(0, 2)).toEqual([`-[ 1 ]${'-'.repeat(54)}`, `c0   ${'x'.repeat(30)}`]);
   });
 
-  it('takes one that does not know its width for 80 columns', ({ skip }) => {
-    if (!hasPty) skip(reason);
+  it('takes one that does not know its width for 80 columns', needs(noTerminal), () => {
     expect(shown(0, `select repeat('x', 100) as x`)[1]).toBe(`${'x'.repeat(79)}…`);
   });
 
-  it('cuts nothing of JSON, CSV and plans', ({ skip }) => {
-    if (!hasPty) skip(reason);
+  it('cuts nothing of JSON, CSV and plans', needs(noTerminal), () => {
     const long = `select repeat('x', 100) as x`;
     expect(shown(40, long, '--json')).toEqual([`{"x":"${'x'.repeat(100)}"}`]);
     expect(shown(40, long, '--csv')).toEqual(['x', 'x'.repeat(100)]);
@@ -215,8 +210,9 @@ describe('query -', () => {
   });
 });
 
-it('query says so when its output cannot be written', ({ skip }) => {
-  if (!existsSync('/dev/full')) skip('there is no /dev/full here');
+const noFullDevice = existsSync('/dev/full') ? undefined : 'needs /dev/full';
+
+it('query says so when its output cannot be written', needs(noFullDevice), () => {
   const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
   const env = { DATABASE_URL: database.url };
   const { status, stderr } = spawnSync(process.execPath, [main, 'query', 'select 1'], { stdio: [...stdio], env });

@@ -9,6 +9,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { noTerminal, onTerminal } from '../support/terminal.ts';
 import { main, program, startProgram } from './program.ts';
+import { needs } from '../support/skips/needs.ts';
 
 function states(output: string): readonly string[] {
   const lines = output.split('\n').filter((line) => line.endsWith('}'));
@@ -39,9 +40,7 @@ describe('status --watch', () => {
     }
   });
 
-  it('is read on a terminal of 0 columns', async ({ skip }) => {
-    const reason = noTerminal();
-    if (reason !== undefined) skip(reason);
+  it('is read on a terminal of 0 columns', needs(noTerminal), async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using database = await createTestDatabase();
     await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' });

@@ -1,41 +1,14 @@
-/** Types of packages that a compiler made: all that are there, compiled together and each DAR for itself. */
+/** Types of a DAR, in a file. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { codegenCommand } from '../../src/cli/inspect/codegen.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
-import { runCommand } from '../support/run-command.ts';
-import { darNames, haveDars } from '../daml/dars.ts';
-import { darsFolder } from '../support/wire/recorded.ts';
-import { complaints } from './compiled.ts';
-
-async function codegen(...words: readonly string[]): Promise<{ readonly code: ExitCode; readonly text: string }> {
-  let text = '';
-  const write = (more: string): void => void (text += more);
-  const code = await runCommand(
-    codegenCommand,
-    ['--lang', 'ts', ...words],
-    {},
-    { write, print: (line) => write(`${line}\n`) },
-  );
-  return { code, text };
-}
+import { codegen } from './codegen-run.ts';
 
 describe('codegen of DARs', () => {
-  it('makes types that compile of each and of all of them, the same whatever their order', async () => {
-    if (!haveDars('types of compiled packages are not compiled')) return;
-    const files = darNames().map((name) => join(darsFolder, name));
-    const sources: Record<string, string> = {};
-    for (const [at, file] of files.entries()) sources[`dar${String(at)}.ts`] = (await codegen('--dar', file)).text;
-    const all = await codegen(...files.flatMap((file) => ['--dar', file]));
-    expect(all.code).toBe(ExitCode.stopped);
-    expect(await complaints({ ...sources, 'all.ts': all.text })).toBe('');
-    expect((await codegen(...files.toReversed().flatMap((file) => ['--dar', file]))).text).toBe(all.text);
-  });
-
   it('writes a file, says what differs from it, and refuses what is no DAR', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-codegen-'));
     try {

@@ -1,50 +1,11 @@
 /** Packages that nobody's compiler wrote: read or refused, never anything else, and never for long. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { paddingOf } from '../../src/daml/optional-fields.ts';
-import { readPackageArchive } from '../../src/daml/package-archive.ts';
-import type { PackageModel } from '../../src/daml/package-model.ts';
 import { columnsOf } from '../../src/daml/payload-columns.ts';
-import { archivesOf, haveDars, payloadIn } from './dars.ts';
+import { attempt, longestMs, mutate, mutation } from './mutated-archives.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
 import { expectProperty } from '../support/property.ts';
-
-/** Of a processor. */
-const longestMs = 1000;
-
-/** The reason why it was refused, or the model. */
-function attempt(bytes: Uint8Array): string | PackageModel {
-  const before = process.cpuUsage();
-  try {
-    const model = readPackageArchive(bytes);
-    JSON.stringify(model);
-    return model;
-  } catch (thrown) {
-    if (!(thrown instanceof IndexerError) || thrown.code !== 'PACKAGE_UNREADABLE') throw thrown;
-    return thrown.message;
-  } finally {
-    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(longestMs);
-  }
-}
-
-/** The payload with some bytes changed, cut out or doubled. Bare, so that no hash gives the change away. */
-const mutation = fc.record({
-  edits: fc.array(fc.tuple(fc.double({ min: 0, max: 0.999_999, noNaN: true }), fc.integer({ min: 0, max: 255 })), {
-    maxLength: 12,
-  }),
-  cut: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 4 }),
-  doubled: fc.boolean(),
-});
-
-type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
-
-function mutate(original: Uint8Array, { edits, cut, doubled }: Mutation): Uint8Array {
-  let bytes = Uint8Array.from(original);
-  for (const [place, value] of edits) bytes[Math.floor(place * bytes.length)] = value;
-  if (cut !== null) bytes = bytes.slice(0, Math.floor(cut * bytes.length));
-  return doubled ? Uint8Array.from([...bytes, ...bytes]) : bytes;
-}
 
 function richPackage(): Uint8Array {
   const build = new PackageBuilder();
@@ -83,17 +44,6 @@ describe('mutated archives', () => {
         }
       }),
       3000,
-    );
-  });
-
-  it.skipIf(!haveDars('mutations of compiled packages are not tried'))('reads or refuses compiled packages', () => {
-    const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
-    expectProperty(
-      fc.property(fc.constantFrom(...archives), mutation, (original, change) => {
-        attempt(mutate(payloadIn(original), change));
-        attempt(mutate(original, change));
-      }),
-      500,
     );
   });
 

@@ -1,5 +1,5 @@
 /** Package models written by hand. */
-import type { DamlType, PackageLookup, PackageModel } from '../../src/daml/package-model.ts';
+import type { DamlField, DamlType, PackageLookup, PackageModel } from '../../src/daml/package-model.ts';
 
 /** Types, briefly. */
 export const type = {
@@ -31,4 +31,12 @@ export function modelOf(dataTypes: PackageModel['dataTypes']): PackageModel {
 /** Knows these packages and no other. */
 export function lookup(...models: readonly PackageModel[]): PackageLookup {
   return (packageId) => models.find((model) => model.packageId === packageId);
+}
+
+/** Fields of a record, or cases of a variant, by the name of the type. */
+export function fieldsOf(model: PackageModel, name: string): readonly (readonly [string, DamlType])[] {
+  const found = model.dataTypes[name];
+  const fields: readonly DamlField[] =
+    found?.kind === 'record' ? found.fields : found?.kind === 'variant' ? found.cases : [];
+  return fields.map((field) => [field.name, field.type]);
 }

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { paddingOf, type Padding } from '../../src/daml/optional-fields.ts';
 import type { DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
-import { haveDars, readDar } from './dars.ts';
 import { lookup, modelOf, type } from './models.ts';
 
 function record(fields: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType {
@@ -42,21 +41,6 @@ function mapped(value: { readonly [key: string]: Json }, change: (name: string, 
 }
 
 const inner = record({ id: type.text, note: type.optional(type.text) });
-
-describe.skipIf(!haveDars('paddings of compiled packages are not compared'))('compiled packages', () => {
-  it('pads the lock in a Holding, which itself is never missing because meta follows', () => {
-    const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
-    expect(paddingOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
-      nulls: {},
-      fields: { lock: { nulls: { expiresAt: null, expiresAfter: null, context: null } } },
-    });
-  });
-
-  it('has nothing to do for richtypes', () => {
-    const { main, packages } = readDar('richtypes.dar', 'richtypes');
-    expect(paddingOf(`${main.packageId}:RichTypes:RichRecord`, packages)).toBeUndefined();
-  });
-});
 
 describe('padding', () => {
   it('is for the last fields only', () => {

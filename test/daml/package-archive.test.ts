@@ -1,35 +1,17 @@
-/** Reading packages that other compilers made, and packages made here of what those do not use. */
+/** Reading packages made here, of what other compilers do not use. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
-import type { DamlField, DamlType, PackageModel } from '../../src/daml/package-model.ts';
-import { archivesOf, darNames, haveDars, payloadIn, readDar } from './dars.ts';
+import type { DamlType } from '../../src/daml/package-model.ts';
+import { fieldsOf } from './models.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
 
 const text: DamlType = { kind: 'builtin', name: 'text' };
 const party: DamlType = { kind: 'builtin', name: 'party' };
-const time: DamlType = { kind: 'builtin', name: 'timestamp' };
-const unit: DamlType = { kind: 'builtin', name: 'unit' };
-const int64: DamlType = { kind: 'builtin', name: 'int64' };
 const named = (name: string, ...args: readonly DamlType[]): DamlType => ({ kind: 'named', name, arguments: args });
 const optional = (of: DamlType): DamlType => ({ kind: 'optional', of });
 const numeric = (scale: number): DamlType => ({ kind: 'numeric', scale });
-const templateLibrary = '9e70a8b3510d617f8a136213f33d6a903a10ca0eeec76bb06ba55d1ed9680f69';
-const timeLibrary = 'b70db8369e1c461d5c70f1c86f526a29e9776c655e6ffc2560f95b05ccb8b946';
-const archive = {
-  name: 'Archive',
-  consuming: true,
-  argument: named(`${templateLibrary}:DA.Internal.Template:Archive`),
-  result: unit,
-};
-
-function fieldsOf(model: PackageModel, name: string): readonly (readonly [string, DamlType])[] {
-  const found = model.dataTypes[name];
-  const fields: readonly DamlField[] =
-    found?.kind === 'record' ? found.fields : found?.kind === 'variant' ? found.cases : [];
-  return fields.map((field) => [field.name, field.type]);
-}
 
 function failure(read: () => unknown): IndexerError {
   try {
@@ -40,160 +22,6 @@ function failure(read: () => unknown): IndexerError {
   }
   throw new Error('it was read');
 }
-
-describe.skipIf(!haveDars('packages of other compilers are not read'))('packages of other compilers', () => {
-  it.each(darNames())('reads everything in %s, the same with and without its envelope', (dar) => {
-    for (const [file, bytes] of archivesOf(dar)) {
-      const model = readPackageArchive(bytes);
-      expect(file).toContain(model.packageId);
-      expect(model.languageVersion).toMatch(/^2\.[12]$/);
-      expect(JSON.parse(JSON.stringify(model))).toEqual(model);
-      expect(readPackageArchive(payloadIn(bytes), model.packageId)).toEqual(model);
-    }
-  });
-
-  it('refuses an archive whose payload was changed', () => {
-    const changed = Uint8Array.from([...archivesOf('richtypes.dar').values()][0] ?? []);
-    changed[1000] = (changed[1000] ?? 0) ^ 1;
-    const error = failure(() => readPackageArchive(changed));
-    expect(error.code).toBe('PACKAGE_UNREADABLE');
-    expect(error.message).toContain('does not have the hash');
-  });
-
-  it('refuses a package that is not the one asked for', () => {
-    const [bytes] = archivesOf('richtypes.dar').values();
-    const asked = 'ab'.repeat(32);
-    const error = failure(() => readPackageArchive(bytes ?? new Uint8Array(), asked));
-    expect(error.code).toBe('PACKAGE_UNREADABLE');
-    expect(error.facts['packageId']).toBe(asked);
-    expect(error.message).toContain(asked);
-  });
-
-  it('reads every type of richtypes', () => {
-    const { main } = readDar('richtypes.dar', 'richtypes');
-    const own = (name: string): DamlType => named(`${main.packageId}:RichTypes:${name}`);
-    expect(main).toMatchObject({
-      version: '0.0.1',
-      languageVersion: '2.1',
-      interfaces: [],
-      dependencies: [templateLibrary],
-    });
-    expect(fieldsOf(main, 'RichTypes:RichRecord')).toEqual([
-      ['owner', party],
-      ['count', int64],
-      ['amount', numeric(10)],
-      ['label', text],
-      ['active', { kind: 'builtin', name: 'bool' }],
-      ['asOf', { kind: 'builtin', name: 'date' }],
-      ['observedAt', time],
-      ['note', optional(text)],
-      ['tags', { kind: 'list', of: text }],
-      ['attributes', { kind: 'textmap', of: text }],
-      ['marker', { kind: 'contract_id', of: own('Marker') }],
-      ['profile', own('Profile')],
-      ['outcome', own('Outcome')],
-      ['fee', numeric(2)],
-    ]);
-    expect(main.dataTypes['RichTypes:Outcome']?.kind).toBe('variant');
-    expect(fieldsOf(main, 'RichTypes:Outcome')).toEqual([
-      ['Win', own('Outcome.Win')],
-      ['Pending', unit],
-    ]);
-    expect(main.templates).toEqual([
-      { moduleName: 'RichTypes', entityName: 'Marker', choices: [archive], implements: [], key: undefined },
-      {
-        moduleName: 'RichTypes',
-        entityName: 'RichRecord',
-        choices: [
-          archive,
-          {
-            name: 'Relabel',
-            consuming: false,
-            argument: own('Relabel'),
-            result: { kind: 'contract_id', of: own('RichRecord') },
-          },
-        ],
-        implements: [],
-        key: undefined,
-      },
-    ]);
-  });
-
-  it('reads both versions of an upgraded package', () => {
-    const [one, two] = ['sdk-query-live-model.dar', 'sdk-query-live-model-v2.dar'].map(
-      (dar) => readDar(dar, 'sdk-query-live-model').main,
-    );
-    expect([one?.version, two?.version]).toEqual(['1.0.0', '2.0.0']);
-    expect([one?.languageVersion, two?.languageVersion]).toEqual(['2.2', '2.2']);
-    expect(two?.packageId).not.toBe(one?.packageId);
-    expect(two?.dataTypes).toEqual(one?.dataTypes);
-    expect(two === undefined ? [] : fieldsOf(two, 'Main:Iou')).toEqual([
-      ['issuer', party],
-      ['owner', party],
-      ['amount', numeric(10)],
-      ['issuedAt', time],
-    ]);
-  });
-
-  it('reads the Holding interface with the types of its view', () => {
-    const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
-    const module = 'Splice.Api.Token.HoldingV1';
-    const own = (name: string): DamlType => named(`${main.packageId}:${module}:${name}`);
-    const metadata = main.dependencies.find((id) => packages(id)?.name === 'splice-api-token-metadata-v1');
-    expect(main.templates).toEqual([]);
-    expect(main.interfaces).toEqual([
-      { moduleName: module, entityName: 'Holding', choices: [archive], view: own('HoldingView'), requires: [] },
-    ]);
-    expect(fieldsOf(main, `${module}:HoldingView`)).toEqual([
-      ['owner', party],
-      ['instrumentId', own('InstrumentId')],
-      ['amount', numeric(10)],
-      ['lock', optional(own('Lock'))],
-      ['meta', named(`${metadata}:Splice.Api.Token.MetadataV1:Metadata`)],
-    ]);
-    expect(fieldsOf(main, `${module}:InstrumentId`)).toEqual([
-      ['admin', party],
-      ['id', text],
-    ]);
-    expect(fieldsOf(main, `${module}:Lock`)).toEqual([
-      ['holders', { kind: 'list', of: party }],
-      ['expiresAt', optional(time)],
-      ['expiresAfter', optional(named(`${timeLibrary}:DA.Time.Types:RelTime`))],
-      ['context', optional(text)],
-    ]);
-  });
-
-  it('reads the choices of TransferInstruction', () => {
-    const dar = 'splice-api-token-transfer-instruction-v1-1.0.0.dar';
-    const { main } = readDar(dar, 'splice-api-token-transfer-instruction-v1');
-    const own = (name: string): DamlType => named(`${main.packageId}:Splice.Api.Token.TransferInstructionV1:${name}`);
-    const choice = (name: string, consuming: boolean, result: string): unknown => ({
-      name,
-      consuming,
-      argument: own(name),
-      result: own(result),
-    });
-    expect(main.interfaces.map(({ entityName, choices }) => [entityName, choices])).toEqual([
-      [
-        'TransferFactory',
-        [
-          archive,
-          choice('TransferFactory_Transfer', false, 'TransferInstructionResult'),
-          choice('TransferFactory_PublicFetch', false, 'TransferFactoryView'),
-        ],
-      ],
-      [
-        'TransferInstruction',
-        [
-          archive,
-          ...['Accept', 'Reject', 'Withdraw', 'Update'].map((name) =>
-            choice(`TransferInstruction_${name}`, true, 'TransferInstructionResult'),
-          ),
-        ],
-      ],
-    ]);
-  });
-});
 
 describe('what the language allows', () => {
   it('puts what they stand for in the place of type synonyms of the same package', () => {

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
 import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
-import { haveDars, readDar } from './dars.ts';
 import { modelOf, type, lookup } from './models.ts';
 
 /** `name type path` of each column. */
@@ -18,62 +17,6 @@ function record(fields: Readonly<Record<string, DamlType>>, parameters: readonly
 function columns(dataTypes: PackageModel['dataTypes'], reserved?: ReadonlySet<string>): readonly string[] {
   return brief(columnsOf('p:M:R', lookup(modelOf(dataTypes)), reserved));
 }
-
-describe.skipIf(!haveDars('columns of compiled packages are not compared'))('compiled packages', () => {
-  it('has a column of the right type for every field of richtypes', () => {
-    const { main, packages } = readDar('richtypes.dar', 'richtypes');
-    expect(brief(columnsOf(`${main.packageId}:RichTypes:RichRecord`, packages))).toEqual([
-      'owner text owner',
-      'count bigint count',
-      'amount numeric amount',
-      'label text label',
-      'active boolean active',
-      'as_of date asOf',
-      'observed_at timestamptz observedAt',
-      'note text note',
-      'tags jsonb tags',
-      'attributes jsonb attributes',
-      'marker text marker',
-      'profile_nickname text profile.nickname',
-      'profile_level bigint profile.level',
-      'outcome_tag text outcome.tag',
-      'outcome jsonb outcome',
-      'fee numeric fee',
-    ]);
-  });
-
-  it('takes the view of Holding apart, across packages', () => {
-    const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
-    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
-    expect(brief(found)).toEqual([
-      'owner text owner',
-      'instrument_id_admin text instrumentId.admin',
-      'instrument_id_id text instrumentId.id',
-      'amount numeric amount',
-      'lock_holders jsonb lock.holders',
-      'lock_expires_at timestamptz lock.expiresAt',
-      'lock_expires_after interval lock.expiresAfter.microseconds',
-      'lock_context text lock.context',
-      'meta_values jsonb meta.values',
-    ]);
-    expect(found.map(({ description }) => description).slice(4, 8)).toEqual([
-      'lock.holders: [Party]',
-      'lock.expiresAt: Optional Time',
-      'lock.expiresAfter: Optional DA.Time.Types:RelTime',
-      'lock.context: Optional Text',
-    ]);
-  });
-
-  it('leaves records of unknown packages whole', () => {
-    const { main } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
-    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, lookup(main));
-    expect(brief(found).slice(6)).toEqual([
-      'lock_expires_after jsonb lock.expiresAfter',
-      'lock_context text lock.context',
-      'meta jsonb meta',
-    ]);
-  });
-});
 
 describe('columns', () => {
   it('names three levels and leaves the fourth whole', () => {

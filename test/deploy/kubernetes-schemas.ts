@@ -9,7 +9,10 @@ import { unzipSync } from 'fflate';
 
 const file = process.env['KUBERNETES_SCHEMAS'];
 
-export const hasKubernetesSchemas = file !== undefined && file !== '';
+export const noKubernetesSchemas =
+  file === undefined || file === ''
+    ? 'needs the schemas of Kubernetes (pip download --no-deps kubernetes-validate==1.37.0; KUBERNETES_SCHEMAS names the wheel)'
+    : undefined;
 
 interface Definitions {
   readonly $defs: Readonly<Record<string, { readonly 'x-kubernetes-group-version-kind'?: readonly Kind[] }>>;

@@ -2,10 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { everythingPrinted, runToEnd, schema } from './runs/bad-input-run.ts';
-
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const isOld = Number(server?.['server_version_num']) < 140_000;
-if (!isOld) console.log('Postgres is not older than 14 here: how it is refused is tried by npm run test:matrix');
+import { needs } from '../support/skips/needs.ts';
+import { noOldServer } from '../support/skips/server-version.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -13,8 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it.skipIf(!isOld).each([[['run']], [['migrate']]])(
+it.each([[['run']], [['migrate']]])(
   '%j ends with 78, says what is needed, and makes nothing',
+  needs(noOldServer),
   async (argv) => {
     const { code, stderr } = await runToEnd({ DATABASE_URL: database.url, LEDGER_URL: 'http://127.0.0.1:9' }, argv);
     expect(code, everythingPrinted()).toBe(78);

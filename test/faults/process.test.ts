@@ -7,6 +7,7 @@ import { canaryWord } from '../support/canary.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { FaultWorld, parked } from './fault-world.ts';
+import { needs, noLinux } from '../support/skips/needs.ts';
 
 let world: FaultWorld;
 let stored: Stored;
@@ -88,19 +89,15 @@ describe('a ledger that sends more than fits into memory', () => {
   const peakMib = async (pid: number | undefined): Promise<number> =>
     Number(/VmHWM:\s+(\d+) kB/u.exec(await readFile(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024;
 
-  it.skipIf(process.platform !== 'linux')(
-    'waits, because what is held here is bounded',
-    { timeout: 120_000 },
-    async () => {
-      world.grow(3_000);
-      // 600 MB of frames, which are blanks for the most part.
-      world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };
-      const env = { INDEXER_START: 'genesis', INDEXER_INBOX_BYTES: '4MiB', INDEXER_BATCH_BYTES: '1MiB' };
-      const NODE_OPTIONS = '--max-old-space-size=64';
-      const [ledgerUrl, databaseUrl] = [world.sandbox.url, world.database.url];
-      await using small = startDaemon({ ledgerUrl, databaseUrl, schema: 'small', env: { ...env, NODE_OPTIONS } });
-      await stored.reaches(small, 'small', world.sandbox.ledger.ledgerEnd(), 100_000);
-      expect(await peakMib(small.pid)).toBeLessThan(300);
-    },
-  );
+  it('waits, because what is held here is bounded', { timeout: 120_000, ...needs(noLinux) }, async () => {
+    world.grow(3_000);
+    // 600 MB of frames, which are blanks for the most part.
+    world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };
+    const env = { INDEXER_START: 'genesis', INDEXER_INBOX_BYTES: '4MiB', INDEXER_BATCH_BYTES: '1MiB' };
+    const NODE_OPTIONS = '--max-old-space-size=64';
+    const [ledgerUrl, databaseUrl] = [world.sandbox.url, world.database.url];
+    await using small = startDaemon({ ledgerUrl, databaseUrl, schema: 'small', env: { ...env, NODE_OPTIONS } });
+    await stored.reaches(small, 'small', world.sandbox.ledger.ledgerEnd(), 100_000);
+    expect(await peakMib(small.pid)).toBeLessThan(300);
+  });
 });

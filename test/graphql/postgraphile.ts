@@ -1,4 +1,4 @@
-/** PostGraphile as docs/deploy/graphql configures it, in a process of its own on Node 22; where it is not installed tests say so and are skipped. */
+/** PostGraphile as docs/deploy/graphql configures it, in a process of its own on Node 22. */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,12 +17,10 @@ function nodeOf(folder: string): string | undefined {
 
 const cli = join(installed, 'node_modules/postgraphile/dist/cli-run.js');
 const node = installed !== '' && existsSync(cli) ? nodeOf(installed) : undefined;
-export const postgraphileInstalled = node !== undefined;
-if (!postgraphileInstalled) {
-  process.stdout.write(
-    'tests of PostGraphile skipped: none here (POSTGRAPHILE names the folder that node scripts/get-postgraphile.mjs FOLDER filled)\n',
-  );
-}
+export const noPostgraphile =
+  node === undefined
+    ? 'needs PostGraphile (node scripts/get-postgraphile.mjs FOLDER; POSTGRAPHILE names the folder)'
+    : undefined;
 
 export interface Answer {
   readonly status: number;

@@ -10,12 +10,10 @@ import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { mayMount, mountSmallDisk } from './small-disk.ts';
+import { mountSmallDisk, noSmallDisk } from './small-disk.ts';
+import { needs } from '../support/skips/needs.ts';
 
-const mountable = mayMount();
-if (!mountable) process.stdout.write('disk-full.test.ts skipped: a tmpfs cannot be mounted here (needs root)\n');
-
-describe.skipIf(!mountable)('a full disk', () => {
+describe('a full disk', needs(noSmallDisk), () => {
   it(
     'is waited for; once there is room everything is stored as if nothing had been',
     { timeout: 180_000 },

@@ -10,7 +10,7 @@ export interface SmallDisk extends AsyncDisposable {
   grow(megabytes: number): void;
 }
 
-/** @throws Error where nothing can be mounted; see `mayMount` */
+/** @throws Error if nothing can be mounted; see `noSmallDisk` */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-disk-'));
   await chmod(folder, 0o755);
@@ -28,7 +28,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
 }
 
 /** Whether a disk can be mounted here. */
-export function mayMount(): boolean {
+function mayMount(): boolean {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return false;
   const probe = join(tmpdir(), `ledger-indexer-mount-${String(process.pid)}`);
   spawnSync('mkdir', ['-p', probe]);
@@ -41,3 +41,5 @@ export function mayMount(): boolean {
 function mount(options: string, at: string): boolean {
   return spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', at]).status === 0;
 }
+
+export const noSmallDisk = mayMount() ? undefined : 'needs the right to mount a tmpfs (root on Linux)';

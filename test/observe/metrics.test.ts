@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -150,16 +149,6 @@ describe('the metrics', () => {
     // Those of webhooks are there from the first look at which there are.
     const always = names.filter((name) => !name.startsWith('indexer_webhook_'));
     for (const name of always) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
-  });
-
-  it('pass the checks of promtool', async ({ skip }) => {
-    if (spawnSync('promtool', ['--version']).error !== undefined) {
-      console.log('promtool is not installed: it did not check names, types and help texts');
-      skip();
-    }
-    const input = await createMetrics({ version: '1.2.3' }).registry.metrics();
-    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' });
-    expect([stdout, stderr, status]).toEqual(['', '', 0]);
   });
 
   it('stand in docs/metrics.md as they are', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
+import { needs, noLinux } from '../support/skips/needs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -21,32 +22,26 @@ function processesOf(folder: string): readonly string[] {
   });
 }
 
-if (process.platform !== 'linux') console.log('no /proc here: what an ended run leaves is not looked for');
-
-it.skipIf(process.platform !== 'linux').each(['SIGTERM', 'SIGINT'] as const)(
-  '%s',
-  async (signal) => {
-    const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
-    const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;
-    const run = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', 'test/store/writer-lock.test.ts'], {
-      cwd: root,
-      env: { ...env, TMPDIR: folder, TEST_POSTGRES: 'embedded' },
-    });
-    let said = '';
-    run.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-    run.stderr.resume();
-    try {
-      await waitFor('a server', () => (said.includes('tests use') ? true : undefined), 60_000);
-      expect(processesOf(folder).length).toBeGreaterThan(0);
-      const ended = once(run, 'close');
-      run.kill(signal);
-      await ended;
-      await waitFor('nothing runs', () => (processesOf(folder).length === 0 ? true : undefined));
-      expect(readdirSync(folder).filter((name) => name.startsWith('ledger-indexer'))).toEqual([]);
-    } finally {
-      run.kill('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
-  120_000,
-);
+it.each(['SIGTERM', 'SIGINT'] as const)('%s', { timeout: 120_000, ...needs(noLinux) }, async (signal) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
+  const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;
+  const run = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', 'test/store/writer-lock.test.ts'], {
+    cwd: root,
+    env: { ...env, TMPDIR: folder, TEST_POSTGRES: 'embedded' },
+  });
+  let said = '';
+  run.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  run.stderr.resume();
+  try {
+    await waitFor('a server', () => (said.includes('tests use') ? true : undefined), 60_000);
+    expect(processesOf(folder).length).toBeGreaterThan(0);
+    const ended = once(run, 'close');
+    run.kill(signal);
+    await ended;
+    await waitFor('nothing runs', () => (processesOf(folder).length === 0 ? true : undefined));
+    expect(readdirSync(folder).filter((name) => name.startsWith('ledger-indexer'))).toEqual([]);
+  } finally {
+    run.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

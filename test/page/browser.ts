@@ -1,4 +1,4 @@
-/** A real browser for tests of the page: the machine's own Chromium, which they do without where there is none. */
+/** A real browser for tests of the page: the machine's own Chromium. */
 import { existsSync, readFileSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { waitFor } from '../support/wait-for.ts';
@@ -11,7 +11,7 @@ const args =
 
 /** Why there is no browser; undefined when there is one. */
 export const noBrowser =
-  program === undefined ? 'skipped: no Chromium here (apt-get install -y --no-install-recommends chromium)' : undefined;
+  program === undefined ? 'needs Chromium (apt-get install -y --no-install-recommends chromium)' : undefined;
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: program ?? '', args: args.split(' ') });

@@ -17,6 +17,8 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import * as frames from '../support/frames.ts';
 import { runCommand } from '../support/run-command.ts';
 import { callables, callsOf, historyOf, iou, relations, rowsOf, type Relation } from './reader-attempts.ts';
+import { needs } from '../support/skips/needs.ts';
+import { canLimit, noLimits, noOldLimits } from '../support/skips/server-version.ts';
 
 const identity = {
   participantId: 'p::1220',
@@ -32,9 +34,6 @@ const full = `full_${suffix}`;
 const password = 'geheim ü';
 
 /** Views with the rights of their reader came with Postgres 15: below it, roles limited to parties are refused. */
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const canLimit = Number(server?.['server_version_num']) >= 150_000;
-if (!canLimit) process.stdout.write('roles limited to parties need Postgres 15: tested is that they are refused\n');
 
 let created: TestDatabase;
 let database: Database;
@@ -112,7 +111,7 @@ async function expectNothingForeign(): Promise<void> {
   });
 }
 
-it.skipIf(canLimit)('is refused limits that Postgres before 15 cannot keep, and not made', async () => {
+it('is refused limits that Postgres before 15 cannot keep, and not made', needs(noOldLimits), async () => {
   await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
     code: 'READER_REFUSED',
     message: expect.stringContaining('needs Postgres 15') as unknown,
@@ -122,7 +121,7 @@ it.skipIf(canLimit)('is refused limits that Postgres before 15 cannot keep, and 
   expect(await query(created.url, secured)).toEqual([]);
 });
 
-describe.skipIf(!canLimit)('a role that is limited to parties', () => {
+describe('a role that is limited to parties', needs(noLimits), () => {
   it('sees in no table and no view a row of others, and in each of its own something', async () => {
     await as(limited, async (client) => {
       const seen = new Map<string, readonly string[] | string>();
@@ -292,7 +291,7 @@ it('never makes a reader of the role that writes: it would be read-only from the
   ]);
 });
 
-it.skipIf(!canLimit)('prints what it would do, without the password, and does nothing', async () => {
+it('prints what it would do, without the password, and does nothing', needs(noLimits), async () => {
   const role = `dry_${suffix}`;
   const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
   expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…';`);

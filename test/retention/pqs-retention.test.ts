@@ -13,6 +13,8 @@ import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createRetentionWorld, type RetentionWorld } from './retention-world.ts';
+import { needs } from '../support/skips/needs.ts';
+import { noLimits } from '../support/skips/server-version.ts';
 
 const prefix = `retention_${randomBytes(4).toString('hex')}`;
 let world: RetentionWorld;
@@ -166,9 +168,7 @@ class Sink extends Writable {
   }
 }
 
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-
-describe.skipIf(Number(server?.['server_version_num']) < 150_000)('a reader limited to parties', () => {
+describe('a reader limited to parties', needs(noLimits), () => {
   it('sees that contents are missing, and not who asked for it', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
       `select signatories[1] as party, contract_id as id from ledger.plain_contracts where redaction_id is not null limit 1`,

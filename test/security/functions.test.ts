@@ -12,6 +12,7 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import { runCommand } from '../support/run-command.ts';
 import { breachesOf } from './code-of-a-reader.ts';
 import { fillWithTwoOwners } from './two-owners.ts';
+import { canLimit } from '../support/skips/server-version.ts';
 
 const prefix = `functions_${randomBytes(4).toString('hex')}`;
 const limited = `${prefix}_limited`;
@@ -19,8 +20,6 @@ const kinds = ['migrator', 'writer', 'redactor', 'reader'];
 const schemas = `('ledger', 'explore', 'typed', 'pqs')`;
 
 /** Views with the rights of their reader came with Postgres 15. */
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const canLimit = Number(server?.['server_version_num']) >= 150_000;
 
 let created: TestDatabase;
 let folder: string;

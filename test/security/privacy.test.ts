@@ -36,16 +36,13 @@ import {
   selectOf,
   takeOut,
 } from './privacy-world.ts';
+import { needs } from '../support/skips/needs.ts';
+import { canLimit, noLimits } from '../support/skips/server-version.ts';
 
 const seed = seedFor();
 printRepeatCommand(seed);
 const random = new Random(seed);
 const history = new PrivateHistory(seed, 150);
-
-/** Views with the rights of their reader came with Postgres 15: below it, roles limited to parties are refused. */
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const canLimit = Number(server?.['server_version_num']) >= 150_000;
-if (!canLimit) process.stdout.write('privacy.test.ts skipped: roles limited to parties need Postgres 15\n');
 
 /** One to three parties each; then one that is no party of any row, and all together. */
 const readers = [
@@ -170,7 +167,7 @@ async function differences(role: string, copy: string, statements: readonly stri
   });
 }
 
-describe.skipIf(!canLimit)('limited readers', () => {
+describe('limited readers', needs(noLimits), () => {
   it('have a rule for every table, and the model knows every row', async () => {
     const stored = tables.filter(({ kind }) => kind !== 'v').map(({ name }) => name.replace(/^ledger\./, ''));
     expect(stored.sort(), 'add a rule to privacy-world.ts and a line to docs/sql.md').toEqual(

@@ -25,6 +25,8 @@ import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import { attempt, attempts } from './attempts.ts';
+import { needs } from '../support/skips/needs.ts';
+import { noLimits } from '../support/skips/server-version.ts';
 
 const prefix = `roles_${randomBytes(4).toString('hex')}`;
 const kinds = ['migrator', 'writer', 'redactor', 'reader'] as const;
@@ -32,8 +34,6 @@ type Kind = (typeof kinds)[number];
 const password = 'geheim ü';
 
 /** Views with the rights of their reader came with Postgres 15. */
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const canLimit = Number(server?.['server_version_num']) >= 150_000;
 
 let created: TestDatabase;
 let sandbox: Sandbox;
@@ -235,7 +235,7 @@ it('can be granted again at any time, by the migrator too, and then mean the sam
   expect(await query(created.url, rights)).toEqual(before);
 });
 
-it.skipIf(!canLimit)('let the writer go on beside a reader that is limited to parties', async () => {
+it('let the writer go on beside a reader that is limited to parties', needs(noLimits), async () => {
   const [party] = sandbox.ledger.localParties();
   const role = `${prefix}_limited`;
   await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: created.url });

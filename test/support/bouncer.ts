@@ -1,4 +1,4 @@
-/** pgbouncer before a server, for tests; where it is not installed they say so and are skipped. */
+/** pgbouncer before a server, for tests. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -9,9 +9,10 @@ import { waitFor } from './wait-for.ts';
 
 /** PGBOUNCER names the program where it is not on the path. */
 const program = process.env['PGBOUNCER'] ?? 'pgbouncer';
-export const bouncerInstalled = spawnSync(program, ['--version']).status === 0;
-if (!bouncerInstalled)
-  process.stdout.write('tests of poolers skipped: no pgbouncer here (apt-get install pgbouncer)\n');
+export const noBouncer =
+  spawnSync(program, ['--version']).status === 0
+    ? undefined
+    : 'needs pgbouncer (apt-get install pgbouncer; PGBOUNCER names it)';
 
 async function freePort(): Promise<number> {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** An S3 server over a folder, for tests; where it is not installed they say so and are skipped. */
+/** An S3 server over a folder, for tests. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -8,11 +8,10 @@ import { waitFor } from './wait-for.ts';
 
 /** VERSITYGW names the program where it is not on the path. */
 const program = process.env['VERSITYGW'] ?? 'versitygw';
-export const bucketServerInstalled = spawnSync(program, ['--version']).status === 0;
-if (!bucketServerInstalled)
-  process.stdout.write(
-    'tests of buckets skipped: no versitygw here (go install github.com/versity/versitygw/cmd/versitygw)\n',
-  );
+export const noBucketServer =
+  spawnSync(program, ['--version']).status === 0
+    ? undefined
+    : 'needs versitygw (go install github.com/versity/versitygw/cmd/versitygw@v1.8.0; VERSITYGW names it)';
 
 export interface BucketServer extends AsyncDisposable {
   /** Variables that name it and its key. */

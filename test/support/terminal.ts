@@ -1,11 +1,8 @@
 /** A command on a terminal of its own, by `script` of util-linux. */
 import { spawn, spawnSync } from 'node:child_process';
 
-/** Why there is no terminal to be had here; undefined when there is. */
-export function noTerminal(): string | undefined {
-  const { stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' });
-  return /util-linux/.test(stdout ?? '') ? undefined : 'there is no `script` of util-linux here';
-}
+const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' });
+export const noTerminal = /util-linux/.test(version ?? '') ? undefined : 'needs script(1) of util-linux';
 
 export interface OnTerminal {
   readonly ended: Promise<number | null>;

@@ -13,12 +13,11 @@ import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { exampleWith } from './example.ts';
 import { byContract, inOrder, startReceiver, type Received, type Receiver } from './receiver.ts';
+import { needs } from '../support/skips/needs.ts';
+import { noLimits } from '../support/skips/server-version.ts';
 
 const env = { INDEXER_START: 'genesis', INDEXER_WEBHOOKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '3' };
 const role = `hooked_${randomBytes(4).toString('hex')}`;
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const canLimit = Number(server?.['server_version_num']) >= 150_000;
-if (!canLimit) process.stdout.write('webhooks of a limited role skipped: they need Postgres 15\n');
 let world: HistoryWorld;
 let indexer: IndexerRun;
 let receiver: Receiver;
@@ -130,7 +129,7 @@ describe('a webhook', () => {
     await webhook('remove', 'few');
   });
 
-  it.runIf(canLimit)('is told what its role may see, and nothing else', async () => {
+  it('is told what its role may see, and nothing else', needs(noLimits), async () => {
     const [busiest] = await query(
       world.database.url,
       `select p as party from explore.events e cross join unnest(e.parties) p group by 1 order by count(*), 1 limit 1 offset 2`,

@@ -14,6 +14,7 @@ import { sharedBuffers } from '../src/page-cache.ts';
 import { maxWalSize, walRoom } from '../src/wal-size.ts';
 import { query } from '../../../test/support/database.ts';
 import { pause, waitFor } from '../../../test/support/wait-for.ts';
+import { needs, noRoot } from '../../../test/support/skips/needs.ts';
 
 /** Another process runs the built program: Node itself reads no TypeScript. */
 const MODULE = new URL('../dist/embedded-postgres.js', import.meta.url).href;
@@ -227,7 +228,7 @@ describe('the embedded Postgres', () => {
     });
   });
 
-  it.runIf(process.getuid?.() === 0)('runs as nobody where root has no user namespaces', async () => {
+  it('runs as nobody where root has no user namespaces', needs(noRoot), async () => {
     await using server = await startEmbeddedPostgres({ dataDir, account: 'nobody' });
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });

@@ -3,9 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { query } from '../../../test/support/database.ts';
-import { mayMount, mountSmallDisk } from '../../../test/ha/small-disk.ts';
+import { mountSmallDisk, noSmallDisk } from '../../../test/ha/small-disk.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres.ts';
 import { maxWalSize, walRoom } from '../src/wal-size.ts';
+import { needs } from '../../../test/support/skips/needs.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -20,10 +21,7 @@ it.each([
   expect(maxWalSize(room)).toBe(expected);
 });
 
-const mountable = mayMount();
-if (!mountable) process.stdout.write('wal-size.test.ts: two skipped: a tmpfs cannot be mounted here (needs root)\n');
-
-describe.skipIf(!mountable)('on a small disk', () => {
+describe('on a small disk', needs(noSmallDisk), () => {
   it('the log that is there counts as room, so that each start allows the same', async () => {
     await using disk = await mountSmallDisk(400);
     const log = join(disk.folder, 'pg_wal');

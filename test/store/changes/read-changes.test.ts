@@ -12,11 +12,10 @@ import { createTestDatabase, query, type TestDatabase } from '../../support/data
 import { text } from '../../support/frames.ts';
 import { identity } from '../../support/schemas.ts';
 import { decodeUpdate } from '../../support/wire/decode.ts';
+import { needs } from '../../support/skips/needs.ts';
+import { noLimits } from '../../support/skips/server-version.ts';
 
 const history = new PrivateHistory(22, 60);
-const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
-const canLimit = Number(server?.['server_version_num']) >= 150_000;
-if (!canLimit) process.stdout.write('changes under a role skipped: roles limited to parties need Postgres 15\n');
 const everything: ChangesWanted = {
   after: { offset: 0, node: null },
   template: null,
@@ -105,7 +104,7 @@ it('says where history without a gap begins', async () => {
   await query(created.url, 'update ledger.stream set kept_offset = null');
 });
 
-it.runIf(canLimit)('shows under a role what its parties may see, of it one party and one kind', async () => {
+it('shows under a role what its parties may see, of it one party and one kind', needs(noLimits), async () => {
   await grantReader(database, { role, parties: [mine], password: undefined });
   const seen = await all({ role }, 5);
   expect(seen.length).toBeGreaterThan(0);

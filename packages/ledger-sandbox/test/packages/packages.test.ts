@@ -1,14 +1,10 @@
 /** Packages: DARs are read as the participant reads them, refused with its codes, and can be fetched back and vetted. */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { unzipSync, zipSync } from 'fflate';
+import { zipSync } from 'fflate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readDar } from '../../src/packages/dar.ts';
-import { readArchive } from '../../src/packages/archive.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
-import { darsFolder } from '../../../../test/support/wire/recorded.ts';
 import { compiled, darOf, darOfPackage, manifestOf, sealed, sha256 } from './dars.ts';
 import { anyParty, at, post, stream } from '../server/sockets.ts';
 
@@ -243,34 +239,5 @@ describe('vetting', () => {
     expect(on).toEqual(sandbox.ledger.synchronizers.map(({ id }) => id));
     expect(at(await listed({ pageSize: 101 }), 'code')).toBe('INVALID_ARGUMENT');
     expect(at(await listed({ pageToken: 'no token!' }), 'code')).toBe('INVALID_ARGUMENT');
-  });
-});
-
-const dars = existsSync(darsFolder) ? readdirSync(darsFolder).filter((name) => name.endsWith('.dar')) : [];
-if (dars.length === 0) console.log(`no real DARs at ${darsFolder} (set LEDGER_DARS): their tests are skipped`);
-
-describe.skipIf(dars.length === 0)('real DARs', () => {
-  it('are read: names and versions, and ids that are the hashes their compilers gave them', () => {
-    const mains = dars.map((name) => {
-      const archives = readDar(readFileSync(join(darsFolder, name))).map(readArchive);
-      for (const { id, payload } of archives) expect(sha256(payload)).toBe(id);
-      const inside = Object.keys(unzipSync(readFileSync(join(darsFolder, name)))).filter((entry) =>
-        entry.endsWith('.dalf'),
-      );
-      expect(inside.every((entry) => archives.some(({ id }) => entry.endsWith(`-${id}.dalf`)))).toBe(true);
-      return archives[0];
-    });
-    const shown = mains.map((main) => [main?.name, main?.version, main?.templates, main?.interfaces]);
-    expect(shown).toContainEqual(['richtypes', '0.0.1', ['RichTypes:Marker', 'RichTypes:RichRecord'], []]);
-    const holding = 'Splice.Api.Token.HoldingV1:Holding';
-    expect(shown).toContainEqual(['splice-api-token-holding-v1', '1.0.0', [], [holding]]);
-  });
-
-  it('all upload to one participant, although their standard libraries differ', async () => {
-    for (const name of dars) {
-      const { status } = await send('/v2/dars', readFileSync(join(darsFolder, name)));
-      expect([name, status]).toEqual([name, 200]);
-    }
-    expect((await ids()).length).toBeGreaterThan(40);
   });
 });

@@ -13,9 +13,10 @@ import type { WrittenPackage } from '../../../packages/ledger-sandbox/src/daml-l
 import { startParticipant, type Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import type { CreatedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
 import { Lawful } from '../../../packages/ledger-sandbox/test/demo/lawful.ts';
-import { archivesOf, haveDars, payloadIn } from '../../daml/dars.ts';
+import { archivesOf, noDars, payloadIn } from '../../daml/dars.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { needs } from '../../support/skips/needs.ts';
 import { darsFolder } from '../../support/wire/recorded.ts';
 import { Flows, movements, play } from './published-flows.ts';
 import { publishedModels } from './published-models.ts';
@@ -44,9 +45,7 @@ function asVetted({ model, bytes }: Archive): WrittenPackage {
   return { id, name, version, payload, templates: names(templates), interfaces: names(declared), declaration };
 }
 
-const present = haveDars('the published test tokens are not played');
-
-describe.skipIf(!present)('the published test tokens', () => {
+describe('the published test tokens', needs(noDars), () => {
   let sandbox: Sandbox;
   let database: TestDatabase;
   let transactions: readonly Transaction[];

@@ -7,14 +7,13 @@ import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { StatusPage } from '../../src/observe/page/status-page.ts';
+import { needs } from '../support/skips/needs.ts';
 import { audit, look, noBrowser, openBrowser } from './browser.ts';
 
 const markup = `<img src=x onerror="document.title='taken'"></script><script>document.title='taken'</script>`;
 const password = 'a-password-in-a-message';
 
-if (noBrowser !== undefined) process.stdout.write(`hostile facts: ${noBrowser}\n`);
-
-describe.skipIf(noBrowser !== undefined)('the status page', () => {
+describe('the status page', needs(noBrowser), () => {
   let browser: Browser;
   let server: RunningHttpServer;
 

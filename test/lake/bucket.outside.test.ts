@@ -15,15 +15,16 @@ import { BucketClient } from '../../src/lake/bucket-client.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import { assertBuilt } from '../e2e/runs/daemon.ts';
-import { bucketServerInstalled, startBucketServer, type BucketServer } from '../support/bucket-server.ts';
+import { noBucketServer, startBucketServer, type BucketServer } from '../support/bucket-server.ts';
 import { runCommand } from '../support/run-command.ts';
 import { schemasOfFile } from '../support/schemas.ts';
+import { needs } from '../support/skips/needs.ts';
 import { activeAt, exportTo, filesIn, lakeDir, manifestOf } from './lake-world.ts';
 import { begun, create, filesWith, updates, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
 
-describe.skipIf(!bucketServerInstalled)('export --to s3://…', () => {
+describe('export --to s3://…', needs(noBucketServer), () => {
   let server: BucketServer;
   let database: Database;
   beforeAll(async () => {

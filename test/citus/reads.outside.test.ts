@@ -13,10 +13,9 @@ import { Captured } from '../cli/verb-run.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { documented, functionCalls, viewNames } from '../read/demo/reader-statements.ts';
 import { runCommand } from '../support/run-command.ts';
+import { needs } from '../support/skips/needs.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { citusPlace, citusUrl, plainPlace, sayWithoutCitus, type Place } from './places.ts';
-
-sayWithoutCitus();
+import { citusPlace, citusUrl, noCitus, plainPlace, type Place } from './places.ts';
 
 /** What Citus refuses and why, by kind of statement. Empty: every one is answered; whoever adds to it says so in docs/scale.md. */
 const refused: Readonly<Record<string, readonly string[]>> = { documented: [], views: [], functions: [] };
@@ -24,7 +23,7 @@ const refused: Readonly<Record<string, readonly string[]>> = { documented: [], v
 /** So many statements of each kind at least: a list that came out short proves nothing. */
 const fewest: Readonly<Record<string, number>> = { documented: 50, views: 232, functions: 115 };
 
-describe.runIf(citusUrl !== undefined)('what readers ask', () => {
+describe('what readers ask', needs(noCitus), () => {
   let sandbox: Sandbox;
   let places: readonly [plain: Place, distributed: Place];
   let on: readonly [plain: Client, distributed: Client];

@@ -11,9 +11,10 @@ import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { startServers, type Servers } from '../ha/servers.ts';
-import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
+import { noBouncer, startBouncer } from '../support/bouncer.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { needs } from '../support/skips/needs.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { whole } from './world.ts';
 
@@ -24,22 +25,6 @@ let sandbox: Sandbox;
 let grow: (updates: number) => void;
 /** Both hosts, the standby first. */
 let hosts: string;
-beforeAll(async () => {
-  servers = await startServers();
-  sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
-  const steps = new Steps(sandbox.ledger, 8);
-  let made = 0;
-  grow = (updates) => {
-    for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
-  };
-  const both = new URL(servers.standby);
-  hosts = both.href.replace(both.host, `${both.host},${new URL(servers.primary).host}`);
-});
-afterAll(async () => {
-  await sandbox.close();
-  await servers[Symbol.asyncDispose]();
-});
-
 const found: string[] = [];
 const reads = new Map<string, number>();
 type Ask = (text: string) => Promise<Record<string, unknown>>;
@@ -87,7 +72,23 @@ const rebuild = async (...words: string[]): Promise<string> => {
   return printed.join('\n');
 };
 
-describe.skipIf(!bouncerInstalled)('readers elsewhere', { timeout: 120_000 }, () => {
+describe('readers elsewhere', { timeout: 120_000, ...needs(noBouncer) }, () => {
+  beforeAll(async () => {
+    servers = await startServers();
+    sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
+    const steps = new Steps(sandbox.ledger, 8);
+    let made = 0;
+    grow = (updates) => {
+      for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+    };
+    const both = new URL(servers.standby);
+    hosts = both.href.replace(both.host, `${both.host},${new URL(servers.primary).host}`);
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await servers[Symbol.asyncDispose]();
+  });
+
   it('go on through swaps, over a pooler, on a standby and over several hosts', async () => {
     grow(150);
     await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...whole });

@@ -6,12 +6,11 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
+import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
 
-if (noBrowser !== undefined) process.stdout.write(`status page: ${noBrowser}\n`);
-
-describe.skipIf(noBrowser !== undefined)('the status page', () => {
+describe('the status page', needs(noBrowser), () => {
   let browser: Browser;
   let sandbox: Sandbox;
   let database: TestDatabase;

@@ -8,9 +8,9 @@ import { inSnapshot } from '../../src/store/verify/snapshot.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { digestOf } from '../support/digest.ts';
 import { identity } from '../support/schemas.ts';
-import { citusPlace, citusUrl, plainPlace, sayWithoutCitus, type Place } from './places.ts';
+import { needs } from '../support/skips/needs.ts';
+import { citusPlace, citusUrl, noCitus, plainPlace, type Place } from './places.ts';
 
-sayWithoutCitus();
 const history = randomHistory(33, 200);
 const never = new AbortController().signal;
 
@@ -46,7 +46,7 @@ async function toldBy(place: Place): Promise<Readonly<Record<string, unknown>>> 
   return told;
 }
 
-describe.runIf(citusUrl !== undefined)('commands', () => {
+describe('commands', needs(noCitus), () => {
   let places: readonly Place[];
   beforeAll(async () => {
     places = [await plainPlace('citus_history'), await citusPlace(citusUrl ?? '', 'citus_history', 4)];

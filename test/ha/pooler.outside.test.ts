@@ -1,9 +1,12 @@
 /** pgbouncer between us and Postgres: refused where it lends one session to many, accepted where it does not. */
 import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { WriterCandidate } from '../../src/store/lock/writer-lock.ts';
-import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
+import { program } from '../cli/program.ts';
+import { noBouncer, startBouncer } from '../support/bouncer.ts';
 import { createTestDatabase, query } from '../support/database.ts';
+import { needs } from '../support/skips/needs.ts';
 
 async function lockThrough(mode: string, idle = 0): Promise<unknown> {
   await using created = await createTestDatabase();
@@ -24,7 +27,7 @@ async function lockThrough(mode: string, idle = 0): Promise<unknown> {
   }
 }
 
-describe.skipIf(!bouncerInstalled)('behind pgbouncer', () => {
+describe('behind pgbouncer', needs(noBouncer), () => {
   it.each(['transaction', 'statement'])('the lock is refused in %s mode, and it is said what to do', async (mode) => {
     for (const idle of [0, 4]) {
       expect(await lockThrough(mode, idle)).toMatchObject({
@@ -37,5 +40,20 @@ describe.skipIf(!bouncerInstalled)('behind pgbouncer', () => {
 
   it('the lock is held in session mode', async () => {
     expect(await lockThrough('session')).toHaveProperty('release');
+  });
+
+  it('check fails its line about poolers in transaction mode', { timeout: 180_000 }, async () => {
+    await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    await using created = await createTestDatabase();
+    await using bouncer = await startBouncer(created.url, 'transaction');
+    const env = { LEDGER_URL: sandbox.url, DATABASE_URL: bouncer.url };
+    const { code, stdout } = await program(['check', '--json'], env);
+    expect(code).toBe(1);
+    const { checks } = JSON.parse(stdout) as { readonly checks: readonly { readonly name: string }[] };
+    expect(checks.find(({ name }) => name === 'pooler')).toMatchObject({
+      state: 'fail',
+      code: 'STORE_POOLER',
+      fix: expect.stringContaining('pool_mode = session') as string,
+    });
   });
 });

@@ -1,0 +1,113 @@
+/** The same history on plain Postgres and over the workers of Citus: the same rows, also when workers are lost on the way. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { randomHistory } from '../read/random-history.ts';
+import { digestOf } from '../support/digest.ts';
+import { needs } from '../support/skips/needs.ts';
+import { pause } from '../support/wait-for.ts';
+import { leftByFailure } from './left-by-failure.ts';
+import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, type Place } from './places.ts';
+
+const history = randomHistory(21, 240);
+
+describe('over the workers', needs(noCitus), () => {
+  let plain: Place;
+  let distributed: Place;
+  beforeAll(async () => {
+    plain = await plainPlace('citus_history');
+    await plain.write(history, 7);
+    distributed = await citusPlace(citusUrl ?? '', 'citus_history', 4);
+  });
+  afterAll(async () => {
+    await distributed[Symbol.asyncDispose]();
+    await plain[Symbol.asyncDispose]();
+  });
+
+  it('is the same with their connections cut six times', async () => {
+    const stop = new AbortController();
+    const cutting = cutConnections(distributed, stop.signal);
+    const met = await writeInSpiteOfLosses(distributed, 60_000);
+    stop.abort();
+    await cutting;
+    expect(met.size).toBeGreaterThan(0);
+    expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
+    expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
+  }, 90_000);
+
+  it('is the same with workers killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
+    await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
+    const met = new Set<string>();
+    const kills = 6;
+    for (let kill = 1; kill <= kills; kill += 1) {
+      const part = history.slice(0, Math.ceil((history.length * kill) / kills));
+      const writing = writeInSpiteOfLosses(killed, 60_000, part);
+      await pause(100 * kill);
+      await killWorker(kill % 2);
+      for (const code of await writing) met.add(code);
+    }
+    console.log(`test/citus: workers killed ${String(kills)} times while it was written; met ${[...met].join(', ')}`);
+    expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
+    expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
+  });
+
+  it('leaves nothing of a batch of which one statement fails, on whichever of them', async () => {
+    expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
+  });
+
+  it('lies on all of them, in as many parts as were asked for', async () => {
+    const placed = await distributed.query(
+      `select s.table_name::text, count(distinct s.shardid)::integer as shards, count(distinct s.nodeport)::integer as nodes
+         from citus_shards s where s.table_name in ('contracts'::regclass, 'completions'::regclass) group by 1 order by 1`,
+    );
+    const nodes = Number(
+      (await distributed.query('select count(*) from pg_dist_node where shouldhaveshards'))[0]?.['count'],
+    );
+    const both = { shards: 4, nodes: Math.min(nodes, 4) };
+    expect(placed).toEqual([
+      { table_name: 'completions', ...both },
+      { table_name: 'contracts', ...both },
+    ]);
+  });
+
+  it('migrates again without being told, and refuses a schema whose tables are on the coordinator', async () => {
+    expect(await migrate(distributed.database)).toEqual([]);
+    expect(await migrate(distributed.database, { distribution: { shards: 4 } })).toEqual([]);
+    expect(
+      await distributed.query(`select count(*)::integer as tables from pg_dist_partition p
+      where p.logicalrelid::regclass::text !~ '\\.'`),
+    ).toEqual([{ tables: 25 }]);
+  });
+});
+
+/** Ends what works for the coordinator on all workers, six times and as soon as something works there. */
+async function cutConnections(place: Place, stop: AbortSignal): Promise<void> {
+  const cut = `select count(pg_terminate_backend(pid)) from pg_stat_activity
+                where application_name like 'citus_internal%' and state <> 'idle' and pid <> pg_backend_pid()`;
+  for (let cuts = 0; cuts < 6 && !stop.aborted; await pause(100)) {
+    const ended = await place.query('select result from run_command_on_workers($1)', [cut]).catch(() => []);
+    if (ended.some(({ result }) => Number(result) > 0)) cuts += 1;
+  }
+}
+
+/** Ends a worker at once, by its number, and starts it again. */
+async function killWorker(number: number): Promise<void> {
+  await promisify(execFile)('sh', ['-c', `${killCommand ?? ''} ${String(number)}`]);
+}
+
+/** Writes until all is there, anew after each failure. Codes of the failures. */
+async function writeInSpiteOfLosses(place: Place, limitMs: number, frames = history): Promise<ReadonlySet<string>> {
+  const met = new Set<string>();
+  for (const end = performance.now() + limitMs; performance.now() < end;) {
+    try {
+      await place.write(frames, 3);
+      return met;
+    } catch (error) {
+      if (!(error instanceof IndexerError)) throw error;
+      met.add(error.code);
+    }
+  }
+  throw new Error(`not written within ${limitMs} ms; met ${[...met].join(', ')}`);
+}

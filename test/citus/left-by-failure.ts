@@ -1,0 +1,17 @@
+/** A transaction over several workers that fails. */
+import { expect } from 'vitest';
+import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
+import type { Place } from './places.ts';
+
+/** Row after row on one worker each, then what cannot be: none of them may stay. */
+export async function leftByFailure(place: Place): Promise<unknown> {
+  const insert = (offset: number): Statement => ({
+    name: 'add-completion',
+    text: `insert into completions ("offset", status_code, submitters_key) values ($1, 0, '')`,
+    values: [offset],
+  });
+  const fails: Statement = { name: 'fails', text: `select 1 / (count(*) - count(*)) from stream` };
+  const flight = [insert(900_001), insert(900_002), insert(900_003), fails];
+  await expect(place.database.withClient((client) => inOneTransaction(client, flight))).rejects.toThrow('22012');
+  return place.query('select count(*)::integer as left from completions where "offset" > 900000');
+}

@@ -1,0 +1,95 @@
+/** Packages that compilers made: mutated archives, the columns of payloads, and their padding. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { paddingOf } from '../../src/daml/optional-fields.ts';
+import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
+import { expectProperty } from '../support/property.ts';
+import { needs } from '../support/skips/needs.ts';
+import { archivesOf, noDars, payloadIn, readDar } from './dars.ts';
+import { lookup } from './models.ts';
+import { attempt, mutate, mutation } from './mutated-archives.ts';
+
+/** `name type path` of each column. */
+function brief(columns: readonly PayloadColumn[]): readonly string[] {
+  return columns.map((column) => `${column.name} ${column.type} ${column.path.join('.')}`);
+}
+
+describe('packages of other compilers', needs(noDars), () => {
+  it('reads or refuses compiled packages when bytes are changed', () => {
+    const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
+    expectProperty(
+      fc.property(fc.constantFrom(...archives), mutation, (original, change) => {
+        attempt(mutate(payloadIn(original), change));
+        attempt(mutate(original, change));
+      }),
+      500,
+    );
+  });
+
+  it('has a column of the right type for every field of richtypes', () => {
+    const { main, packages } = readDar('richtypes.dar', 'richtypes');
+    expect(brief(columnsOf(`${main.packageId}:RichTypes:RichRecord`, packages))).toEqual([
+      'owner text owner',
+      'count bigint count',
+      'amount numeric amount',
+      'label text label',
+      'active boolean active',
+      'as_of date asOf',
+      'observed_at timestamptz observedAt',
+      'note text note',
+      'tags jsonb tags',
+      'attributes jsonb attributes',
+      'marker text marker',
+      'profile_nickname text profile.nickname',
+      'profile_level bigint profile.level',
+      'outcome_tag text outcome.tag',
+      'outcome jsonb outcome',
+      'fee numeric fee',
+    ]);
+  });
+
+  it('takes the view of Holding apart, across packages', () => {
+    const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
+    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
+    expect(brief(found)).toEqual([
+      'owner text owner',
+      'instrument_id_admin text instrumentId.admin',
+      'instrument_id_id text instrumentId.id',
+      'amount numeric amount',
+      'lock_holders jsonb lock.holders',
+      'lock_expires_at timestamptz lock.expiresAt',
+      'lock_expires_after interval lock.expiresAfter.microseconds',
+      'lock_context text lock.context',
+      'meta_values jsonb meta.values',
+    ]);
+    expect(found.map(({ description }) => description).slice(4, 8)).toEqual([
+      'lock.holders: [Party]',
+      'lock.expiresAt: Optional Time',
+      'lock.expiresAfter: Optional DA.Time.Types:RelTime',
+      'lock.context: Optional Text',
+    ]);
+  });
+
+  it('leaves records of unknown packages whole', () => {
+    const { main } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
+    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, lookup(main));
+    expect(brief(found).slice(6)).toEqual([
+      'lock_expires_after jsonb lock.expiresAfter',
+      'lock_context text lock.context',
+      'meta jsonb meta',
+    ]);
+  });
+
+  it('pads the lock in a Holding, which itself is never missing because meta follows', () => {
+    const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
+    expect(paddingOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
+      nulls: {},
+      fields: { lock: { nulls: { expiresAt: null, expiresAfter: null, context: null } } },
+    });
+  });
+
+  it('has nothing to do for richtypes', () => {
+    const { main, packages } = readDar('richtypes.dar', 'richtypes');
+    expect(paddingOf(`${main.packageId}:RichTypes:RichRecord`, packages)).toBeUndefined();
+  });
+});

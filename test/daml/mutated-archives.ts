@@ -1,0 +1,42 @@
+/** Archives of packages with changed bytes, and the attempt to read one. */
+import * as fc from 'fast-check';
+import { expect } from 'vitest';
+import { readPackageArchive } from '../../src/daml/package-archive.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+
+/** Of a processor. */
+export const longestMs = 1000;
+
+/** The reason why it was refused, or the model. */
+export function attempt(bytes: Uint8Array): string | PackageModel {
+  const before = process.cpuUsage();
+  try {
+    const model = readPackageArchive(bytes);
+    JSON.stringify(model);
+    return model;
+  } catch (thrown) {
+    if (!(thrown instanceof IndexerError) || thrown.code !== 'PACKAGE_UNREADABLE') throw thrown;
+    return thrown.message;
+  } finally {
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(longestMs);
+  }
+}
+
+/** The payload with some bytes changed, cut out or doubled. Bare, so that no hash gives the change away. */
+export const mutation = fc.record({
+  edits: fc.array(fc.tuple(fc.double({ min: 0, max: 0.999_999, noNaN: true }), fc.integer({ min: 0, max: 255 })), {
+    maxLength: 12,
+  }),
+  cut: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 4 }),
+  doubled: fc.boolean(),
+});
+
+type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
+
+export function mutate(original: Uint8Array, { edits, cut, doubled }: Mutation): Uint8Array {
+  let bytes = Uint8Array.from(original);
+  for (const [place, value] of edits) bytes[Math.floor(place * bytes.length)] = value;
+  if (cut !== null) bytes = bytes.slice(0, Math.floor(cut * bytes.length));
+  return doubled ? Uint8Array.from([...bytes, ...bytes]) : bytes;
+}

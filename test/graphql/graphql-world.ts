@@ -1,0 +1,53 @@
+/** The demo's month with the document of `graphql --tags`, for tests of the GraphQL API. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { graphqlCommand } from '../../src/cli/inspect/graphql.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
+import { readReadSide } from '../../src/store/graphql/read-side.ts';
+import { indexDemo, type DemoDatabase } from '../read/demo/demo-history.ts';
+import { runCommand } from '../support/run-command.ts';
+
+export interface GraphqlWorld extends AsyncDisposable {
+  readonly demo: DemoDatabase;
+  readonly graph: Graph;
+  readonly folder: string;
+  readonly tags: string;
+  /** What the command prints. */
+  readonly graphql: (...argv: string[]) => Promise<string>;
+  /** The first column of the first row. */
+  readonly number: (sql: string, ...values: unknown[]) => Promise<number>;
+}
+
+export async function startGraphqlWorld(): Promise<GraphqlWorld> {
+  const demo = await indexDemo();
+  const folder = mkdtempSync(join(tmpdir(), 'graphql-test-'));
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test graphql' };
+  const database = openDatabase({ url: demo.url, ...options });
+  const graph = graphOf(await readReadSide(database));
+  await database.close();
+  await demo.query(`set search_path = explore, typed, pqs, ledger`);
+  const graphql = async (...argv: string[]): Promise<string> => {
+    let said = '';
+    const io = { print: (line: string) => (said += `${line}\n`), write: (text: string) => (said += text) };
+    await runCommand(graphqlCommand, argv, { DATABASE_URL: demo.url }, io);
+    return said;
+  };
+  await graphql('--tags', '--out', join(folder, 'tags.json5'));
+  return {
+    demo,
+    graph,
+    folder,
+    tags: readFileSync(join(folder, 'tags.json5'), 'utf8'),
+    graphql,
+    number: async (sql, ...values) => {
+      const [row] = await demo.query(sql, ...values);
+      return Number(Object.values(row ?? {})[0]);
+    },
+    [Symbol.asyncDispose]: async () => {
+      rmSync(folder, { recursive: true });
+      await demo[Symbol.asyncDispose]();
+    },
+  };
+}

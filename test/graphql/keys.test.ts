@@ -1,0 +1,59 @@
+/** The demo's month as a GraphQL API: what the table says of keys and relations holds of its rows. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startGraphqlWorld, type GraphqlWorld } from './graphql-world.ts';
+import { HeldRelations, isLawful, named, quoted } from './held-relations.ts';
+
+let world: GraphqlWorld;
+beforeAll(async () => {
+  world = await startGraphqlWorld();
+}, 120_000);
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe('the table of keys and relations, on the month of the demo', () => {
+  it('has keys that no two rows share, and no row lacks', async () => {
+    const wrong: string[] = [];
+    let keys = 0;
+    for (const node of world.graph.nodes) {
+      for (const key of node.keys) {
+        const columns = quoted('v', key);
+        const rows = `from ${named(node)} v`;
+        const bad = await world.number(`select count(*) from (select count(*) as times, ${columns.join(', ')} ${rows}
+          group by ${columns.join(', ')}) v where times > 1 or ${columns.map((name) => `${name} is null`).join(' or ')}`);
+        if (bad > 0) wrong.push(`${named(node)} (${key.join(', ')}): ${String(bad)}`);
+        keys += 1;
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(keys).toBeGreaterThan(100);
+  });
+
+  it('has relations whose other row is there, each seen on some row', async () => {
+    const held = new HeldRelations(world.demo);
+    const orphans: string[] = [];
+    const idle: string[] = [];
+    for (const node of world.graph.nodes.filter(({ edges }) => edges.length > 0)) {
+      const found = await held.meets(node);
+      for (const [at, edge] of node.edges.entries()) {
+        const { met, missing } = found[at] ?? { met: 0, missing: 1 };
+        if (missing > 0 && !isLawful(node, edge)) orphans.push(`${named(node)}.${edge.field}: ${String(missing)}`);
+        if (met === 0 && node.schema === 'explore') idle.push(`${node.view}.${edge.field}`);
+      }
+    }
+    expect(orphans).toEqual([]);
+    expect(idle).toEqual([]);
+  });
+});
+
+it('graphql writes a file once, and says which it makes when asked for both', async () => {
+  const path = join(world.folder, 'tags.json5');
+  expect(await world.graphql('--tags', '--out', path)).toMatch(/has them already: \d+ views and \d+ relations/);
+  await expect(world.graphql('--tags', '--hasura')).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(world.graphql('--tags', '--out', join(world.folder, 'none/tags'))).rejects.toMatchObject({
+    code: 'USAGE',
+  });
+  const metadata = JSON.parse(await world.graphql('--hasura')) as {
+    sources: readonly { tables: readonly unknown[] }[];
+  };
+  expect(metadata.sources[0]?.tables).toHaveLength(world.graph.nodes.length);
+});

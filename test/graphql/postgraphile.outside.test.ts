@@ -1,0 +1,312 @@
+/**
+ * The demo's month as a GraphQL API: PostGraphile makes of it what docs/graphql.md tells, and readers limited to parties see what
+ * these may see and nothing else.
+ */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { blocksOf, pages } from '../docs/pages.ts';
+import type { DemoDatabase } from '../read/demo/demo-history.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { needs } from '../support/skips/needs.ts';
+import { noLimits } from '../support/skips/server-version.ts';
+import { startGraphqlWorld, type GraphqlWorld } from './graphql-world.ts';
+import { bearer, noPostgraphile, startPostgraphile, type Postgraphile } from './postgraphile.ts';
+
+const suffix = randomBytes(4).toString('hex');
+let world: GraphqlWorld;
+let demo: DemoDatabase;
+let folder: string;
+let tags: string;
+let number: GraphqlWorld['number'];
+
+const queries = pages()
+  .filter(({ path }) => path === 'docs/graphql.md')
+  .flatMap(blocksOf)
+  .filter(({ language }) => language === 'graphql')
+  .map(({ text }) => ({ text, name: /^(?:query|mutation) (\w+)/.exec(text)?.[1] ?? '' }));
+const seven = ['HoldingLog', 'UnlockedHoldings', 'TrafficOfValidator', 'Heartbeats', 'AmuletTransfers'].concat(
+  'TrafficPurchases',
+  'Validators',
+);
+
+const roles = {
+  login: `graphql_${suffix}`,
+  desk: `desk_${suffix}`,
+  one: `one_${suffix}`,
+  two: `two_${suffix}`,
+};
+const secret = randomBytes(32).toString('hex');
+let api: Postgraphile;
+let parties: { readonly one: string; readonly two: string };
+
+type Json = Readonly<Record<string, unknown>>;
+interface Fields {
+  readonly fields: readonly { readonly name: string }[];
+}
+interface Page {
+  readonly totalCount: number;
+  readonly nodes: readonly { readonly contractId: string }[];
+  readonly pageInfo: { readonly endCursor: string; readonly hasNextPage: boolean };
+}
+
+/** A role for each of two parties, one that reads everything, and a login that may become them: as the page has it. */
+async function grantRoles(): Promise<void> {
+  const owners = await demo.query(`select owner from token_balances where owner !~ '^(dso|bank|issuer)' group by owner
+    order by sum(holdings) desc, owner limit 2`);
+  parties = { one: String(owners[0]?.['owner']), two: String(owners[1]?.['owner']) };
+  const env = { DATABASE_URL: demo.url };
+  await runCommand(grantReaderCommand, [roles.desk], env);
+  for (const who of ['one', 'two'] as const) {
+    await runCommand(grantReaderCommand, [roles[who], '--party', parties[who]], env);
+  }
+  const block = pages()
+    .filter(({ path }) => path === 'docs/graphql.md')
+    .flatMap(blocksOf)
+    .find(({ text }) => text.includes('create role'));
+  const all = `${roles.one}, ${roles.two}, ${roles.desk}`;
+  await demo.query((block?.text ?? '').replaceAll(/\bgraphql\b/g, roles.login).replace('wallet_alice, desk', all));
+}
+
+async function start(): Promise<Postgraphile> {
+  writeFileSync(join(folder, 'secret'), `${secret}\n`);
+  const url = new URL(demo.url);
+  [url.username, url.password] = [roles.login, '…'];
+  return startPostgraphile(tags, {
+    DATABASE_URL: url.href,
+    GRAPHQL_JWT_SECRET_FILE: join(folder, 'secret'),
+    GRAPHQL_JWT_AUDIENCE: 'graphql',
+    GRAPHQL_ROLES: JSON.stringify({ ann: roles.one, ben: roles.two, desk: roles.desk, eve: 'pg_read_all_data' }),
+  });
+}
+
+/** Views with the rights of their reader came with Postgres 15. */
+const missing = noPostgraphile ?? noLimits;
+
+describe('the GraphQL API', needs(missing), () => {
+  beforeAll(async () => {
+    world = await startGraphqlWorld();
+    ({ demo, folder, tags, number } = world);
+    await grantRoles();
+    api = await start();
+  }, 120_000);
+  afterAll(async () => {
+    await api[Symbol.asyncDispose]();
+    await demo.query(`drop owned by ${Object.values(roles).join(', ')}`);
+    await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${Object.values(roles).join(', ')}`);
+    await world[Symbol.asyncDispose]();
+  });
+
+  describe('PostGraphile over the demo', () => {
+    let variables: Readonly<Record<string, unknown>>;
+    let desk: Record<string, string>;
+    const ask = (text: string, given: Json = {}) => api.ask(text, given, desk);
+    beforeAll(async () => {
+      desk = await bearer(secret, 'desk', { expires: '1h' });
+      const [party] = await demo.query('select owner from token_balances order by holdings desc, owner limit 1');
+      const [validator] = await demo.query('select provider from traffic_purchases order by provider limit 1');
+      const [middle] = await demo.query(`select "offset" from updates order by "offset" offset 700 limit 1`);
+      variables = { party: party?.['owner'], validator: validator?.['provider'], offset: middle?.['offset'] };
+    });
+
+    it.each(queries)('answers $name of docs/graphql.md, with rows', async ({ text }) => {
+      const used = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
+      const { data, errors } = await ask(text, Object.fromEntries(used));
+      expect(errors).toEqual([]);
+      for (const [field, rows] of Object.entries(data ?? {})) {
+        if (Array.isArray(rows)) expect(rows.length, field).toBeGreaterThan(0);
+        else expect(rows, field).toBeTruthy();
+      }
+    });
+
+    it('made its schema without a warning: all that is tagged is there, and no two are called the same', () => {
+      expect(
+        api.log
+          .join('')
+          .replace(/^.*Server listening.*$/gm, '')
+          .trim(),
+      ).toBe('');
+    });
+
+    it('has relations both ways, with the rows that SQL has', async () => {
+      const [busy] = await demo.query(`select "offset" from exercises where contract_created_at_offset < "offset"
+      group by 1 order by count(*) desc, 1 desc limit 1`);
+      const { data } = await ask(
+        `query ($o: BigInt!) { updateByOffset(offset: $o) {
+         exercises(orderBy: NODE_ID_ASC) { nodeId choice contract { contractId exercises(first: 1000) { offset } } } } }`,
+        { o: busy?.['offset'] },
+      );
+      const { exercises } = (data as { updateByOffset: { exercises: readonly Json[] } }).updateByOffset;
+      const expected = await demo.query(
+        `select e.node_id, e.choice, e.contract_id,
+              (select least(count(*), 1000)::int from exercises o where o.contract_id = e.contract_id
+                  and o.contract_created_at_offset = e.contract_created_at_offset) as times
+         from exercises e where e."offset" = $1 order by e.node_id`,
+        busy?.['offset'],
+      );
+      expect(
+        exercises.map(({ nodeId, choice, contract }) => {
+          const { contractId, exercises: all } = contract as { contractId: string; exercises: readonly Json[] };
+          return { node_id: nodeId, choice, contract_id: contractId, times: all.length };
+        }),
+      ).toEqual(expected);
+    });
+
+    it('asks functions of the past by offset and by time, and refuses what is not known', async () => {
+      const { offset } = variables;
+      const at = (call: string) => ask(`{ ${call} { contractId } }`);
+      const known = await demo.query('select contract_id from active_at($1::bigint, $2) order by 1', offset, 'Amulet');
+      const { data } = await at(`activeAtList(atOffset: "${String(offset)}", template: "Amulet", first: 1000)`);
+      const ids = (data as { activeAtList: readonly { contractId: string }[] }).activeAtList.map(
+        (row) => row.contractId,
+      );
+      expect(ids.toSorted()).toEqual(known.map((row) => row['contract_id']));
+      expect(known.length).toBeGreaterThan(3);
+      const later = await at(`activeAtTimeList(time: "2099-01-01T00:00:00Z", template: "Amulet", first: 1000)`);
+      expect((later.data as { activeAtTimeList: readonly Json[] }).activeAtTimeList).toHaveLength(
+        await number(`select count(*) from active('Amulet')`),
+      );
+      const refusedOffset = await at('activeAtList(atOffset: "99999999")');
+      expect(refusedOffset.errors[0]?.message).toContain('is not known yet');
+    });
+
+    it('filters, pages, and refuses more rows than a list may have', async () => {
+      const all = await number(`select count(*) from contracts where status = 'archived'`);
+      const { data } = await ask(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
+      orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { totalCount nodes { contractId } pageInfo { endCursor hasNextPage } } }`);
+      const page = (data as { allContracts: Page }).allContracts;
+      expect([page.totalCount, page.nodes.length, page.pageInfo.hasNextPage]).toEqual([all, 2, true]);
+      const next = await ask(
+        `query ($c: Cursor) { allContracts(filter: { status: { equalTo: "archived" } }, first: 2, after: $c,
+        orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { nodes { contractId } } }`,
+        { c: page.pageInfo.endCursor },
+      );
+      const expected = await demo.query(
+        `select contract_id from contracts where status = 'archived' order by created_at_offset, node_id limit 4`,
+      );
+      const nodes = [...page.nodes, ...(next.data as { allContracts: Page }).allContracts.nodes];
+      expect(nodes.map(({ contractId }) => contractId)).toEqual(expected.map((row) => row['contract_id']));
+      const unsaid = await ask('{ allEventsList { offset } }');
+      expect((unsaid.data as { allEventsList: readonly Json[] }).allEventsList).toHaveLength(100);
+      const tooMany = await ask('{ allEventsList(first: 1001) { offset } }');
+      expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
+    });
+
+    it('shows no helper, and writes nothing', async () => {
+      const { data } = await ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
+      const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;
+      const names = queryType.fields.map(({ name }) => name);
+      expect(
+        names.filter((name) => /^(fqn|tokenPks|templatePks|networkContracts|texts|ledgerProduct)/.test(name)),
+      ).toEqual([]);
+      expect(names).toContain('tokenBalancesAtTimeList');
+      expect(mutationType.fields.map(({ name }) => name)).toEqual(['waitForOffset']);
+    });
+
+    it('answers the seven public questions: p95 of each is printed', async () => {
+      const lines: string[] = [];
+      for (const { name, text } of queries.filter((each) => seven.includes(each.name))) {
+        const used = Object.fromEntries(Object.entries(variables).filter(([key]) => text.includes(`$${key}`)));
+        const times: number[] = [];
+        for (let round = 0; round < 20; round += 1) {
+          const began = performance.now();
+          await ask(text, used);
+          if (round >= 5) times.push(performance.now() - began);
+        }
+        times.sort((a, b) => a - b);
+        lines.push(
+          `${name} ${[0.5, 0.95].map((share) => (times[Math.ceil(times.length * share) - 1] ?? 0).toFixed(1)).join(' / ')}`,
+        );
+      }
+      expect(lines).toHaveLength(7);
+      process.stdout.write(`GraphQL on the demo, p50 / p95 in ms: ${lines.join(', ')}\n`);
+    });
+  });
+
+  describe('readers limited to parties, over GraphQL', () => {
+    const what = `{
+    allContractsList(first: 200) { contractId signatories observers exercises(first: 10) { contractId actingParties witnesses } }
+    allExercisesList(first: 100) { offset contractId actingParties witnesses contract { signatories observers } update { updateId } }
+    allTokenHoldingsList(first: 100) { owner contractId contract { signatories observers } }
+    allInterfaceViewsList(first: 100) { contractId contract { signatories observers } }
+    allContracts { totalCount } allExercises { totalCount } allUpdates { totalCount } allTokenTransfers { totalCount }
+    allTypedSpliceAmuletAmulets { totalCount } allTypedTokenHoldingV1Holdings { totalCount }
+  }`;
+
+    it('sees of two parties what each may see: 0 rows leak, whichever asks beside the other', async () => {
+      const asking = { one: await bearer(secret, 'ann'), two: await bearer(secret, 'ben') };
+      const turns = ['one', 'two', 'two', 'one'] as const;
+      const answers = await Promise.all(turns.map(async (who) => ({ who, ...(await api.ask(what, {}, asking[who])) })));
+      let seen = 0;
+      for (const { who, data, errors } of answers) {
+        expect(errors).toEqual([]);
+        const lists = Object.entries(data ?? {}).flatMap(([, rows]) => (Array.isArray(rows) ? (rows as Json[]) : []));
+        expect(lists.filter((row) => !mentions(row, parties[who]))).toEqual([]);
+        seen += lists.length;
+        for (const [field, view] of counted) {
+          const { totalCount } = (data as Record<string, { totalCount: number }>)[field] ?? {};
+          expect(totalCount, `${field} of ${who}`).toBe(await countAs(roles[who], view));
+        }
+      }
+      expect(seen).toBeGreaterThan(60);
+      expect(parties.one).not.toBe(parties.two);
+    });
+
+    const counted = [
+      ['allContracts', 'explore.contracts'],
+      ['allExercises', 'explore.exercises'],
+      ['allUpdates', 'explore.updates'],
+      ['allTokenTransfers', 'explore.token_transfers'],
+      ['allTypedSpliceAmuletAmulets', 'typed.splice_amulet__amulet'],
+      ['allTypedTokenHoldingV1Holdings', 'typed.token_holding_v1__holding'],
+    ] as const;
+
+    /** As the role sees it without a server between. */
+    async function countAs(role: string, view: string): Promise<number> {
+      const client = new Client({ connectionString: demo.url });
+      await client.connect();
+      try {
+        await client.query(`set role ${role}`);
+        const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${view}`);
+        return rows[0]?.count ?? -1;
+      } finally {
+        await client.end();
+      }
+    }
+
+    it.each([
+      ['no token', async () => ({}), 401],
+      ['a token of another key', () => bearer(randomBytes(32).toString('hex'), 'ann'), 401],
+      ['a token for somebody else', () => bearer(secret, 'ann', { audience: 'other' }), 401],
+      ['a token that has ended', () => bearer(secret, 'ann', { expires: '-1m' }), 401],
+      ['a claim without a role', () => bearer(secret, 'mallory'), 403],
+      ['a name of what every object has', () => bearer(secret, 'constructor'), 403],
+    ] as const)('refuses %s', async (_, headers, status) => {
+      const answer = await api.ask('{ latestOffset allContractsList { contractId } }', {}, await headers());
+      expect([answer.status, answer.data ?? null]).toEqual([status, null]);
+      expect(answer.errors).toHaveLength(1);
+    });
+
+    it('reads nothing as a role that the login may not become', async () => {
+      const answer = await api.ask('{ allContractsList { contractId } }', {}, await bearer(secret, 'eve'));
+      expect(answer.errors.length).toBeGreaterThan(0);
+      expect(answer.data?.['allContractsList'] ?? null).toBeNull();
+    });
+  });
+});
+
+/** The party is among those of the row, or of the contract it belongs to. */
+function mentions(row: Json, party: string): boolean {
+  const own = ['signatories', 'observers', 'actingParties', 'witnesses'].some(
+    (name) => Array.isArray(row[name]) && (row[name] as string[]).includes(party),
+  );
+  return (
+    own ||
+    row['owner'] === party ||
+    (typeof row['contract'] === 'object' && row['contract'] !== null && mentions(row['contract'] as Json, party))
+  );
+}

@@ -1,0 +1,67 @@
+/** The largest, the smallest, the empty and the odd: what engines of other languages read from the files is what the ledger sent. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as frames from '../support/frames.ts';
+import { schemasOfFile } from '../support/schemas.ts';
+import { needs } from '../support/skips/needs.ts';
+import { payloads, storeExtremes, typedTable, wanted } from './extremes-world.ts';
+import { exportTo, lakeDir, type LakeDir } from './lake-world.ts';
+
+const schemas = schemasOfFile();
+
+let grown: LakeDir;
+beforeAll(async () => {
+  await storeExtremes(schemas);
+  grown = lakeDir();
+  await exportTo(grown.path, schemas.url, 'ledger', '--until', '2', '--views', 'typed.*');
+  await exportTo(grown.path, schemas.url, 'ledger');
+});
+afterAll(() => grown[Symbol.dispose]());
+
+const python = process.env['LAKE_PYTHON'] ?? 'python3';
+const reader = fileURLToPath(new URL('read-lake.py', import.meta.url));
+
+interface ReadByPython {
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly words: readonly (string | null)[];
+  readonly lists: readonly (string | null)[];
+  /** Signatories and observers. */
+  readonly parties: readonly (readonly [readonly string[], readonly string[]])[];
+}
+
+/** By which engine of another language, and as what. Each module it takes is named where it is not there. */
+const engines = [
+  ['delta-rs', 'one table of Delta Lake', 'deltalake, pyarrow'],
+  ['arrow', 'files', 'pyarrow'],
+  ['clickhouse', 'one table of Delta Lake', 'chdb'],
+  ['clickhouse', 'files', 'chdb'],
+  ['spark', 'files', 'pyspark'],
+  ['spark', 'one table of Delta Lake', 'pyspark'],
+] as const;
+
+/** Spark reads Delta Lake with jars that are not its own: delta-spark and delta-storage of its version, separated by commas. */
+const sparkJars = process.env['LAKE_SPARK_JARS'] ?? '';
+
+describe.each(engines)('%s reads them as %s', (engine, form, modules) => {
+  const lacksJars = engine === 'spark' && form !== 'files' && sparkJars === '';
+  const isThere = !lacksJars && spawnSync(python, ['-c', `import ${modules}`]).status === 0;
+  const reason = lacksJars ? 'needs the jars of Delta Lake (LAKE_SPARK_JARS)' : `needs ${modules} (LAKE_PYTHON)`;
+  const options = { timeout: 180_000, ...needs(isThere ? undefined : reason) };
+
+  it('before and after a second export', options, () => {
+    const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];
+    const text = execFileSync(python, args, {
+      encoding: 'utf8',
+      maxBuffer: 16 * 1024 * 1024,
+      // A Spark that starts on a busy machine takes more than a minute.
+      timeout: 170_000,
+      cwd: grown.path,
+    });
+    const { rows, words, lists, parties } = JSON.parse(text) as ReadByPython;
+    expect(rows).toEqual(wanted.map((row) => row.map((value) => value?.replace(/\.0+$/, '') ?? null)));
+    expect(words).toEqual(payloads.map((payload) => payload['words'] ?? null));
+    expect(lists).toEqual(['["a", ""]', '[]', null, null]);
+    expect(parties).toEqual(payloads.map(() => [[frames.alice], []]));
+  });
+});

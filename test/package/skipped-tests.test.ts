@@ -1,0 +1,89 @@
+/** What a run prints of its skipped tests, and that each skip of the suite has a reason. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const suite = `
+import { describe, expect, it } from 'vitest';
+import { needs } from '${root}test/support/skips/needs.ts';
+describe('a suite', needs('needs a tool'), () => {
+  it('one', () => expect(1).toBe(2));
+  it.each([2, 3])('%i', () => expect(1).toBe(2));
+});
+describe('another', needs(undefined), () => {
+  it('passes', () => expect(1).toBe(1));
+  it('is skipped while it runs', ({ skip }) => skip('needs a ledger'));
+  it('fails', () => expect(1).toBe(2));
+});
+it.skip('is skipped', () => undefined);
+`;
+
+const config = `
+import { ClosingLineReporter } from '${root}test/support/closing-line-reporter.ts';
+export default { test: { include: ['*.test.ts'], reporters: [new ClosingLineReporter()] } };
+`;
+
+/** The lines of a run of the suite above. */
+function linesOf(...args: readonly string[]): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-skipped-'));
+  try {
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'some.test.ts'), suite);
+    writeFileSync(join(folder, 'vitest.config.ts'), config);
+    const command = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args];
+    const { stdout } = spawnSync(process.execPath, command, { cwd: folder, encoding: 'utf8' });
+    return stdout.trimEnd().split('\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+it('prints one line per reason, the test without one, and the counts last', () => {
+  expect(linesOf().slice(-5)).toEqual([
+    'skipped: 3 tests: needs a tool',
+    'skipped: 1 test: needs a ledger',
+    'skipped: 1 test: some.test.ts > is skipped: no reason given',
+    'failed: some.test.ts > another > fails: expected 1 to be 2 // Object.is equality',
+    '1 passed, 1 failed, 5 skipped',
+  ]);
+});
+
+it('prints no reasons when tests are chosen by name', () => {
+  expect(linesOf('-t', 'passes').filter((line) => line.startsWith('skipped: '))).toEqual([]);
+});
+
+/** Skips of Vitest's own that give no reason. */
+const bare = /\.(?:skipIf|runIf|todo)\(|\b(?:it|test|describe)\.skip\b|\bskip\(\)/;
+
+/** Tests of recordings, which are skipped without them. */
+const recorded = [
+  'packages/ledger-sandbox/test/ledger/ledger.test.ts',
+  'packages/ledger-sandbox/test/server/legacy.test.ts',
+  'test/conformance/frames.test.ts',
+  'test/docs/coverage.test.ts',
+  'test/e2e/samples.test.ts',
+  'test/ledger/api/api.test.ts',
+  'test/ledger/frames/unknown-fields.test.ts',
+  'test/read/typed/typed-recordings.test.ts',
+];
+
+it('gives a reason for each skip', () => {
+  const folders = ['test', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/test`)];
+  const files = folders
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, String(path))))
+    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => !file.includes('/recordings/') && !file.includes('/recorded/') && !recorded.includes(file))
+    .filter((file) => !file.endsWith('skipped-tests.test.ts'));
+  expect(files.length).toBeGreaterThan(500);
+  const found = files.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .flatMap((line, at) => (bare.test(line) ? [`${file}:${String(at + 1)} ${line.trim()}`] : [])),
+  );
+  expect(found, 'use needs() of test/support/skips/needs.ts').toEqual([]);
+});

@@ -1,0 +1,65 @@
+/** An indexer with three updates for tests of the outline: a create, an exercise that replaces it, and 100 creates. */
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+
+/** In every payload, command id and workflow id. */
+export const secret = 'a-payload-that-is-nobodys-business';
+export const old = `00${'a1'.repeat(32)}`;
+export const fresh = `00${'b2'.repeat(32)}`;
+
+export interface OutlineWorld extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly indexer: IndexerRun;
+}
+
+export async function startOutlineWorld(): Promise<OutlineWorld> {
+  const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  const database = await createTestDatabase();
+  const indexer = await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    INDEXER_HTTP_PORT: '0',
+    INDEXER_START: 'genesis',
+  });
+  appendUpdates(sandbox);
+  await indexer.reaches(sandbox.ledger.ledgerEnd());
+  return {
+    sandbox,
+    indexer,
+    [Symbol.asyncDispose]: async () => {
+      await indexer[Symbol.asyncDispose]();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+}
+
+function appendUpdates({ ledger }: Sandbox): void {
+  const append = (events: (offset: number) => readonly frames.JsonRecord[]): void => {
+    const offset = ledger.ledgerEnd() + 1;
+    const commandId = secret;
+    const change = { recordTime: new Date().toISOString(), commandId, workflowId: secret };
+    ledger.appendRaw(JSON.stringify(frames.transaction(offset, [...events(offset)], change)), offset);
+  };
+  const created = (offset: number, nodeId: number, contractId: string): frames.JsonRecord => ({
+    CreatedEvent: frames.created({ offset, nodeId, contractId, createArgument: { note: secret, owner: frames.alice } }),
+  });
+  append((offset) => [created(offset, 0, old)]);
+  append((offset) => [
+    {
+      ExercisedEvent: frames.exercised({
+        offset,
+        nodeId: 0,
+        lastDescendantNodeId: 1,
+        contractId: old,
+        choiceArgument: { note: secret },
+        exerciseResult: secret,
+      }),
+    },
+    created(offset, 1, fresh),
+  ]);
+  append((offset) => Array.from({ length: 100 }, (_, node) => created(offset, node, `00c${String(node)}`)));
+}

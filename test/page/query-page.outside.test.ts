@@ -1,0 +1,202 @@
+/** The query page in a real browser, before a real indexer and a real Postgres: what can be done there, and that it can be read. */
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { source as axeSource } from 'axe-core';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { grantReader } from '../../src/store/roles/reader-role.ts';
+import { createToken, revokeToken } from '../../src/store/roles/reader-tokens.ts';
+import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { query, type TestDatabase } from '../support/database.ts';
+import { needs } from '../support/skips/needs.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
+import { contract, startQueryWorld, type QueryWorld } from './query-world.ts';
+
+describe('the query page', needs(noBrowser), () => {
+  let browser: Browser;
+  let world: QueryWorld;
+  let indexer: IndexerRun;
+  let database: TestDatabase;
+  let active: string;
+  beforeAll(async () => {
+    world = await startQueryWorld();
+    ({ indexer, database } = world);
+    active = `select 'statement' from pg_stat_activity where usename = '${world.role}' and wait_event = 'PgSleep'`;
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await world[Symbol.asyncDispose]();
+  });
+
+  async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
+    const seen = await look(browser, `${indexer.httpUrl}/query`, options);
+    await seen.shows('ready', /Newest updates/);
+    return seen;
+  }
+
+  it('is found from the status page, and runs the ready queries', async () => {
+    const { page, shows, errors, requests } = await look(browser, indexer.httpUrl);
+    await page.locator('#to-query').click();
+    await page.getByRole('button', { name: 'Newest updates' }).click();
+    await shows('outcome', /^3 rows, /);
+    expect(await page.locator('#columns').innerText()).toMatch(/offset\s+kind\s+record_time/);
+    await page.getByRole('button', { name: 'Updates per hour' }).click();
+    await shows('outcome', /^1 row, /);
+    await page.getByRole('button', { name: 'Chart' }).click();
+    expect(await page.locator('#chart canvas').isVisible()).toBe(true);
+    expect(await page.locator('#chart').getAttribute('aria-label')).toMatch(
+      /^transactions by hour: 1 of 1 rows, from 3/,
+    );
+    expect(errors).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
+  });
+
+  it('runs with Ctrl Enter, and Esc ends a statement in the database', async () => {
+    const { page, shows } = await opened();
+    await page.locator('#statement').fill('select pg_sleep(29)');
+    await page.keyboard.press('Control+Enter');
+    await shows('outcome', /^Running/);
+    await waitFor('it runs', async () => ((await query(database.url, active)).length > 0 ? true : undefined));
+    await page.keyboard.press('Escape');
+    await shows('outcome', /^Stopped/);
+    const ended = async () => ((await query(database.url, active)).length === 0 ? true : undefined);
+    await waitFor('it runs no more', ended, 5_000);
+    await page.locator('#statement').fill('select nothing from nowhere');
+    await page.keyboard.press('Control+Enter');
+    await shows('outcome', /"nowhere" does not exist at line 1, column 21/);
+    expect(await audit(page)).toEqual([]);
+  });
+
+  it('opens what an id stands for, and closes it on the way back', async () => {
+    const { page, shows, errors } = await opened();
+    await page
+      .locator('#statement')
+      .fill('select contract_id, created_at_offset, update_id from explore.contracts order by 2');
+    await page.keyboard.press('Control+Enter');
+    await shows('outcome', /^3 rows/);
+    await page.locator('#rows a').first().click();
+    await shows('explained-text', /Iou/);
+    expect(await page.locator('#explained-heading').textContent()).toContain(contract.slice(0, 24));
+    await page.goBack();
+    expect(await page.locator('#explained').isVisible()).toBe(false);
+    await page.locator('#rows tr').nth(1).locator('a').nth(1).press('Enter');
+    await shows('explained-text', /^transaction .*offset/s);
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#explained').isVisible()).toBe(false);
+    expect(errors).toEqual([]);
+  });
+
+  it('finds templates and parties, and makes a statement of the one that is chosen', async () => {
+    const { page, shows } = await opened();
+    await page.locator('#search').fill('iou');
+    await shows('found', /iou:Main\.Iou:Iou \(3 active\)/);
+    await page.locator('#search').fill('hold');
+    await shows('found', /^interface .*Holding$/);
+    await page.locator('#search').fill('bob');
+    await shows('found', /^party Bob::1220bb$/);
+    await page.locator('#found button').click();
+    await shows('outcome', /^3 rows/);
+    // What comes from the ledger is text.
+    expect(await page.locator('#rows').textContent()).toContain('<img');
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await page.title()).toBe('Query · Ledger Indexer');
+  });
+
+  it('asks with a token as its role, until it is forgotten', async () => {
+    const owner = openDatabase({
+      url: database.url,
+      schema: 'ledger',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+    });
+    const limited = `limited_${randomBytes(4).toString('hex')}`;
+    try {
+      await grantReader(owner, { role: limited, parties: ['nobody::1220'], password: undefined });
+      const { id, token } = await createToken(owner, { role: limited, name: null, expiresAt: null });
+      const { page, shows, errors } = await opened();
+      await page.locator('#token').fill('a password of something else');
+      await page.getByRole('button', { name: 'Use token' }).click();
+      await shows('asks-as', /no token/);
+      await page.locator('#token').fill(token);
+      await page.keyboard.press('Enter');
+      await shows('asks-as', /with a token/);
+      await shows('ready', /Newest updates/);
+      expect(await page.content()).not.toContain(token);
+      await page.locator('#statement').fill('select contract_id from explore.contracts');
+      await page.keyboard.press('Control+Enter');
+      await shows('outcome', /^0 rows/);
+      expect(await wrong(page)).toEqual([]);
+      // Another tab asks as before.
+      const other = await opened();
+      await other.shows('asks-as', /as this machine/);
+      await revokeToken(owner, id);
+      await page.keyboard.press('Control+Enter');
+      await shows('outcome', /is revoked/);
+      await page.getByRole('button', { name: 'Forget token' }).click();
+      await shows('asks-as', /as this machine/);
+      await page.locator('#statement').fill('select contract_id from explore.contracts');
+      await page.keyboard.press('Control+Enter');
+      await shows('outcome', /^3 rows/);
+      expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
+    } finally {
+      await query(database.url, `drop owned by ${limited}; drop role ${limited}`);
+      await owner.close();
+    }
+  });
+
+  it('exports all rows, more than it shows', async () => {
+    const { page, shows } = await opened();
+    await page.locator('#statement').fill('select n from generate_series(1, 2500) n');
+    await page.keyboard.press('Control+Enter');
+    await shows('outcome', /^The first 1,000 rows, there are more/);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#export').click()]);
+    expect((await readFile(await download.path(), 'utf8')).split('\r\n').length).toBe(2502);
+  });
+
+  it('cannot be asked by a page of another origin', async () => {
+    const { page } = await opened();
+    const elsewhere = indexer.httpUrl.replace('127.0.0.1', 'localhost');
+    const heard = await page.evaluate<string>(`fetch('${elsewhere}/query', {
+      method: 'POST', mode: 'no-cors', headers: { 'content-type': 'text/plain' }, body: '{"statement":"select pg_sleep(9)"}'
+    }).then((response) => response.type, () => 'refused')`);
+    expect(heard).toBe('refused');
+    const stranger = await browser.newPage();
+    await stranger.goto(`${elsewhere}/status`);
+    const answer = `fetch('${indexer.httpUrl}/query', {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"statement":"select pg_sleep(9)"}'
+    }).then((response) => response.type, () => 'refused')`;
+    expect(await stranger.evaluate<string>(answer)).toBe('refused');
+    expect(await query(database.url, active)).toEqual([]);
+  });
+
+  it.each([
+    { colorScheme: 'light', width: 1180 },
+    { colorScheme: 'dark', width: 375 },
+  ] as const)('can be read and heard: $colorScheme, $width wide', async (options) => {
+    const { page, shows } = await opened(options);
+    await page.locator('#search').fill('o');
+    await page.locator('#search').fill('iou');
+    await shows('found', /Iou/);
+    await page.locator('#found button').click();
+    await shows('outcome', /^3 rows/);
+    expect(await wrong(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Chart' }).click();
+    expect(await wrong(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Table' }).click();
+    await page.locator('#rows a').first().click();
+    await shows('explained-text', /Iou/);
+    expect(await wrong(page)).toEqual([]);
+  });
+
+  /** What our own audit and axe find. */
+  async function wrong(page: Look['page']): Promise<readonly string[]> {
+    // By the protocol of the browser: the policy of the page lets no script in.
+    await page.evaluate(axeSource);
+    const found = await page.evaluate<readonly string[]>(`axe.run().then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);
+    return [...(await audit(page)), ...found];
+  }
+});

@@ -1,0 +1,75 @@
+/** A row of the status page opens to its update, in a real browser before a real indexer. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { needs } from '../support/skips/needs.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
+import { secret, startOutlineWorld, type OutlineWorld } from './outline-world.ts';
+
+describe('a row of the page', needs(noBrowser), () => {
+  let browser: Browser;
+  let world: OutlineWorld;
+  beforeAll(async () => {
+    world = await startOutlineWorld();
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await world[Symbol.asyncDispose]();
+  });
+
+  async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
+    const seen = await look(browser, world.indexer.httpUrl, options);
+    await seen.shows('updates', /Iou/);
+    return seen;
+  }
+
+  it('is opened with the keyboard, walked from update to update, and closed', async () => {
+    const { page, shows, errors } = await opened();
+    const row = page.locator('#updates button').nth(1);
+    await row.focus();
+    await shows('read-at', /held while you are here/);
+    await page.keyboard.press('Enter');
+    await shows('outline-tree', /Transfer on Iou.*became .*created Iou.*in place of/);
+    expect(await page.locator(':focus').textContent()).toBe('Close');
+    await page.locator('#outline-before').press('Enter');
+    await shows('outline-tree', /^\+created Iou[^−]*$/);
+    await shows('outline-command', /ledger-indexer explain \d+/);
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate<boolean>(`document.querySelector('dialog').open`)).toBe(false);
+    expect(await page.locator(':focus').textContent()).toBe(await row.textContent());
+    expect(await page.content()).not.toContain(secret);
+    expect(errors).toEqual([]);
+  });
+
+  it.each([
+    { colorScheme: 'light', width: 1180 },
+    { colorScheme: 'dark', width: 375 },
+    { colorScheme: 'light', width: 320 },
+  ] as const)('can be read and heard: $colorScheme, $width wide', async (options) => {
+    const { page, shows } = await opened(options);
+    await page.locator('#updates button').first().click();
+    await shows('outline-events', /100, 40 not shown/);
+    expect(await audit(page)).toEqual([]);
+    const [inner, outer] = await page.evaluate<readonly [number, number]>(`(() => {
+      const box = document.querySelector('dialog');
+      return [box.scrollWidth - box.clientWidth, box.getBoundingClientRect().right];
+    })()`);
+    expect(inner).toBe(0);
+    expect(outer).toBeLessThanOrEqual(options.width);
+  });
+
+  it('says why an update does not open', async () => {
+    const { page, shows } = await opened();
+    await page.locator('#updates button').nth(1).click();
+    await shows('outline-tree', /became/);
+    await page.evaluate('openUpdate(987654)');
+    await shows('outline-state', /brought no update here/);
+    await page.route('**/update?*', (route) => route.abort());
+    await page.evaluate('openUpdate(1)');
+    await shows('outline-state', /does not answer/);
+    await waitFor('the tree is hidden', async () =>
+      (await page.locator('#outline-body').isHidden()) ? true : undefined,
+    );
+  });
+});

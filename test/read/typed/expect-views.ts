@@ -1,0 +1,43 @@
+/** Views of packages that a participant returned. */
+import { expect } from 'vitest';
+import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
+import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import type { PackageModel } from '../../../src/daml/package-model.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { migrate } from '../../../src/store/schema/migrations.ts';
+import { storePackage } from '../../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../../src/store/typed/views.ts';
+import { createTestDatabase, query } from '../../support/database.ts';
+
+export function clientOf(url: string): LedgerClient {
+  return createLedgerClient({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs: 10_000 });
+}
+
+/** Makes the views of everything in the packages, as if each template and interface had been seen in an event. */
+export async function expectViews(models: readonly PackageModel[]): Promise<void> {
+  await using created = await createTestDatabase();
+  const { url } = created;
+  const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
+  await migrate(database);
+  for (const model of models) await storePackage(database, model);
+  const seen = models.flatMap((model) =>
+    [...model.templates, ...model.interfaces].map(({ moduleName, entityName }) => ({
+      ...model,
+      moduleName,
+      entityName,
+    })),
+  );
+  const rows = seen.map(({ packageId, moduleName, entityName, name }, index) =>
+    [index + 1, packageId, moduleName, entityName, name].map((value) => `'${value}'`).join(', '),
+  );
+  await query(url, `insert into ledger.templates values ${rows.map((row) => `(${row})`).join(', ')}`);
+  const { made, failed } = await syncTypedViews(database, models);
+  await database.close();
+  expect(failed).toEqual([]);
+  // An interface without a field in its view has none: there would be no column of its own.
+  const templates = models.flatMap(({ name, templates: all }) =>
+    all.map((one) => `${name}:${one.moduleName}:${one.entityName}`),
+  );
+  expect(made.length).toBeGreaterThanOrEqual(new Set(templates).size);
+  for (const view of made) await query(url, `select * from typed."${view}"`);
+}

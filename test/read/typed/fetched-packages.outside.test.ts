@@ -1,0 +1,37 @@
+/** Every package of every DAR: fetched from a participant, read, made into views. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readPackageArchive } from '../../../src/daml/package-archive.ts';
+import type { PackageModel } from '../../../src/daml/package-model.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { archivesOf, darNames, noDars } from '../../daml/dars.ts';
+import { needs } from '../../support/skips/needs.ts';
+import { darsFolder } from '../../support/wire/recorded.ts';
+import { clientOf, expectViews } from './expect-views.ts';
+
+/** The packages of a DAR as the participant gives them out after it was uploaded. */
+async function fetched(dar: string): Promise<readonly PackageModel[]> {
+  const sandbox = await startSandbox({});
+  try {
+    const ledger = clientOf(sandbox.url);
+    await ledger.packages.uploadDar(readFileSync(join(darsFolder, dar)));
+    const models: PackageModel[] = [];
+    for (const archive of archivesOf(dar).values()) {
+      const sent = readPackageArchive(archive);
+      const { bytes } = await ledger.packages.content(sent.packageId);
+      const model = readPackageArchive(bytes, sent.packageId);
+      expect(model).toEqual(sent);
+      models.push(model);
+    }
+    return models;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+describe('packages from the participant', needs(noDars), () => {
+  it.each(darNames())('of %s become views that Postgres accepts', async (dar) => {
+    await expectViews(await fetched(dar));
+  });
+});
