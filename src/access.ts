@@ -3,7 +3,6 @@
  * refused without asking anybody is refused before a database is touched.
  */
 import type { LedgerConfig } from './config/config.ts';
-import { createOAuthTokenSource } from './ledger/access/oauth.ts';
 import { readTlsFiles, type TlsMaterial } from './ledger/transport/tls.ts';
 import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/access/token.ts';
 
@@ -11,6 +10,9 @@ export interface LedgerAccess {
   readonly tls: TlsMaterial;
   readonly tokenSource: TokenSource;
 }
+
+/** Loaded only when a provider issues the token: its packages cost CPU time at every start. */
+const oauthModule = () => import('./ledger/access/oauth.ts');
 
 /**
  * Reads the certificates and builds the token source; no token is obtained yet.
@@ -27,6 +29,6 @@ export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promi
   const tokenSource =
     oauth === undefined
       ? createTokenSource({ token, tokenFile })
-      : createOAuthTokenSource({ ...oauth, ca, insecure, signal: stop });
+      : (await oauthModule()).createOAuthTokenSource({ ...oauth, ca, insecure, signal: stop });
   return { tls, tokenSource };
 }

@@ -3,22 +3,21 @@
  * spells them and no more: they are sent by a lent client as any other, so time-outs, timing, transactions and what becomes
  * of errors are those of `Database`.
  */
-import {
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  sql,
-  type CompiledQuery,
-  type DatabaseConnection,
-  type ExpressionBuilder,
-  type QueryCreator,
-  type QueryResult,
-  type Updateable,
-} from 'kysely';
+import { createRequire } from 'node:module';
+import type { CompiledQuery, DatabaseConnection, ExpressionBuilder, QueryCreator, QueryResult, Updateable } from 'kysely';
 import type { ClientBase } from 'pg';
 import type { Tables } from './tables.ts';
+
+/**
+ * The package has two builds of about 260 files each. Loaded with `require`, its CommonJS build takes half of the CPU
+ * time that its ES modules take at every start of a command.
+ */
+const { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } = createRequire(
+  import.meta.url,
+)('kysely') as typeof import('kysely');
+
+/** A template tag for parts of a statement in SQL. */
+export { sql };
 
 /** Builds statements that are sent by this client; unqualified names are those of its search path. Throws what the driver throws. */
 export function tablesOf(client: ClientBase): QueryCreator<Tables> {

@@ -1,9 +1,8 @@
 /** The ranges of table `coverage`: one is open and ends at the checkpoint, all others are closed. */
 import { escapeIdentifier } from 'pg';
-import { sql } from 'kysely';
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
-import { one, tablesOf } from '../connection/query-builder.ts';
+import { one, sql, tablesOf } from '../connection/query-builder.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
 /** How a range after the first one began. */

@@ -2,11 +2,10 @@
  * Moving the stream to another participant: what is stored of the overlap, and the one transaction that makes the other
  * participant the one that is read. Nothing that is stored of updates is changed by it.
  */
-import { sql } from 'kysely';
 import type { ClientBase, PoolClient } from 'pg';
 import type { UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { one, tablesOf } from '../connection/query-builder.ts';
+import { one, sql, tablesOf } from '../connection/query-builder.ts';
 import { markAnew } from '../write/departures.ts';
 import { provenByHost, readHost } from '../write/hosts.ts';
 import { lockStream, maintain, readStream, refused } from './maintenance.ts';

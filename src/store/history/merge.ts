@@ -3,14 +3,13 @@
  * hold, in one transaction. What we hold and the ledger does not any more ended in the gap, what we lack is added as
  * seeded.
  */
-import { sql } from 'kysely';
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, UpdateMark } from '../../model/stream.ts';
 import { endedFrom, notifyStatement } from '../write/batch-writer.ts';
 import type { Database } from '../connection/database.ts';
-import { countRows, tablesOf, type Change } from '../connection/query-builder.ts';
+import { type Change, countRows, sql, tablesOf } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
 import { noteParts } from './filter-parts.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';

@@ -1,8 +1,7 @@
 /** Stored updates, and contracts, by which the ledger's history is compared with ours. */
-import { sql } from 'kysely';
 import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { one, tablesOf } from '../connection/query-builder.ts';
+import { one, sql, tablesOf } from '../connection/query-builder.ts';
 
 /** The newest stored update with an id after `above` and up to `upTo`; undefined when there is none. */
 export function newestMark(database: Database, above: number, upTo: number): Promise<UpdateMark | undefined> {

@@ -4,10 +4,9 @@
  * `redacted_exercises`, which the writer follows.
  */
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
-import { tablesOf } from '../connection/query-builder.ts';
+import { sql, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { reading, shortTransaction } from './retention-session.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';

@@ -1,9 +1,8 @@
 /** Table `quarantine`: updates that could not be stored, as they came. */
-import { sql } from 'kysely';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { QuarantinedUpdate } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { tablesOf } from '../connection/query-builder.ts';
+import { sql, tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
 /** One row, for people. */
