@@ -10,6 +10,7 @@ import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { programInProcess } from './in-process.ts';
 import { program } from './program.ts';
 
 const secret = 'a shared secret for the tests of check';
@@ -57,7 +58,7 @@ function env(more: Env = {}): Env {
 
 /** The lines by name; the exit code says whether one failed, and no secret is printed. */
 async function check(given: Env, ...words: readonly string[]): Promise<ReadonlyMap<string, Line>> {
-  const { code, stdout, stderr } = await program(['check', '--json', ...words], given);
+  const { code, stdout, stderr } = await programInProcess(['check', '--json', ...words], given);
   expect(stderr).toBe('');
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: readonly Line[] };
   expect({ code, ok }).toEqual(
@@ -74,7 +75,7 @@ function failures(lines: ReadonlyMap<string, Line>): readonly string[] {
 
 /** Stores the history with these settings. */
 async function store(given: Env = env()): Promise<void> {
-  const { code, stderr } = await program(
+  const { code, stderr } = await programInProcess(
     ['run', '--stop-at', 'end', '--http-port', '0', '--log-level', 'error'],
     given,
   );

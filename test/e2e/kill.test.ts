@@ -67,10 +67,14 @@ async function progress(world: World, daemon: Daemon, schema: string, offsets: n
   return world.stored.reaches(daemon, schema, from + offsets);
 }
 
-describe('a daemon killed with SIGKILL fifty times', () => {
-  const kills = 50;
-  const seededUpdates = 1_500;
-  const followedUpdates = 4_500;
+/** `KILLS=50 npx vitest run test/e2e/kill.test.ts` does more; a start of the program costs a second of CPU. */
+const kills = Number(process.env['KILLS'] ?? 14);
+/** At least this much is left to store when a daemon is killed while it follows: more than one life can store. */
+const atLeastLeft = 1_500;
+
+describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
+  const seededUpdates = 700;
+  const killsBySeeding = Math.ceil(kills / 4);
 
   it('stores what an uninterrupted one stores, killed while starting, seeding and following', async () => {
     await using world = await createWorld(41);
@@ -100,9 +104,9 @@ describe('a daemon killed with SIGKILL fifty times', () => {
       await daemon.kill();
       hits[moment] += 1;
     };
-    for (let life = 0; life < 3; life += 1) await hit('starting', 'starting', [0, 60]);
+    for (let life = 0; life < Math.ceil(kills / 16); life += 1) await hit('starting', 'starting', [0, 60]);
     let midSeed = 0;
-    while (hits.seeding < 10 && (await stored.checkpoint('killed')) === undefined) {
+    while (hits.seeding < killsBySeeding && (await stored.checkpoint('killed')) === undefined) {
       const before = await stored.seeded('killed');
       const entries = (): Promise<number> =>
         waitFor('the seed stores entries', async () => {
@@ -117,14 +121,14 @@ describe('a daemon killed with SIGKILL fifty times', () => {
     // The offset of the seed has to be the same in both schemas, so the ledger moves on only now.
     await using seeder = world.start('killed');
     await stored.reaches(seeder, 'killed', sandbox.ledger.ledgerEnd());
-    world.grow(followedUpdates);
+    world.grow(2 * atLeastLeft);
     await seeder.kill();
     hits.following += 1;
     let midFollow = 0;
     while (hits.starting + hits.seeding + hits.following < kills) {
       // Whatever the speed of the machine, there is more to do than one life can.
       const left = sandbox.ledger.ledgerEnd() - ((await stored.checkpoint('killed')) ?? 0);
-      if (left < 4_000) world.grow(1_000);
+      if (left < atLeastLeft) world.grow(1_000);
       await hit('following', 'catching up', [20, 250]);
       if (((await stored.checkpoint('killed')) ?? 0) < sandbox.ledger.ledgerEnd()) midFollow += 1;
     }
@@ -137,20 +141,22 @@ describe('a daemon killed with SIGKILL fifty times', () => {
     console.log(`${kills} SIGKILLs ${JSON.stringify(hits)}, ${work}; ${updates} updates, SHA-256 ${found}`);
     expect(found).toBe(expected);
     // A kill of an idle daemon proves nothing.
-    expect(midSeed).toBeGreaterThan(2);
+    expect(midSeed).toBeGreaterThanOrEqual(Math.floor(killsBySeeding / 2));
     expect(midFollow).toBe(hits.following - 1);
   }, 600_000);
 });
 
 describe('a daemon disturbed while it loads', () => {
-  const slow = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '3' };
+  const fast = { INDEXER_START: 'genesis' };
+  /** Until the disturbance is over; what is left then is stored in large batches. */
+  const slow = { ...fast, INDEXER_BATCH_UPDATES: '3' };
   let world: World;
   let expected: string;
 
   beforeAll(async () => {
     world = await createWorld(43);
-    world.grow(2_500);
-    await using reference = world.start('reference', { INDEXER_START: 'genesis' });
+    world.grow(1_600);
+    await using reference = world.start('reference', fast);
     expected = await world.finish(reference, 'reference');
   });
   afterAll(() => world[Symbol.asyncDispose]());
@@ -164,7 +170,7 @@ describe('a daemon disturbed while it loads', () => {
     const checkpoint = (await stored.checkpoint('stopped')) ?? 0;
     expect(checkpoint).toBeLessThan(world.sandbox.ledger.ledgerEnd());
 
-    await using second = world.start('stopped', slow);
+    await using second = world.start('stopped', fast);
     expect(await world.finish(second, 'stopped')).toBe(expected);
     const { rows } = await stored.client.query<{ first: string; gap: string }>(
       `select min("offset") filter (where epoch = 2) as first,
@@ -197,14 +203,14 @@ describe('a daemon disturbed while it loads', () => {
     } finally {
       await client.query('rollback');
     }
-    await using second = world.start('insisted', slow);
+    await using second = world.start('insisted', fast);
     expect(await world.finish(second, 'insisted')).toBe(expected);
   });
 
   it('is replaced by a waiting second daemon when it is killed', async () => {
     await using first = world.start('shared', slow);
     await progress(world, first, 'shared', 100);
-    await using second = world.start('shared', slow);
+    await using second = world.start('shared', fast);
     await second.logged('standby');
     const ready = await fetch(`${await second.http()}/readyz`);
     expect(ready.status).toBe(503);
@@ -234,8 +240,8 @@ describe('a daemon disturbed while it loads', () => {
   });
 
   it('stores the same when the socket to the ledger is cut every few hundred frames', async () => {
-    world.sandbox.faults.cutEveryFrames = { min: 20, max: 400 };
-    await using daemon = world.start('cut', slow);
+    world.sandbox.faults.cutEveryFrames = { min: 20, max: 250 };
+    await using daemon = world.start('cut', { ...fast, INDEXER_BATCH_UPDATES: '10' });
     const found = await world.finish(daemon, 'cut').finally(() => {
       world.sandbox.faults.cutEveryFrames = undefined;
     });

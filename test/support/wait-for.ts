@@ -1,7 +1,10 @@
 /** Waiting on a fact instead of on time; and, in the one place where tests may, on time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Between two probes: short at first, because most facts come at once; later each probe costs more CPU than its delay is worth. */
 const POLL_MS = 10;
+const LATER_POLL_MS = 30;
+const LATER_AFTER_MS = 500;
 
 /**
  * Asks `probe` until it answers something other than undefined, and gives that back.
@@ -14,12 +17,13 @@ export async function waitFor<T>(
   probe: () => Promise<T | undefined> | T | undefined,
   limitMs = 40_000,
 ): Promise<T> {
-  const end = performance.now() + limitMs;
+  const began = performance.now();
+  const end = began + limitMs;
   for (;;) {
     const found = await probe();
     if (found !== undefined) return found;
     if (performance.now() > end) throw new Error(`waited ${limitMs} ms in vain: ${what}`);
-    await sleep(POLL_MS);
+    await sleep(performance.now() - began < LATER_AFTER_MS ? POLL_MS : LATER_POLL_MS);
   }
 }
 

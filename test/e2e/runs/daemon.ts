@@ -86,12 +86,17 @@ export function startDaemon(options: DaemonOptions): Daemon {
       resolve(ended);
     });
   });
-  const find = <T>(what: string, pick: (line: LogLine) => T | undefined): Promise<T> =>
-    waitFor(what, () => {
-      const found = firstOf(output, pick);
+  const find = <T>(what: string, pick: (line: LogLine) => T | undefined): Promise<T> => {
+    // Each line is parsed once, however often the output is looked at.
+    let from = 0;
+    return waitFor(what, () => {
+      const to = output.lastIndexOf('\n') + 1;
+      const found = firstOf(output.slice(from, to), pick);
+      from = to;
       if (found === undefined && ended !== undefined) throw endedEarly(what, ended, output);
       return found;
     });
+  };
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
