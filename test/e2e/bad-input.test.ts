@@ -11,7 +11,17 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { everythingPrinted, rowsStored, runToEnd, schema, startRun, type Ended } from './runs/bad-input-run.ts';
+import {
+  commandToEnd,
+  everythingPrinted,
+  rowsStored,
+  runToEnd,
+  schema,
+  startInProcess,
+  startRun,
+  type Ended,
+  type RunningIndexer,
+} from './runs/bad-input-run.ts';
 
 const canaryToken = 'canary-token-5b1f';
 const canaryPassword = 'canary-password-77c2';
@@ -41,8 +51,9 @@ async function expectState(
   code: string,
   env: Record<string, string>,
   found: RegExp,
+  start: (env: Record<string, string>) => RunningIndexer | Promise<RunningIndexer> = startInProcess,
 ): Promise<void> {
-  await using run = startRun(env);
+  await using run = await start(env);
   const status = await waitFor(`state ${state} because of ${code}`, async () => {
     const { body } = await run.get('/status');
     return body['state'] === state ? body : undefined;
@@ -127,7 +138,7 @@ describe('a ledger that cannot be used', () => {
   it('parks after trying a refused token again, and writes nothing', async () => {
     await using sandbox = await startSandbox({ token: 'another' });
     generateHistory(sandbox.ledger, { seed: 1, updates: 20 });
-    await expectState('parked', 'LEDGER_UNAUTHENTICATED', ledgerEnv(sandbox.url), /security-sensitive/);
+    await expectState('parked', 'LEDGER_UNAUTHENTICATED', ledgerEnv(sandbox.url), /security-sensitive/, startRun);
     expect(await rowsStored(database.url)).toBe(0);
   });
 
@@ -152,7 +163,7 @@ describe('a ledger that cannot be used', () => {
   });
 
   it('ends with 78 rather than send a token in clear text to another machine', async () => {
-    const ended = await runToEnd(ledgerEnv('http://ledger.example.org:7575'));
+    const ended = await commandToEnd(ledgerEnv('http://ledger.example.org:7575'), ['run']);
     expectRefusal(ended, 78, 'LEDGER_TOKEN_INSECURE', /will not send the token in clear text to ledger\.example\.org/);
     expect(await rowsStored(database.url)).toBe(0);
   });
@@ -185,7 +196,7 @@ describe('a database that cannot be used', () => {
   it('keeps trying when the password is wrong, in case it is being rotated, without printing it', async () => {
     const url = new URL(database.url);
     url.password = canaryPassword;
-    await expectState('backing_off', 'STORE_PASSWORD_REFUSED', databaseEnv(url.href), /password/);
+    await expectState('backing_off', 'STORE_PASSWORD_REFUSED', databaseEnv(url.href), /password/, startRun);
   });
 
   it('keeps trying when nobody listens on the port of the database', async () => {
@@ -200,7 +211,7 @@ describe('a database that cannot be used', () => {
     try {
       const url = new URL(database.url);
       url.pathname = `/${name}`;
-      const ended = await runToEnd(databaseEnv(url.href));
+      const ended = await commandToEnd(databaseEnv(url.href), ['run']);
       expectRefusal(ended, 78, 'STORE_ENCODING', new RegExp(`"${name}" stores SQL_ASCII, UTF8 is needed`));
       expect(await query(url.href, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
     } finally {
@@ -210,19 +221,24 @@ describe('a database that cannot be used', () => {
 
   it('ends with 78 when a newer version made the schema, and leaves it alone', async () => {
     await using own = await createTestDatabase();
-    await runToEnd(databaseEnv(own.url), ['migrate']);
+    await commandToEnd(databaseEnv(own.url), ['migrate']);
     await query(own.url, `insert into ${schema}.schema_migrations (id) values ('9999_from_the_future')`);
-    const ended = await runToEnd(databaseEnv(own.url));
+    const ended = await commandToEnd(databaseEnv(own.url), ['run']);
     expectRefusal(ended, 78, 'SCHEMA_NEWER', /9999_from_the_future/);
     expect(await rowsStored(own.url)).toBe(0);
   });
 
   it('ends with 78 when the schema was made for another INDEXER_EXERCISE_JSON, whether it may migrate or not', async () => {
     await using own = await createTestDatabase();
-    await runToEnd({ ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
+    await commandToEnd({ ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
     for (const migrate of ['auto', 'never']) {
       const env = { ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'jsonb', POSTGRES_MIGRATE: migrate };
-      expectRefusal(await runToEnd(env), 78, 'SCHEMA_EXERCISE_JSON', /as json, and INDEXER_EXERCISE_JSON says jsonb/);
+      expectRefusal(
+        await commandToEnd(env, ['run']),
+        78,
+        'SCHEMA_EXERCISE_JSON',
+        /as json, and INDEXER_EXERCISE_JSON says jsonb/,
+      );
     }
     expect(await rowsStored(own.url)).toBe(0);
   });
@@ -282,11 +298,11 @@ describe('secrets', () => {
       LEDGER_TOKEN: canaryToken,
       DATABASE_URL: `postgres://indexer:${canaryPassword}@db/ledger`,
     };
-    const table = await runToEnd(env, ['config']);
+    const table = await commandToEnd(env, ['config']);
     expect(table.code).toBe(0);
     expect(table.stdout).toContain('[set]');
     expect(table.stdout).toContain('indexer:***@db');
-    expect((await runToEnd(env, ['config', '--json'])).code).toBe(0);
+    expect((await commandToEnd(env, ['config', '--json'])).code).toBe(0);
   });
 
   it('are in no line that any of these runs printed', () => {

@@ -1,6 +1,6 @@
 /**
  * A ledger that refuses the caller beside a stream that stays open and silent, as participants do when a token ends:
- * nobody is told that all is well, and what an operator mends is noticed at once. Real processes, asked over HTTP.
+ * nobody is told that all is well, and what an operator mends is noticed at once. Requests go over HTTP.
  */
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { startDaemon, type Daemon } from './runs/daemon.ts';
 import { GuardedLedger } from './runs/guarded-ledger.ts';
+import { runIndexer } from './runs/indexer-run.ts';
 
 let folder: string;
 let database: TestDatabase;
@@ -29,9 +29,31 @@ async function putToken(token: string): Promise<void> {
   await rename(join(folder, 'link'), join(folder, 'token'));
 }
 
+interface Daemon extends AsyncDisposable {
+  /** Base URL of its endpoints. */
+  http(): Promise<string>;
+  /** Its log. */
+  output(): string;
+}
+
 function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}): Daemon {
-  const token = { LEDGER_TOKEN_FILE: join(folder, 'token'), INDEXER_START: 'genesis' };
-  return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: { ...token, ...env } });
+  const run = runIndexer({
+    LEDGER_URL: ledger.url,
+    DATABASE_URL: database.url,
+    LEDGER_TOKEN_FILE: join(folder, 'token'),
+    INDEXER_START: 'genesis',
+    ...env,
+  });
+  let log: readonly string[] = [];
+  const started = run.then((indexer) => {
+    ({ log } = indexer);
+    return indexer;
+  });
+  return {
+    http: async () => (await started).httpUrl,
+    output: () => log.join(''),
+    [Symbol.asyncDispose]: async () => await (await started)[Symbol.asyncDispose](),
+  };
 }
 
 interface Ready {

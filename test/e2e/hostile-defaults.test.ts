@@ -9,7 +9,7 @@ import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { program } from '../cli/program.ts';
+import { programInProcess } from '../cli/in-process.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -134,8 +134,8 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
     const grow = (updates: number): void => {
       for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
     };
-    grow(300);
-    for (const more of [1_000, 100]) {
+    grow(200);
+    for (const more of [500, 60]) {
       await using one = await runIndexer(envOf(calm.url));
       await using other = await runIndexer(envOf(urlOf(writer)));
       await Promise.all([live(one), live(other)]);
@@ -156,7 +156,7 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
 
   it('commands answer as they do without', async () => {
     const answers = async (url: string) => {
-      const ran = async (...words: string[]) => await program(words, { DATABASE_URL: url });
+      const ran = async (...words: string[]) => await programInProcess(words, { DATABASE_URL: url });
       return {
         rebuilt: (await ran('views', 'rebuild'), await ran('views', 'list', '--json')),
         times: await ran(
@@ -170,7 +170,7 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
     const wanted = Object.entries(await answers(calm.url)).map(([name, { code, stdout }]) => [name, code, stdout]);
     expect(told).toEqual(wanted);
     expect(wanted.map(([, code]) => code)).toEqual([0, 0, 0]);
-    expect((await program(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
+    expect((await programInProcess(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
   });
 
   it('views and functions for readers answer a reader with such defaults as any other', async () => {

@@ -1,11 +1,10 @@
 /** A token, passwords and payloads that nobody may see: the real program under faults of the ledger and of the database. */
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { programInProcess } from '../cli/in-process.ts';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { watchStored } from '../e2e/runs/stored.ts';
 import { Canary, canaryWord } from '../support/canary.ts';
@@ -191,12 +190,9 @@ describe('the program under faults', () => {
   });
 
   /** What a verb prints; it may fail. */
-  function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-    const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-    const options = { env: { PATH: process.env['PATH'], ...env }, timeout: 120_000 };
-    return new Promise((resolve) => {
-      execFile(process.execPath, [program, ...words], options, (_error, stdout, stderr) => resolve(stdout + stderr));
-    });
+  async function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+    const { stdout, stderr } = await programInProcess(words, env);
+    return stdout + stderr;
   }
 
   it(
@@ -205,9 +201,9 @@ describe('the program under faults', () => {
     async () => {
       const verbs = [['config'], ['config', '--json'], ['status'], ['migrate'], ['views', 'list'], ['ledger', 'end']];
       for (const env of [envOf(), envOf(forged, wrongPassword)]) {
-        const printed = await Promise.all(verbs.map((words) => run(words, env)));
-        for (const [at, text] of printed.entries()) {
-          const words = verbs[at]?.join(' ') ?? '';
+        for (const verb of verbs) {
+          const text = await run(verb, env);
+          const words = verb.join(' ');
           expect(text, words).not.toBe('');
           canary.look(words, text);
         }

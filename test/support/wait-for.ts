@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Between two probes: short at first, because most facts come at once; later each probe costs more CPU than its delay is worth. */
 const POLL_MS = 10;
-const LATER_POLL_MS = 30;
+const LATER_POLL_MS = 50;
 const LATER_AFTER_MS = 500;
 
 /**

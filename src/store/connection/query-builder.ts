@@ -4,7 +4,14 @@
  * of errors are those of `Database`.
  */
 import { createRequire } from 'node:module';
-import type { CompiledQuery, DatabaseConnection, ExpressionBuilder, QueryCreator, QueryResult, Updateable } from 'kysely';
+import type {
+  CompiledQuery,
+  DatabaseConnection,
+  ExpressionBuilder,
+  QueryCreator,
+  QueryResult,
+  Updateable,
+} from 'kysely';
 import type { ClientBase } from 'pg';
 import type { Tables } from './tables.ts';
 

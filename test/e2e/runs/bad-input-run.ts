@@ -5,8 +5,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { programInProcess } from '../../cli/in-process.ts';
 import { query } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { runIndexer } from './indexer-run.ts';
 
 const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
@@ -31,11 +33,14 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface Run extends AsyncDisposable {
+export interface RunningIndexer extends AsyncDisposable {
   /** Complete JSON lines of the log so far. */
   lines(): readonly LogLine[];
   /** GET on the address that the program says it listens on. */
   get(path: '/status' | '/readyz' | '/livez'): Promise<Answer>;
+}
+
+export interface Run extends RunningIndexer {
   readonly ended: Promise<Ended>;
 }
 
@@ -74,8 +79,7 @@ export function startRun(env: Readonly<Record<string, string>>, args: readonly s
         if (child.exitCode !== null) throw new Error(`the program ended with ${String(child.exitCode)}: ${stderr}`);
         return lines().find(({ http }) => http !== undefined)?.http;
       });
-      const response = await fetch(`${url}${path}`);
-      return { status: response.status, body: (await response.json()) as Answer['body'] };
+      return await answerOf(`${url}${path}`);
     },
     ended,
     [Symbol.asyncDispose]: async () => {
@@ -83,6 +87,34 @@ export function startRun(env: Readonly<Record<string, string>>, args: readonly s
       await ended;
     },
   };
+}
+
+/**
+ * The same indexer in the process of the test, for a twentieth of the CPU time. Without what only a process has: its exit code
+ * and what it prints beside its log.
+ */
+export async function startInProcess(env: Readonly<Record<string, string>>): Promise<RunningIndexer> {
+  const run = await runIndexer({ POSTGRES_SCHEMA: schema, ...env });
+  return {
+    lines: () => run.log.map((line) => JSON.parse(line) as LogLine),
+    get: (path) => answerOf(`${run.httpUrl}${path}`),
+    [Symbol.asyncDispose]: async () => {
+      await run[Symbol.asyncDispose]();
+      outputs.push(run.log.join(''));
+    },
+  };
+}
+
+async function answerOf(url: string): Promise<Answer> {
+  const response = await fetch(url);
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+/** Runs a command to its end in the process of the test. */
+export async function commandToEnd(env: Readonly<Record<string, string>>, args: readonly string[]): Promise<Ended> {
+  const ended = await programInProcess(args, { POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0', ...env });
+  outputs.push(ended.stdout, ended.stderr);
+  return ended;
 }
 
 /** Runs the program to its end. */

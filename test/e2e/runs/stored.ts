@@ -1,7 +1,10 @@
 /** What the daemons under test have stored, asked from outside over one connection. */
-import { Client, escapeIdentifier } from 'pg';
+import { Client, DatabaseError, escapeIdentifier } from 'pg';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Daemon } from './daemon.ts';
+
+/** SQLSTATE; also where the schema does not exist. */
+const undefinedTable = '42P01';
 
 export interface Stored extends AsyncDisposable {
   readonly client: Client;
@@ -18,11 +21,14 @@ export async function watchStored(url: string): Promise<Stored> {
   await client.connect();
   const streamColumn = async (schema: string, column: 'checkpoint' | 'seed_contracts'): Promise<number | undefined> => {
     const table = `${escapeIdentifier(schema)}.stream`;
-    const found = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [table]);
-    if (found.rows[0]?.found !== true) return undefined;
-    const { rows } = await client.query<{ value: string | null }>(`select ${column} as value from ${table}`);
-    const value = rows[0]?.value;
-    return value === undefined || value === null ? undefined : Number(value);
+    try {
+      const { rows } = await client.query<{ value: string | null }>(`select ${column} as value from ${table}`);
+      const value = rows[0]?.value;
+      return value === undefined || value === null ? undefined : Number(value);
+    } catch (thrown) {
+      if (thrown instanceof DatabaseError && thrown.code === undefinedTable) return undefined;
+      throw thrown;
+    }
   };
   const checkpoint = (schema: string): Promise<number | undefined> => streamColumn(schema, 'checkpoint');
   return {

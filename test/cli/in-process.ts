@@ -1,0 +1,60 @@
+/**
+ * The program without its process: what `program()` of program.ts returns, at a tenth of the CPU time. For tests of what a
+ * command does; signals, exit by an uncaught error and the start itself need the real one.
+ */
+import { Readable, Writable } from 'node:stream';
+import { tmpdir } from 'node:os';
+import { parse, unparsed } from '../../src/cli/command-line/parse.ts';
+import { commandNamed, commands } from '../../src/cli/commands.ts';
+import { besideDemo } from '../../src/cli/demo/beside-demo.ts';
+import { toIndexerError } from '../../src/errors/indexer-error.ts';
+import { scrub } from '../../src/observe/figures/scrub.ts';
+import type { Ended } from './program.ts';
+
+/**
+ * Runs the command to its end, in the folder `cwd`, with these variables alone. One at a time: the folder belongs to the
+ * process.
+ */
+export async function programInProcess(
+  [name = '', ...words]: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = tmpdir(),
+): Promise<Ended> {
+  const began = performance.now();
+  const printed = { stdout: '', stderr: '' };
+  const collect = (output: 'stdout' | 'stderr'): Writable =>
+    new Writable({
+      decodeStrings: false,
+      write: (text: string | Buffer, _encoding, done) => {
+        printed[output] += text.toString();
+        done();
+      },
+    });
+  const write = (text: string): void => void (printed.stdout += text);
+  const before = process.cwd();
+  process.chdir(cwd);
+  let code: number;
+  try {
+    const command = commandNamed(name);
+    const given = command.verbs === true ? unparsed(words) : parse(command, words);
+    const ended = await command.run({
+      given,
+      env: command.alone === true ? env : await besideDemo(given.options, env),
+      stop: new AbortController().signal,
+      write,
+      print: (line) => write(`${line}\n`),
+      stdin: Readable.from([]),
+      stdout: collect('stdout'),
+      stderr: collect('stderr'),
+      commands,
+    });
+    code = ended ?? 0;
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    printed.stderr += scrub(`ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}\n`);
+    code = error.exitCode;
+  } finally {
+    process.chdir(before);
+  }
+  return { code, ...printed, ms: performance.now() - began };
+}
