@@ -8,7 +8,7 @@ import { freePort } from '../../packages/embedded-postgres/src/embedded-postgres
 import { listen } from './listener.ts';
 
 /** More of them for a campaign. */
-const kills = Number(process.env['CHANGES_KILLS'] ?? 6);
+const kills = Number(process.env['CHANGES_KILLS'] ?? 4);
 
 it(`has every change once over ${String(kills)} SIGKILLs`, { timeout: 60_000 + kills * 5_000 }, async () => {
   const world = await HistoryWorld.open(60);

@@ -155,7 +155,7 @@ describe('a daemon disturbed while it loads', () => {
 
   beforeAll(async () => {
     world = await createWorld(43);
-    world.grow(1_600);
+    world.grow(1_200);
     await using reference = world.start('reference', fast);
     expected = await world.finish(reference, 'reference');
   });
@@ -240,7 +240,7 @@ describe('a daemon disturbed while it loads', () => {
   });
 
   it('stores the same when the socket to the ledger is cut every few hundred frames', async () => {
-    world.sandbox.faults.cutEveryFrames = { min: 20, max: 250 };
+    world.sandbox.faults.cutEveryFrames = { min: 20, max: 160 };
     await using daemon = world.start('cut', { ...fast, INDEXER_BATCH_UPDATES: '10' });
     const found = await world.finish(daemon, 'cut').finally(() => {
       world.sandbox.faults.cutEveryFrames = undefined;

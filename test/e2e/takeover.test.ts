@@ -76,7 +76,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it.each([0.2, 0.5, 0.9])('takes over within the lease when the network freezes %f through a batch', async (share) => {
+  it.each([0.3, 0.9])('takes over within the lease when the network freezes %f through a batch', async (share) => {
     await using pair = await startPair();
     await measured(pair, `network frozen ${share} through a batch`, afterSilenceMs, async () => {
       const frozen = pair.road.freezeAt('move-checkpoint', share);

@@ -3,6 +3,7 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { watchStored, type Stored } from '../e2e/runs/stored.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -77,8 +78,14 @@ export async function startPair(env: Readonly<Record<string, string>> = {}): Pro
     },
     digests: async () => {
       await stored.reaches(standby, 'ha', sandbox.ledger.ledgerEnd());
-      await using calm = start(database.url, 'calm');
-      await stored.reaches(calm, 'calm', sandbox.ledger.ledgerEnd());
+      // No process is meant here: one costs seconds of CPU.
+      await using calm = await runIndexer({
+        LEDGER_URL: sandbox.url,
+        DATABASE_URL: database.url,
+        POSTGRES_SCHEMA: 'calm',
+        INDEXER_START: 'genesis',
+      });
+      await calm.reaches(sandbox.ledger.ledgerEnd());
       return { found: await digestOf(database.url, 'ha'), wanted: await digestOf(database.url, 'calm') };
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,7 +1,9 @@
 /** A real primary and a real streaming standby. */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { chooseAccount } from '../../packages/embedded-postgres/src/account.ts';
 import { findBinaries } from '../../packages/embedded-postgres/src/binaries.ts';
 import { openCluster } from '../../packages/embedded-postgres/src/cluster.ts';
@@ -22,7 +24,8 @@ export async function startServers(): Promise<Servers> {
   const [first, second] = [join(folder, 'first'), join(folder, 'second')];
   await (await startEmbeddedPostgres({ dataDir: first })).stop();
   // The server is stopped: a copy of its files is a base backup.
-  await cp(first, second, { recursive: true, preserveTimestamps: true });
+  // Node's own copy takes six times the CPU time.
+  await promisify(execFile)('cp', ['-Rp', first, second]);
   await writeFile(join(second, 'cluster', 'standby.signal'), '');
   const primary = await startEmbeddedPostgres({ dataDir: first });
   const { password, username } = new URL(primary.url);

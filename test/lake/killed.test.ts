@@ -48,7 +48,7 @@ it('goes on to the manifest, the files and the logs of one that was never killed
   using whole = lakeDir();
   const operations = await exportAll(whole.path, database, rowsPerRange);
   expect(operations).toBeGreaterThan(100);
-  for (const operation of spread(operations, 8)) {
+  for (const operation of spread(operations, 5)) {
     using dir = lakeDir();
     expect(await killed(dir.path, 'killed', operation)).toBe(true);
     await exportAll(dir.path, database, rowsPerRange);
@@ -82,7 +82,7 @@ it.each([
     using first = lakeDir();
     await exportAll(first.path, database, rowsPerRange);
     const copies: { readonly dir: LakeDir; readonly operation: number }[] = [];
-    for (const operation of spread(20, 4)) {
+    for (const operation of spread(20, 3)) {
       const dir = lakeDir();
       await exportAll(dir.path, database, rowsPerRange);
       copies.push({ dir, operation });
