@@ -60,8 +60,11 @@ function notBehind(): Why {
   return { cause: 'none', sentence: 'Not behind: every update of the ledger is stored as it arrives.' };
 }
 
+// Made once: `toLocaleString` reads the rules of the language again for every number, and /status is asked often.
+const grouped = new Intl.NumberFormat('en');
+
 function offsets(distance: number): string {
-  return distance === 1 ? '1 offset' : `${distance.toLocaleString('en')} offsets`;
+  return distance === 1 ? '1 offset' : `${grouped.format(distance)} offsets`;
 }
 
 const holding = {
