@@ -6,9 +6,10 @@ import { startIndexer } from '../../src/indexer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const { here, there, created } = frames;
@@ -45,7 +46,7 @@ beforeEach(async () => {
   const archives = frames.exercised({ offset: 11, nodeId: 0, contractId: 'b', choice: 'Archive', interfaceId: null });
   append(frames.transaction(11, [{ ExercisedEvent: archives }]));
   ledger.skipOffsets(4);
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
 });
 afterEach(async () => {
   await sandbox.close();

@@ -8,8 +8,9 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { parked, retriesFor } from './fault-world.ts';
 
@@ -21,7 +22,7 @@ beforeEach(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 31, updates: 150 });
   gateway = await CuttingGateway.before(sandbox.url);
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
 });
 afterEach(async () => {
   await gateway[Symbol.asyncDispose]();

@@ -5,8 +5,9 @@ import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { CuttingGateway, listPath, type PassingFrame } from '../support/cutting-gateway.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { parked, retriesFor } from './fault-world.ts';
 
@@ -22,7 +23,7 @@ async function open(options: SandboxOptions, updates: number): Promise<void> {
 }
 
 beforeEach(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
 });
 afterEach(async () => {
   await gateway[Symbol.asyncDispose]();
@@ -45,9 +46,9 @@ async function isLive(indexer: IndexerRun): Promise<void> {
 
 /** What is stored is what is stored without the gateway. */
 async function expectWhole(): Promise<void> {
-  await using reference = await index('reference', sandbox.url);
+  await using reference = await index('fresh', sandbox.url);
   await isLive(reference);
-  expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
+  expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'fresh'));
 }
 
 const published = async (): Promise<unknown> =>

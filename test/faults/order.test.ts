@@ -1,10 +1,11 @@
 /** What a ledger says of its own order, and breaks: a ledger that sends exactly the frames it is given. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import { created, offsetCheckpoint, text, transaction, type Json } from '../support/frames.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { parked, retriesFor } from './fault-world.ts';
 
@@ -12,10 +13,10 @@ const update = (offset: number): Json =>
   transaction(offset, [{ CreatedEvent: created({ contractId: `00${String(offset).padStart(2, '0')}`, offset }) }]);
 
 let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
+beforeEach(async () => {
+  database = await createMigratedDatabase();
 });
-afterAll(() => database.drop());
+afterEach(() => database.drop());
 
 /** What the ledger says of one offset when it is asked for it. */
 function lookedUp(request: IncomingMessage, response: ServerResponse): void {
@@ -55,11 +56,10 @@ async function ledgerOf(
   return { ...ledger, [Symbol.asyncDispose]: () => ledger.stop() };
 }
 
-const run = (ledger: FakeLedger, schema: string) =>
+const run = (ledger: FakeLedger) =>
   runIndexer({
     LEDGER_URL: ledger.url,
     DATABASE_URL: database.url,
-    POSTGRES_SCHEMA: schema,
     INDEXER_START: 'genesis',
   });
 
@@ -67,34 +67,34 @@ describe('an OffsetCheckpoint', () => {
   it.each([
     ['below', 4],
     ['at', 5],
-  ])('is a promise: an update %s its offset is refused, and nothing of the batch is stored', async (where, late) => {
+  ])('is a promise: an update %s its offset is refused, and nothing of the batch is stored', async (_where, late) => {
     await using ledger = await ledgerOf(6, [update(3), offsetCheckpoint(5), update(late), update(6)]);
-    await using indexer = await run(ledger, where);
+    await using indexer = await run(ledger);
     const { code, message } = await parked(indexer);
     expect(code).toBe('LEDGER_OUT_OF_ORDER');
     expect(message).toContain(`offset ${String(late)} after offset 5`);
     expect(retriesFor(indexer, code)).toBe(2);
-    expect(await query(database.url, `select checkpoint::int from ${where}.stream`)).toEqual([{ checkpoint: 0 }]);
-    expect(await query(database.url, `select from ${where}.updates`)).toEqual([]);
+    expect(await query(database.url, `select checkpoint::int from ledger.stream`)).toEqual([{ checkpoint: 0 }]);
+    expect(await query(database.url, `select from ledger.updates`)).toEqual([]);
   });
 
   it('that is committed when an update below it comes does not hide that update: it is stored where it belongs', async () => {
     await using ledger = await ledgerOf(5, [update(3), offsetCheckpoint(5)], [update(4)]);
-    await using indexer = await run(ledger, 'behind');
+    await using indexer = await run(ledger);
     await waitFor('the late update', () => (retriesFor(indexer, 'LEDGER_OUT_OF_ORDER') > 0 ? true : undefined));
-    expect(await query(database.url, 'select "offset"::int from behind.updates order by 1')).toEqual([
+    expect(await query(database.url, 'select "offset"::int from ledger.updates order by 1')).toEqual([
       { offset: 3 },
       { offset: 4 },
     ]);
-    expect(await query(database.url, 'select checkpoint::int from behind.stream')).toEqual([{ checkpoint: 5 }]);
+    expect(await query(database.url, 'select checkpoint::int from ledger.stream')).toEqual([{ checkpoint: 5 }]);
   });
 
   it('at the offset of the last update says nothing against a repetition of that update', async () => {
     await using ledger = await ledgerOf(6, [update(5), offsetCheckpoint(5), update(5), update(6), offsetCheckpoint(6)]);
-    await using indexer = await run(ledger, 'repeated');
+    await using indexer = await run(ledger);
     await indexer.reaches(6);
     expect(indexer.logged('backing off')).toBe(0);
-    expect(await query(database.url, 'select "offset"::int from repeated.updates order by 1')).toEqual([
+    expect(await query(database.url, 'select "offset"::int from ledger.updates order by 1')).toEqual([
       { offset: 5 },
       { offset: 6 },
     ]);

@@ -46,9 +46,9 @@ describe('an error that nobody caught', () => {
     }
     await using next = daemon('ledger');
     await stored.reaches(next, 'ledger', world.sandbox.ledger.ledgerEnd());
-    await using reference = daemon('reference');
-    await stored.reaches(reference, 'reference', world.sandbox.ledger.ledgerEnd());
-    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'reference'));
+    await using reference = daemon('fresh');
+    await stored.reaches(reference, 'fresh', world.sandbox.ledger.ledgerEnd());
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 });
 
@@ -77,9 +77,9 @@ describe('a wall clock that jumps by a day, forth and back', () => {
     await using jumping = daemon('jumping', jumps);
     await stored.reaches(jumping, 'jumping', world.sandbox.ledger.ledgerEnd());
     await jumping.kill();
-    await using reference = daemon('reference');
-    await stored.reaches(reference, 'reference', world.sandbox.ledger.ledgerEnd());
-    expect(await digestOf(world.database.url, 'jumping')).toBe(await digestOf(world.database.url, 'reference'));
+    await using reference = daemon('fresh');
+    await stored.reaches(reference, 'fresh', world.sandbox.ledger.ledgerEnd());
+    expect(await digestOf(world.database.url, 'jumping')).toBe(await digestOf(world.database.url, 'fresh'));
     expect(jumping.output()).not.toContain('backing off');
   });
 });

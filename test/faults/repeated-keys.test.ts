@@ -2,25 +2,25 @@
  * What Postgres does not take however often it is tried: the update, or the entry of the active contracts, is found and
  * named, and nobody else is blamed. A server that is slow is waited for: nothing is set aside because of it.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { move, scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
+beforeEach(async () => {
+  database = await createMigratedDatabase();
 });
-afterAll(() => database.drop());
+afterEach(() => database.drop());
 
-const env = (url: string, schema: string, more: Record<string, string> = {}): Record<string, string> => ({
+const env = (url: string, more: Record<string, string> = {}): Record<string, string> => ({
   LEDGER_URL: url,
   DATABASE_URL: database.url,
-  POSTGRES_SCHEMA: schema,
   INDEXER_START: 'genesis',
   ...more,
 });
@@ -42,8 +42,8 @@ async function parked(run: IndexerRun): Promise<Parked> {
   );
 }
 
-const offsets = async (schema: string): Promise<readonly unknown[]> =>
-  (await query(database.url, `select "offset"::int from ${schema}.updates order by 1`)).map((row) => row['offset']);
+const offsets = async (): Promise<readonly unknown[]> =>
+  (await query(database.url, 'select "offset"::int from ledger.updates order by 1')).map((row) => row['offset']);
 
 const create = (id: string, change: JsonRecord = {}): JsonRecord => ({
   CreatedEvent: frames.created({ contractId: id, offset: 3, ...change }),
@@ -63,7 +63,6 @@ describe('an update that holds a key twice', () => {
   it.each(repeating)(
     'stops the stream with its offset and the key, where that is the %s',
     async (key, events, table) => {
-      const schema = `stopped_${table}`;
       await using ledger = await scriptedLedger([
         sound[0],
         sound[1],
@@ -71,25 +70,25 @@ describe('an update that holds a key twice', () => {
         sound[3],
         sound[4],
       ]);
-      await using run = await runIndexer(env(ledger.url, schema));
+      await using run = await runIndexer(env(ledger.url));
       const { checkpoint, code, message } = await parked(run);
       expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'KEY_REPEATED' });
       expect(message).toContain('update at offset 3: ');
       expect(message).toContain(`expected each ${key} once in an update, found one twice (table ${table}, constraint `);
       expect(run.log.join('')).not.toContain('another program');
-      expect(await offsets(schema)).toEqual([1, 2]);
+      expect(await offsets()).toEqual([1, 2]);
     },
   );
 
   it('is set aside whole where that is allowed, and what comes after it is stored', async () => {
     const twice = frames.transaction(3, [use(4), use(4)]);
     await using ledger = await scriptedLedger([sound[0], sound[1], twice, sound[3], sound[4]]);
-    await using run = await runIndexer(env(ledger.url, 'aside', { INDEXER_QUARANTINE: 'true' }));
+    await using run = await runIndexer(env(ledger.url, { INDEXER_QUARANTINE: 'true' }));
     await run.reaches(5);
-    expect(await offsets('aside')).toEqual([1, 2, 4, 5]);
+    expect(await offsets()).toEqual([1, 2, 4, 5]);
     const [row] = await query(
       database.url,
-      `select "offset"::int, code, convert_from(frame, 'UTF8') as frame from aside.quarantine`,
+      `select "offset"::int, code, convert_from(frame, 'UTF8') as frame from ledger.quarantine`,
     );
     expect(row).toEqual({ offset: 3, code: 'KEY_REPEATED', frame: frames.text(twice) });
   });
@@ -105,93 +104,89 @@ describe('updates of which no rows can be built', () => {
   const sent = all.map((offset) => (bad.includes(offset) ? beyond(offset) : frames.transaction(offset, [use(4)])));
 
   it.each([1, 2])('are set aside alone, and all that came with them is stored, with %d lanes', async (lanes) => {
-    const schema = `unbuildable_${lanes}`;
     await using ledger = await scriptedLedger(sent);
     const options = { INDEXER_QUARANTINE: 'true', INDEXER_WRITE_LANES: String(lanes) };
-    await using run = await runIndexer(env(ledger.url, schema, options));
+    await using run = await runIndexer(env(ledger.url, options));
     await run.reaches(40);
-    expect(await offsets(schema)).toEqual(all.filter((offset) => !bad.includes(offset)));
-    const aside = await query(database.url, `select "offset"::int, code from ${schema}.quarantine order by 1`);
+    expect(await offsets()).toEqual(all.filter((offset) => !bad.includes(offset)));
+    const aside = await query(database.url, `select "offset"::int, code from ledger.quarantine order by 1`);
     expect(aside).toEqual(bad.map((offset) => ({ offset, code: 'STORE_DATA_REFUSED' })));
   });
 
   it('stop the stream by the offset of the first, with all before it stored', async () => {
     await using ledger = await scriptedLedger(sent);
-    await using run = await runIndexer(env(ledger.url, 'unbuildable'));
+    await using run = await runIndexer(env(ledger.url));
     const { checkpoint, code, message } = await parked(run);
     expect({ checkpoint, code }).toEqual({ checkpoint: 19, code: 'STORE_DATA_REFUSED' });
     expect(message).toContain('update at offset 20: ');
-    expect(await offsets('unbuildable')).toEqual(all.slice(0, 19));
+    expect(await offsets()).toEqual(all.slice(0, 19));
   });
 });
 
 describe('rows that are there although the checkpoint is before them', () => {
   it('stop the stream with the offset and are blamed on who wrote them, and no update is set aside for them', async () => {
-    const schema = 'foreign_rows';
     {
       await using first = await scriptedLedger(sound.slice(0, 2));
-      await using run = await runIndexer(env(first.url, schema));
+      await using run = await runIndexer(env(first.url));
       await run.reaches(2);
     }
     await query(
       database.url,
-      `insert into ${schema}.exercises select 3, 0, last_descendant_node_id, template_pk, choice_pk, parties_pk, consuming,
-         acs_delta, contract_id, argument, result from ${schema}.exercises`,
+      `insert into ledger.exercises select 3, 0, last_descendant_node_id, template_pk, choice_pk, parties_pk, consuming,
+         acs_delta, contract_id, argument, result from ledger.exercises`,
     );
     await using ledger = await scriptedLedger(sound);
-    await using run = await runIndexer(env(ledger.url, schema, { INDEXER_QUARANTINE: 'true' }));
+    await using run = await runIndexer(env(ledger.url, { INDEXER_QUARANTINE: 'true' }));
     const { checkpoint, code, message } = await parked(run);
     expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'STORE_DUPLICATE' });
     expect(message).toContain('update at offset 3: expected no rows after the checkpoint, found some');
-    expect(await query(database.url, `select from ${schema}.quarantine`)).toEqual([]);
+    expect(await query(database.url, `select from ledger.quarantine`)).toEqual([]);
   });
 });
 
 describe('a statement that takes too long', () => {
   /** Makes contracts with this id slow to store, as an update too large would be. */
-  const slow = (schema: string, id: string): Promise<unknown> =>
+  const slow = (id: string): Promise<unknown> =>
     query(
       database.url,
-      `create function ${schema}.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(5); return new; end $$;
-       create trigger slow before insert on ${schema}.contracts for each row when (${schema}.id_text(new.contract_id) = '${id}') execute function ${schema}.slow()`,
+      `create function ledger.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(5); return new; end $$;
+       create trigger slow before insert on ledger.contracts for each row when (ledger.id_text(new.contract_id) = '${id}') execute function ledger.slow()`,
     );
 
   it('is searched for the update it is about, which stops the stream by its offset and is never set aside', async () => {
-    const schema = 'slow';
     {
       await using first = await scriptedLedger(sound.slice(0, 1));
-      await using run = await runIndexer(env(first.url, schema));
+      await using run = await runIndexer(env(first.url));
       await run.reaches(1);
     }
-    await slow(schema, '00c');
+    await slow('00c');
     await using ledger = await scriptedLedger(sound);
     const options = { INDEXER_QUARANTINE: 'true', POSTGRES_STATEMENT_TIMEOUT: '1s' };
-    await using run = await runIndexer(env(ledger.url, schema, options));
+    await using run = await runIndexer(env(ledger.url, options));
     const { checkpoint, code, message } = await parked(run);
     // Offset 2 was in the same batch, and had to wait for nothing.
     expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'STORE_STATEMENT_TIMEOUT' });
     expect(message).toContain('update at offset 3: ');
-    expect(await query(database.url, `select from ${schema}.quarantine`)).toEqual([]);
+    expect(await query(database.url, `select from ledger.quarantine`)).toEqual([]);
   });
 
   it('passes with the lock it waited for, and batches are full again after the stretch that was searched', async () => {
-    const schema = 'locked';
     {
       await using first = await scriptedLedger(sound.slice(0, 1));
-      await using run = await runIndexer(env(first.url, schema));
+      await using run = await runIndexer(env(first.url));
       await run.reaches(1);
     }
-    await slow(schema, '00b');
+    await slow('00b');
     await using ledger = await scriptedLedger(sound);
-    await using run = await runIndexer(env(ledger.url, schema, { POSTGRES_STATEMENT_TIMEOUT: '1s' }));
+    await using run = await runIndexer(env(ledger.url, { POSTGRES_STATEMENT_TIMEOUT: '1s' }));
     await waitFor(
       'three batches have taken too long',
       () => (run.logged('store failed, trying again') >= 3 ? true : undefined),
       60_000,
     );
-    await query(database.url, `drop trigger slow on ${schema}.contracts`);
+    await query(database.url, `drop trigger slow on ledger.contracts`);
     await run.reaches(5);
-    expect(await offsets(schema)).toEqual([1, 2, 3, 4, 5]);
+    expect(await offsets()).toEqual([1, 2, 3, 4, 5]);
   });
 });
 
@@ -203,7 +198,7 @@ describe('an entry of the active contracts that comes twice', () => {
       reassignmentCounter: 0,
     });
 
-  async function seeded(schema: string, entries: readonly JsonRecord[], tokens: boolean): Promise<Parked> {
+  async function seeded(entries: readonly JsonRecord[], tokens: boolean): Promise<Parked> {
     const answers: Record<string, object> = {
       '/v2/parties/participant-id': { participantId: 'p::1220' },
       '/v2/state/ledger-end': { offset: 50 },
@@ -222,7 +217,7 @@ describe('an entry of the active contracts that comes twice', () => {
     });
     try {
       const batches = { INDEXER_START: 'seed', INDEXER_BATCH_UPDATES: '3' };
-      await using run = await runIndexer(env(ledger.url, schema, batches));
+      await using run = await runIndexer(env(ledger.url, batches));
       return await parked(run);
     } finally {
       await ledger.stop();
@@ -243,7 +238,7 @@ describe('an entry of the active contracts that comes twice', () => {
       ...twice.slice(1),
       ...many.slice(5),
     ];
-    const { checkpoint, code, message } = await seeded(`twice_${String(tokens)}`, entries, tokens);
+    const { checkpoint, code, message } = await seeded(entries, tokens);
     expect({ checkpoint, code }).toEqual({ checkpoint: null, code: 'KEY_REPEATED' });
     expect(message).toContain(
       'entry 7 of the active contracts at offset 50, contract 00twice: expected each node id once at an offset',
@@ -252,11 +247,7 @@ describe('an entry of the active contracts that comes twice', () => {
 
   it('parks with its number and its contract where Postgres refuses a value of it', async () => {
     const bad = listed('00bad', { offset: 7, witnessParties: ['Eve\u0000'] });
-    const { code, message } = await seeded(
-      'refused',
-      [listed('001', { offset: 1 }), bad, listed('002', { offset: 2 })],
-      true,
-    );
+    const { code, message } = await seeded([listed('001', { offset: 1 }), bad, listed('002', { offset: 2 })], true);
     expect(code).toBe('STORE_DATA_REFUSED');
     expect(message).toContain('entry 2 of the active contracts at offset 50, contract 00bad: ');
   });
@@ -265,8 +256,8 @@ describe('an entry of the active contracts that comes twice', () => {
 describe('a key that comes twice in different updates', () => {
   it('is lawful: a contract may be created, archived and assigned again', async () => {
     await using ledger = await scriptedLedger([sound[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
-    await using run = await runIndexer(env(ledger.url, 'again'));
+    await using run = await runIndexer(env(ledger.url));
     await run.reaches(3);
-    expect(await offsets('again')).toEqual([1, 2, 3]);
+    expect(await offsets()).toEqual([1, 2, 3]);
   });
 });

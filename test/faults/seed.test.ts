@@ -24,9 +24,9 @@ describe('a seed', () => {
     await using indexer = await world.run('ledger', seeding);
     await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     expect(indexer.logged('backing off')).toBeGreaterThanOrEqual(4);
-    await using reference = await world.run('reference', seeding);
+    await using reference = await world.run('fresh', seeding);
     await waitFor('the other seed', async () => ((await reference.status()).state === 'live' ? true : undefined));
-    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'reference'));
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
   it('meets the stream at one offset, however far the ledger moves meanwhile', async () => {

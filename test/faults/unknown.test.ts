@@ -1,19 +1,20 @@
 /** What a newer participant sends: nothing of it passes unnoticed, and what could change contracts stops the stream. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 
 let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
+beforeEach(async () => {
+  database = await createMigratedDatabase();
 });
-afterAll(() => database.drop());
+afterEach(() => database.drop());
 
 const prophecy = (offset: number, change: JsonRecord = {}): JsonRecord =>
   frames.update('Prophecy', { offset, updateId: `1220${String(offset)}`, synchronizerId: frames.here, ...change });
@@ -52,7 +53,7 @@ const kinds = (schema: string): Promise<unknown> =>
 describe('what this version does not know', () => {
   it('is stored raw or passed over, said once with its first offset, counted by name and shown', async () => {
     await using ledger = await scriptedLedger(harmless);
-    await using run = await runIndexer(env(ledger.url, 'harmless'));
+    await using run = await runIndexer(env(ledger.url, 'ledger'));
     await run.reaches(5);
     const said = run.log
       .map((line) => JSON.parse(line) as Record<string, unknown>)
@@ -82,21 +83,21 @@ describe('what this version does not know', () => {
         { sort: 'field', name: 'CreatedEvent.shape', firstOffset: 5, count: 2 },
       ],
     });
-    expect(await query(database.url, 'select kind, raw::text from harmless.topology_events')).toEqual([
+    expect(await query(database.url, 'select kind, raw::text from ledger.topology_events')).toEqual([
       { kind: 'PartyRenamed', raw: `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","to":"Alicia"}}}` },
     ]);
   });
 
   it('parks the stream with kind and offset where an update of an unknown kind names contracts', async () => {
     await using ledger = await scriptedLedger(harmful);
-    await using run = await runIndexer(env(ledger.url, 'harmful'));
+    await using run = await runIndexer(env(ledger.url, 'ledger'));
     expect(await parked(run)).toMatchObject({
       checkpoint: 1,
       code: 'UPDATE_KIND_UNKNOWN',
       message: expect.stringContaining('the update at offset 2 is of kind Prophecy, which names contracts') as string,
     });
     expect((await fetch(`${run.httpUrl}/readyz`)).status).toBe(503);
-    expect(await kinds('harmful')).toEqual([{ offset: 1, kind: 'transaction' }]);
+    expect(await kinds('ledger')).toEqual([{ offset: 1, kind: 'transaction' }]);
   });
 
   it('parks the stream where it is an event of topology that names contracts', async () => {
@@ -108,7 +109,7 @@ describe('what this version does not know', () => {
       events,
     });
     await using ledger = await scriptedLedger([sound[0], purge, sound[2], sound[3], sound[4]]);
-    await using run = await runIndexer(env(ledger.url, 'purged'));
+    await using run = await runIndexer(env(ledger.url, 'ledger'));
     expect(await parked(run)).toMatchObject({
       checkpoint: 1,
       code: 'UPDATE_KIND_UNKNOWN',
@@ -118,23 +119,23 @@ describe('what this version does not know', () => {
 
   it('is kept raw although it names contracts where the operator says so, and parks although it names none', async () => {
     await using bad = await scriptedLedger(harmful);
-    await using kept = await runIndexer(env(bad.url, 'kept', { INDEXER_UNKNOWN_UPDATES: 'keep' }));
+    await using kept = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'keep' }));
     await kept.reaches(5);
-    expect(await kinds('kept')).toContainEqual({ offset: 2, kind: 'unknown' });
+    expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
     await using good = await scriptedLedger(harmless);
-    await using strict = await runIndexer(env(good.url, 'strict', { INDEXER_UNKNOWN_UPDATES: 'park' }));
+    await using strict = await runIndexer(env(good.url, 'fresh', { INDEXER_UNKNOWN_UPDATES: 'park' }));
     expect(await parked(strict)).toMatchObject({ checkpoint: 1, code: 'UPDATE_KIND_UNKNOWN' });
   });
 
   it('is set aside whole where that is allowed, and not stored raw by a retry that must not', async () => {
     await using ledger = await scriptedLedger(harmful);
     {
-      await using run = await runIndexer(env(ledger.url, 'aside', { INDEXER_QUARANTINE: 'true' }));
+      await using run = await runIndexer(env(ledger.url, 'ledger', { INDEXER_QUARANTINE: 'true' }));
       await run.reaches(5);
     }
     const retry = async (more: Record<string, string>): Promise<readonly string[]> => {
       const lines: string[] = [];
-      const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: 'aside', ...more };
+      const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: 'ledger', ...more };
       await runCommand(quarantineCommand, ['retry'], settings, { print: (line) => lines.push(line) }).catch(
         () => undefined,
       );
@@ -142,13 +143,13 @@ describe('what this version does not know', () => {
     };
     expect(await retry({})).toEqual([expect.stringContaining('2 still refused: UPDATE_KIND_UNKNOWN')]);
     expect(await retry({ INDEXER_UNKNOWN_UPDATES: 'keep' })).toEqual(['2 stored']);
-    expect(await kinds('aside')).toContainEqual({ offset: 2, kind: 'unknown' });
+    expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
   });
 
   it('parks the stream with the offset where it is an event of a transaction', async () => {
     const strange = frames.transaction(2, [{ PurgedEvent: { contractId: '00a' } }]);
     await using ledger = await scriptedLedger([sound[0], strange, sound[2]]);
-    await using run = await runIndexer(env(ledger.url, 'strange'));
+    await using run = await runIndexer(env(ledger.url, 'ledger'));
     expect(await parked(run)).toMatchObject({
       checkpoint: 1,
       code: 'UPDATE_UNDECODABLE',

@@ -9,7 +9,8 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 import { brokenRules } from './rules.ts';
@@ -36,7 +37,7 @@ export class HistoryWorld {
   /** A ledger with `updates` updates. */
   static async open(updates = 200): Promise<HistoryWorld> {
     const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-    const world = new HistoryWorld(sandbox, await createTestDatabase());
+    const world = new HistoryWorld(sandbox, await createMigratedDatabase());
     world.grow(updates);
     return world;
   }

@@ -2,7 +2,8 @@
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Network, type NetworkOptions } from './network.ts';
 import { move } from './move-run.ts';
@@ -22,7 +23,7 @@ export class MoveWorld {
 
   /** @param env what every indexer and command is configured with */
   static async open(options: NetworkOptions, env: Variables = {}): Promise<MoveWorld> {
-    return new MoveWorld(await Network.open(options), await createTestDatabase(), env);
+    return new MoveWorld(await Network.open(options), await createMigratedDatabase(), env);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,6 +6,7 @@ import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/session.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { text, type JsonRecord } from '../support/frames.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { identity } from '../support/schemas.ts';
 
 export interface ReadDatabase extends AsyncDisposable {
@@ -34,7 +35,7 @@ export interface Beginning {
  * seed, so that those with later offsets can.
  */
 export async function createReadDatabase(schema = 'ledger', seed?: Beginning): Promise<ReadDatabase> {
-  const created = await createTestDatabase();
+  const created = await (schema === 'ledger' ? createMigratedDatabase(['ledger']) : createTestDatabase());
   const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 120_000, applicationName: 'test' });
   await migrate(database);
   const session = await openSession(database, identity);

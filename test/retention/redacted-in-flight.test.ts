@@ -19,12 +19,12 @@ import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { here, type JsonRecord, there } from '../support/frames.ts';
 import { secretEvent, secretExercise, tracesOf } from './traces.ts';
-import { identity, schemasOfFile } from '../support/schemas.ts';
+import { identity, schemasOfEachTest } from '../support/schemas.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const id = '00c1';
 
-const schemas = schemasOfFile();
+const schemas = schemasOfEachTest();
 
 const create = (offset: number): JsonRecord =>
   frames.transaction(offset, [{ CreatedEvent: secretEvent(id, { offset }) }]);
@@ -80,7 +80,7 @@ async function world(schema: string, updates: readonly JsonRecord[]): Promise<Wo
 }
 
 it('is found by the search in every table and view that shows contents', async () => {
-  const { traces } = await world('whole', [create(1), exercise(2)]);
+  const { traces } = await world('fresh', [create(1), exercise(2)]);
   const found = await traces();
   const explore = ['active_contracts', 'contracts', 'events', 'exercises', 'interface_views'];
   const tables = ['contracts', 'interface_views', 'exercises'];
@@ -91,7 +91,7 @@ it('is found by the search in every table and view that shows contents', async (
 
 describe('redacted while the next batch is being written', () => {
   it('that batch is refused, and written anew without contents', async () => {
-    const { write, session, redact: take, traces } = await world('beside', [create(1)]);
+    const { write, session, redact: take, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const batch = running.newBatch(1);
     const updates = [leave(2), arrive(3), exercise(4, true)];
@@ -112,13 +112,13 @@ describe('redacted while the next batch is being written', () => {
     expect(await traces()).toEqual([]);
     const [row] = await query(
       schemas.url,
-      `select (select count(*)::int from beside.contracts) as contracts, (select count(*)::int from beside.exercises) as exercises`,
+      `select (select count(*)::int from fresh.contracts) as contracts, (select count(*)::int from fresh.exercises) as exercises`,
     );
     expect(row).toEqual({ contracts: 2, exercises: 1 });
   });
 
   it('a batch that commits while the redaction waits is emptied with the rest', async () => {
-    const { database, redact: take, session, traces } = await world('waiting', [create(1)]);
+    const { database, redact: take, session, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const holder = await database.pool.connect();
     await holder.query('begin; select from stream for update');
@@ -148,17 +148,17 @@ describe('redacted while the next batch is being written', () => {
 
 describe('more of it comes', () => {
   it('is exercised, leaves and arrives in sessions to come', async () => {
-    const { write, redact: take, traces } = await world('later', [create(1)]);
+    const { write, redact: take, traces } = await world('fresh', [create(1)]);
     await take();
     await write(1, [exercise(2), leave(3), arrive(4), exercise(5, true)]);
     expect(await traces()).toEqual([]);
   });
 
   it('keeps arguments and results where these were not asked for, until they are', async () => {
-    const { write, redact: take, traces } = await world('partly', [create(1), exercise(2)]);
+    const { write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take({ exercises: false });
     await write(2, [exercise(3)]);
-    const [row] = await query(schemas.url, 'select count(argument)::int as kept from partly.exercises');
+    const [row] = await query(schemas.url, 'select count(argument)::int as kept from fresh.exercises');
     expect(row).toEqual({ kept: 2 });
     await take({ exercises: true });
     await write(3, [exercise(4)]);
@@ -166,7 +166,7 @@ describe('more of it comes', () => {
   });
 
   it('is followed once more after going back', async () => {
-    const { database, write, redact: take, traces } = await world('back', [create(1), exercise(2)]);
+    const { database, write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take();
     await resetTo(database, 0, 'test');
     await write(0, [create(1), exercise(2), leave(3), arrive(4)]);
@@ -178,16 +178,16 @@ describe('more of it comes', () => {
       { ExercisedEvent: secretExercise(id, { offset: 2, nodeId: 0, consuming: false }) },
       { ExercisedEvent: secretExercise('00c2', { offset: 2, nodeId: 1, consuming: false }) },
     ]);
-    const { database, write, redact: take } = await world('single', [both]);
+    const { database, write, redact: take } = await world('fresh', [both]);
     await take({ subject: { kind: 'exercise', offset: 2, nodeId: 0 } });
     await resetTo(database, 0, 'test');
     await write(0, [both]);
-    expect((await tracesOf(schemas.url, 'single', id)).length).toBe(0);
-    expect((await tracesOf(schemas.url, 'single', '00c2')).length).toBeGreaterThan(2);
+    expect((await tracesOf(schemas.url, 'fresh', id)).length).toBe(0);
+    expect((await tracesOf(schemas.url, 'fresh', '00c2')).length).toBeGreaterThan(2);
   });
 
   it('late, as an update that was set aside: which is told, and holds contents until it is stored', async () => {
-    const { database, schema, write, redact: take, traces } = await world('late', [create(1), leave(2)]);
+    const { database, schema, write, redact: take, traces } = await world('fresh', [create(1), leave(2)]);
     const late = frames.text(arrive(3));
     await (
       await openSession(database, identity)
@@ -254,26 +254,26 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
   };
 
   it('in a new seed', async () => {
-    const { database, redact: take, traces } = await world(`seed_${how}`, [create(1)]);
+    const { database, redact: take, traces } = await world('fresh', [create(1)]);
     await take();
     await query(
       schemas.url,
-      `truncate ${['stream', 'updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `seed_${how}.${table}`).join(', ')}`,
+      `truncate ${['stream', 'updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `fresh.${table}`).join(', ')}`,
     );
     await gather(database, entry);
     expect(await traces()).toEqual([]);
   });
 
   it('found by a seed, it can be redacted', async () => {
-    const database = await schemas.migrated(`found_${how}`);
+    const database = await schemas.open('fresh');
     await gather(database, entry);
-    expect((await tracesOf(schemas.url, `found_${how}`, id)).length).toBeGreaterThan(0);
+    expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
     const subject = { kind: 'contract', contractId: id } as const;
     const request = { subject, reason: 'r', active: true, exercises: false };
     await expect(redact(database, { ...request, active: false }, new AbortController().signal)).rejects.toMatchObject({
       code: 'REDACTION_REFUSED',
     });
-    await expect(query(schemas.url, `select found_${how}_pqs.redact_contract('${id}', 'r')`)).rejects.toThrow(
+    await expect(query(schemas.url, `select fresh_pqs.redact_contract('${id}', 'r')`)).rejects.toThrow(
       /is (active|unassigned): only archived contracts are redacted/,
     );
     const party = { ...request, subject: { kind: 'party', party: frames.bob } } as const;
@@ -281,12 +281,14 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
       leftActive: 1,
     });
     await redact(database, how === 'arriving' ? party : request, new AbortController().signal);
-    expect(await tracesOf(schemas.url, `found_${how}`, id)).toEqual([]);
+    expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);
   });
 
   it('in a reseed, redacted before it and while it gathers', async () => {
-    for (const when of ['before', 'while'] as const) {
-      const schema = `${when}_${how}`;
+    for (const [when, schema] of [
+      ['before', 'fresh'],
+      ['while', 'ledger'],
+    ] as const) {
       const { database, redact: take, traces } = await world(schema, [create(1)]);
       if (when === 'before') await take();
       const staging = schemas.open(stagingSchema(schema, 'reseed'));

@@ -9,12 +9,12 @@ export interface TestDatabase {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** An empty UTF-8 database with a name of its own. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+/** A UTF-8 database with a name of its own: empty, or a copy of one that nobody is connected to. */
+export async function createTestDatabase(template = 'template0'): Promise<TestDatabase> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (server === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with vitest');
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await query(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+  await query(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE ${template}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   const drop = async (): Promise<void> => {

@@ -2,15 +2,16 @@
  * The Postgres server of a test run, chosen once and told in one line: TEST_DATABASE_URL if given, else a container
  * (TEST_POSTGRES=testcontainers, or an engine that has the image already), else the embedded server.
  */
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
-import { Client } from 'pg';
 import { getContainerRuntimeClient, Wait } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { query } from './database.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -31,8 +32,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startServer();
   process.stdout.write(`tests use ${server.kind}: Postgres ${await versionOf(server.url)}\n`);
   process.env['TEST_POSTGRES_URL'] = server.url;
+  const templates = `template_${randomBytes(8).toString('hex')}`;
+  process.env['TEST_POSTGRES_TEMPLATES'] = templates;
   project.provide('postgresUrl', server.url);
-  return () => server.stop();
+  return async () => {
+    // The server may be one that stays.
+    const left = await query(server.url, `select datname from pg_database where starts_with(datname, '${templates}')`);
+    for (const { datname } of left) await query(server.url, `drop database ${String(datname)}`);
+    await server.stop();
+  };
 }
 
 async function startServer(): Promise<Server> {
@@ -103,12 +111,6 @@ async function startEmbedded(): Promise<Server> {
 }
 
 async function versionOf(url: string): Promise<string> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
-    return rows[0]?.server_version ?? 'of unknown version';
-  } finally {
-    await client.end();
-  }
+  const [row] = await query(url, 'SHOW server_version');
+  return String(row?.['server_version'] ?? 'of unknown version');
 }

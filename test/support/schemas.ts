@@ -1,9 +1,10 @@
-/** Schemas of one test file, in a database of its own that is gone when the file ends. */
-import { afterAll, beforeAll } from 'vitest';
+/** Schemas of one test file or of one test, in a database of its own that is gone when that ends. */
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { StreamIdentity } from '../../src/model/stream.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { createMigratedDatabase } from './migrated-database.ts';
 
 /** Of a stream of which it does not matter who asked for what. */
 export const identity: StreamIdentity & { readonly participantId: string } = {
@@ -25,31 +26,49 @@ export interface Schemas {
 
 /** To be called once, outside of tests. */
 export function schemasOfFile(): Schemas {
-  let created: TestDatabase | undefined;
-  const opened: Database[] = [];
-  beforeAll(async () => {
-    created = await createTestDatabase();
-  });
-  afterAll(async () => {
-    for (const database of opened) await database.close();
-    await created?.drop();
-  });
-  const schemas: Schemas = {
-    get url() {
-      if (created === undefined) throw new Error('there is no database before the tests run');
-      return created.url;
-    },
-    open(schema) {
-      const options = { url: schemas.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' };
-      const database = openDatabase(options);
-      opened.push(database);
-      return database;
-    },
-    async migrated(schema) {
-      const database = schemas.open(schema);
-      await migrate(database);
-      return database;
-    },
-  };
-  return schemas;
+  const opened = new OpenedSchemas();
+  beforeAll(async () => opened.in(await createTestDatabase()));
+  afterAll(() => opened.drop());
+  return opened;
+}
+
+/** The same with a database for each test, in which `ledger` and `fresh` have their tables already. */
+export function schemasOfEachTest(): Schemas {
+  const opened = new OpenedSchemas();
+  beforeEach(async () => opened.in(await createMigratedDatabase()));
+  afterEach(() => opened.drop());
+  return opened;
+}
+
+class OpenedSchemas implements Schemas {
+  #created: TestDatabase | undefined;
+  readonly #opened: Database[] = [];
+
+  in(created: TestDatabase): void {
+    this.#created = created;
+  }
+
+  async drop(): Promise<void> {
+    for (const database of this.#opened.splice(0)) await database.close();
+    await this.#created?.drop();
+    this.#created = undefined;
+  }
+
+  get url(): string {
+    if (this.#created === undefined) throw new Error('there is no database before the tests run');
+    return this.#created.url;
+  }
+
+  open(schema: string): Database {
+    const options = { url: this.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' };
+    const database = openDatabase(options);
+    this.#opened.push(database);
+    return database;
+  }
+
+  async migrated(schema: string): Promise<Database> {
+    const database = this.open(schema);
+    await migrate(database);
+    return database;
+  }
 }

@@ -9,7 +9,7 @@ import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { CreatedEvent, ExercisedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
 import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
 
@@ -126,7 +126,7 @@ export async function indexDemo(): Promise<DemoDatabase> {
   const sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
   playDemo(sandbox.ledger, seed);
   createAccounts(sandbox.ledger);
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase(['ledger']);
   const indexer = await runIndexer({
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,

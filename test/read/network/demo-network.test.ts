@@ -11,7 +11,8 @@ import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { asList } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { query, type TestDatabase } from '../../support/database.ts';
+import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
 import { coupons, decimal, NetworkModel, textOf, units, type Coupon, type Made } from './demo-model.ts';
 
@@ -32,7 +33,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
   playDemo(sandbox.ledger, seed);
   model = new NetworkModel(sandbox.ledger);
-  database = await createTestDatabase();
+  database = await createMigratedDatabase(['ledger']);
   await using indexer = await runIndexer({
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,

@@ -4,7 +4,8 @@ import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { query, type TestDatabase } from '../../support/database.ts';
+import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
 import { balancesAt, booksOf, keyOf, units, type Entry } from './token-books.ts';
 
@@ -18,7 +19,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
   playDemo(sandbox.ledger, seed);
   books = booksOf(sandbox.ledger);
-  database = await createTestDatabase();
+  database = await createMigratedDatabase(['ledger']);
   const env = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url, LEDGER_INTERFACES: 'tokens' };
   await using indexer = await runIndexer({ ...env, INDEXER_START: 'genesis' });
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);

@@ -1,0 +1,50 @@
+/**
+ * A database whose schemas have their tables already. To make the tables and views of one schema takes Postgres 1 s of CPU, to
+ * copy a database that has them a quarter of that: one is made when it is first wanted, for all files of the run.
+ */
+import { Client, escapeIdentifier } from 'pg';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+/** For the stream that a test is about, and for one that it is held against. */
+const both = ['ledger', 'fresh'] as const;
+
+/** With empty schemas as `ledger-indexer migrate` makes them. */
+export async function createMigratedDatabase(schemas: readonly string[] = both): Promise<TestDatabase> {
+  const server = process.env['TEST_POSTGRES_URL'];
+  const prefix = process.env['TEST_POSTGRES_TEMPLATES'];
+  if (server === undefined || prefix === undefined) throw new Error('run the tests with vitest');
+  const template = [prefix, ...schemas].join('_');
+  await (made[template] ??= makeTemplate(server, template, schemas));
+  return createTestDatabase(template);
+}
+
+const made: Record<string, Promise<void>> = {};
+
+/** Another file may be making it: the lock is for the server. */
+async function makeTemplate(server: string, template: string, schemas: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: server });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock(hashtext($1))', [template]);
+    const found = await client.query('select from pg_database where datname = $1', [template]);
+    if (found.rowCount === 1) return;
+    const { url } = await createTestDatabase();
+    for (const schema of schemas) await migrated(url, schema);
+    // Under its name only when it is whole.
+    const name = escapeIdentifier(new URL(url).pathname.slice(1));
+    await client.query(`alter database ${name} rename to ${escapeIdentifier(template)}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function migrated(url: string, schema: string): Promise<void> {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  try {
+    await migrate(database);
+  } finally {
+    await database.close();
+  }
+}
