@@ -13,7 +13,7 @@ let env: Record<string, string>;
 const genesis = { INDEXER_START: 'genesis' };
 
 beforeEach(async () => {
-  world = await HistoryWorld.open(200);
+  world = await HistoryWorld.open(100);
   await world.index('ledger', genesis);
   gateway = await CuttingGateway.before(world.sandbox.url);
   env = { LEDGER_URL: gateway.url };
@@ -37,7 +37,7 @@ const reseed = 'reseed --keep-history --yes';
 const activeNow = (): number => [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())].length;
 
 function fallBehind(): void {
-  world.grow(100);
+  world.grow(60);
   world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 5);
 }
 

@@ -3,53 +3,54 @@
  * is tried again or parks, however long it lasts, and never sets the update aside nor goes past it.
  */
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 
-let database: TestDatabase;
 let ledger: Awaited<ReturnType<typeof scriptedLedger>>;
+/** Of the database in which the stream of the test is. */
+let url: string;
+/** Of an indexer that met nothing. */
+let calm: string;
 
 /** Setting aside is allowed: whatever is not, is not for this reason. */
-const run = (schema: string): Promise<IndexerRun> =>
+const run = (): Promise<IndexerRun> =>
   runIndexer({
     LEDGER_URL: ledger.url,
-    DATABASE_URL: database.url,
-    POSTGRES_SCHEMA: schema,
+    DATABASE_URL: url,
     INDEXER_START: 'genesis',
     INDEXER_QUARANTINE: 'true',
   });
 
-/** A schema with its tables, and a trigger at the contract that update 2 creates. */
-async function prepared(schema: string): Promise<void> {
-  {
-    await using indexer = await run(schema);
-    await indexer.reaches(5);
-  }
+/** A stream that has not begun, and a trigger at the contract that update 2 creates. */
+async function prepared(): Promise<TestDatabase> {
+  const database = await createMigratedDatabase();
+  ({ url } = database);
   await query(
-    database.url,
-    `truncate ${['updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'event_parties', 'exercises', 'interface_views', 'active_counts', 'activity_hourly', 'coverage', 'stream', 'templates', 'choices', 'synchronizers', 'template_interfaces'].map((table) => `${schema}.${table}`).join(', ')};
-     create table ${schema}_fault (statement text);
-     create function ${schema}_raise() returns trigger language plpgsql as $$
+    url,
+    `create table fault (statement text);
+     create function refuse() returns trigger language plpgsql as $$
      begin
-       if ${schema}.id_text(new.contract_id) = '00b' and exists (select from public.${schema}_fault) then
-         execute (select statement from public.${schema}_fault);
+       if ledger.id_text(new.contract_id) = '00b' and exists (select from public.fault) then
+         execute (select statement from public.fault);
        end if;
        return new;
      end $$;
-     create trigger refuse before insert on ${schema}.contracts for each row execute function public.${schema}_raise()`,
+     create trigger refuse before insert on ledger.contracts for each row execute function public.refuse()`,
   );
+  return database;
 }
 
-async function refuseWith(schema: string, statement: string | undefined): Promise<void> {
-  await query(database.url, `truncate ${schema}_fault`);
-  if (statement === undefined) return;
-  await query(database.url, `insert into ${schema}_fault values ($fault$${statement}$fault$)`);
+/** In one statement: an indexer that tries again meanwhile meets one or the other. */
+async function refuseWith(statement: string | undefined): Promise<void> {
+  const next = statement === undefined ? 'select' : `insert into fault values ($fault$${statement}$fault$)`;
+  await query(url, `with former as (delete from fault) ${next}`);
 }
 
 /** What a server does for real where a trigger can make it, else the SQLSTATE as it would come. */
@@ -57,15 +58,17 @@ const raised = (sqlstate: string): string =>
   `do $$ begin raise exception 'of the server' using errcode = '${sqlstate}'; end $$`;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   ledger = await scriptedLedger(sound);
-  await using calm = await run('calm');
-  await calm.reaches(5);
-});
-afterAll(async () => {
-  await ledger[Symbol.asyncDispose]();
+  const database = await createMigratedDatabase();
+  ({ url } = database);
+  {
+    await using indexer = await run();
+    await indexer.reaches(5);
+  }
+  calm = await digestOf(url, 'ledger');
   await database.drop();
 });
+afterAll(() => ledger[Symbol.asyncDispose]());
 
 /** The failure of the update, once it is the one that is told. */
 async function failsWith(indexer: IndexerRun, code: string, words: string): Promise<void> {
@@ -81,42 +84,54 @@ async function stateIs(indexer: IndexerRun, state: string): Promise<void> {
 }
 
 /** Nothing went aside, and nothing of update 2 or later was stored. */
-async function nothingPassed(schema: string): Promise<void> {
+async function nothingPassed(): Promise<void> {
   const [row] = await query(
-    database.url,
-    `select (select count(*)::int from ${schema}.quarantine) as aside, (select checkpoint::int from ${schema}.stream) as checkpoint,
-            (select count(*)::int from ${schema}.updates where "offset" > 1) as updates,
-            (select count(*)::int from ${schema}.contracts where "offset" > 1) as contracts`,
+    url,
+    `select (select count(*)::int from ledger.quarantine) as aside, (select checkpoint::int from ledger.stream) as checkpoint,
+            (select count(*)::int from ledger.updates where "offset" > 1) as updates,
+            (select count(*)::int from ledger.contracts where "offset" > 1) as contracts`,
   );
   expect(row).toMatchObject({ aside: 0, updates: 0, contracts: 0 });
   expect(Number(row?.['checkpoint'])).toBeLessThan(2);
 }
 
 describe('never the fault of an update', () => {
-  beforeAll(() => prepared('never'));
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await prepared();
+  });
+  afterAll(() => database.drop());
 
-  it.each([
-    ['a full disk', '53100', 'STORE_FULL'],
-    ['a disk that cannot be written', '58030', 'STORE_FULL'],
-    ['no memory', '53200', 'STORE_OUT_OF_RESOURCES'],
-    ['a limit of resources', '53400', 'STORE_OUT_OF_RESOURCES'],
-    ['no connection left', '53300', 'STORE_TOO_MANY_CONNECTIONS'],
-    ['a serialization failure', '40001', 'STORE_CONFLICT'],
-    ['a deadlock', '40P01', 'STORE_CONFLICT'],
-    ['a transaction that was rolled back', '40000', 'STORE_TRANSACTION_ABORTED'],
-    ['a lock that was not granted', '55P03', 'STORE_LOCKED'],
-    ['a server that shuts down', '57P01', 'STORE_UNREACHABLE'],
-    ['a server that crashed', '57P02', 'STORE_UNREACHABLE'],
-    ['a server that starts', '57P03', 'STORE_UNREACHABLE'],
-    ['a connection that broke', '08006', 'STORE_UNREACHABLE'],
-    ['a server that became a standby', '25006', 'STORE_READ_ONLY'],
-    ['an idle session that was ended', '25P03', 'STORE_SESSION_TIMEOUT'],
-  ])('%s (%s) is tried again', async (_what, sqlstate, code) => {
-    await refuseWith('never', raised(sqlstate));
-    await using indexer = await run('never');
-    await failsWith(indexer, code, sqlstate);
-    expect((await indexer.status()).state).not.toBe('parked');
-    await nothingPassed('never');
+  describe('beside one indexer, which comes to the next because it tries again', () => {
+    let indexer: IndexerRun;
+    beforeAll(async () => {
+      await refuseWith(raised('40001'));
+      indexer = await run();
+    });
+    afterAll(() => indexer[Symbol.asyncDispose]());
+
+    it.each([
+      ['a full disk', '53100', 'STORE_FULL'],
+      ['a disk that cannot be written', '58030', 'STORE_FULL'],
+      ['no memory', '53200', 'STORE_OUT_OF_RESOURCES'],
+      ['a limit of resources', '53400', 'STORE_OUT_OF_RESOURCES'],
+      ['no connection left', '53300', 'STORE_TOO_MANY_CONNECTIONS'],
+      ['a serialization failure', '40001', 'STORE_CONFLICT'],
+      ['a deadlock', '40P01', 'STORE_CONFLICT'],
+      ['a transaction that was rolled back', '40000', 'STORE_TRANSACTION_ABORTED'],
+      ['a lock that was not granted', '55P03', 'STORE_LOCKED'],
+      ['a server that shuts down', '57P01', 'STORE_UNREACHABLE'],
+      ['a server that crashed', '57P02', 'STORE_UNREACHABLE'],
+      ['a server that starts', '57P03', 'STORE_UNREACHABLE'],
+      ['a connection that broke', '08006', 'STORE_UNREACHABLE'],
+      ['a server that became a standby', '25006', 'STORE_READ_ONLY'],
+      ['an idle session that was ended', '25P03', 'STORE_SESSION_TIMEOUT'],
+    ])('%s (%s) is tried again', async (_what, sqlstate, code) => {
+      await refuseWith(raised(sqlstate));
+      await failsWith(indexer, code, sqlstate);
+      expect((await indexer.status()).state).not.toBe('parked');
+      await nothingPassed();
+    });
   });
 
   it.each([
@@ -132,11 +147,11 @@ describe('never the fault of an update', () => {
     ['a file of the server that is gone', '58P01', 'STORE_FAILED'],
     ['an object in use', '55006', 'STORE_FAILED'],
   ])('%s (%s) parks', async (_what, sqlstate, code) => {
-    await refuseWith('never', raised(sqlstate));
-    await using indexer = await run('never');
+    await refuseWith(raised(sqlstate));
+    await using indexer = await run();
     await failsWith(indexer, code, sqlstate);
     await stateIs(indexer, 'parked');
-    await nothingPassed('never');
+    await nothingPassed();
   });
 
   it.each([
@@ -149,80 +164,84 @@ describe('never the fault of an update', () => {
       '53400',
     ],
   ])('%s, for real, is tried again', async (_what, statement, code, sqlstate) => {
-    await query(database.url, 'create table if not exists held ()');
-    const holder = new Client({ connectionString: database.url });
+    await query(url, 'create table if not exists held ()');
+    const holder = new Client({ connectionString: url });
     await holder.connect();
     await holder.query('begin; lock table public.held in share mode');
-    await refuseWith('never', statement);
+    await refuseWith(statement);
     {
-      await using indexer = await run('never');
+      await using indexer = await run();
       await failsWith(indexer, code, sqlstate);
       expect((await indexer.status()).state).not.toBe('parked');
     }
     await holder.end();
-    await nothingPassed('never');
+    await nothingPassed();
   });
 
   it('a statement that is cancelled, for real, parks with the offset when it never ends otherwise', async () => {
-    await refuseWith('never', 'select pg_cancel_backend(pg_backend_pid()); select pg_sleep(5)');
-    await using indexer = await run('never');
+    await refuseWith('select pg_cancel_backend(pg_backend_pid()); select pg_sleep(5)');
+    await using indexer = await run();
     await stateIs(indexer, 'parked');
     await failsWith(indexer, 'STORE_STATEMENT_TIMEOUT', 'offset 2');
-    const [row] = await query(database.url, 'select count(*)::int as aside from never.quarantine');
+    const [row] = await query(url, 'select count(*)::int as aside from ledger.quarantine');
     expect(row).toEqual({ aside: 0 });
   });
 
   it('a unique index of somebody else parks: the update holds no key twice', async () => {
-    await refuseWith('never', undefined);
+    await refuseWith(undefined);
     await query(
-      database.url,
-      `create unique index theirs on never.contracts (template_pk) where never.id_text(contract_id) in ('00b', '00c')`,
+      url,
+      `create unique index theirs on ledger.contracts (template_pk) where ledger.id_text(contract_id) in ('00b', '00c')`,
     );
     {
-      await using indexer = await run('never');
+      await using indexer = await run();
       await stateIs(indexer, 'parked');
       await failsWith(indexer, 'STORE_CONSTRAINT', 'theirs');
     }
     const [row] = await query(
-      database.url,
-      'select (select count(*)::int from never.quarantine) as aside, checkpoint::int from never.stream',
+      url,
+      'select (select count(*)::int from ledger.quarantine) as aside, checkpoint::int from ledger.stream',
     );
     expect(row).toEqual({ aside: 0, checkpoint: 2 });
-    await query(database.url, 'drop index never.theirs');
+    await query(url, 'drop index ledger.theirs');
   });
 
   it('and once nothing of it is left, everything is stored as if nothing had been', async () => {
-    await refuseWith('never', undefined);
-    await using indexer = await run('never');
+    await refuseWith(undefined);
+    await using indexer = await run();
     await indexer.reaches(5);
-    expect(await digestOf(database.url, 'never')).toBe(await digestOf(database.url, 'calm'));
+    expect(await digestOf(url, 'ledger')).toBe(calm);
   });
 });
 
 describe('the fault of one update', () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await prepared();
+  });
+  afterEach(() => database.drop());
+
   it.each([
     ['a character that no text holds', '22021'],
     ['an escape that no text holds', '22P05'],
     ['a number out of range', '22003'],
     ['a row larger than a limit', '54000'],
   ])('%s (%s) sets it aside alone, whole, to be stored later', async (_what, sqlstate) => {
-    const schema = `fault_${sqlstate.toLowerCase()}`;
-    await prepared(schema);
-    await refuseWith(schema, raised(sqlstate));
+    await refuseWith(raised(sqlstate));
     {
-      await using indexer = await run(schema);
+      await using indexer = await run();
       await indexer.reaches(5);
     }
-    const aside = await query(database.url, `select "offset"::int, code, frame from ${schema}.quarantine`);
+    const aside = await query(url, `select "offset"::int, code, frame from ledger.quarantine`);
     expect(aside).toEqual([{ offset: 2, code: 'STORE_DATA_REFUSED', frame: Buffer.from(JSON.stringify(sound[1])) }]);
-    expect(await query(database.url, `select "offset"::int from ${schema}.updates order by 1`)).toEqual(
+    expect(await query(url, `select "offset"::int from ledger.updates order by 1`)).toEqual(
       [1, 3, 4, 5].map((offset) => ({ offset })),
     );
-    await refuseWith(schema, undefined);
+    await refuseWith(undefined);
     const lines: string[] = [];
-    const env = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
+    const env = { DATABASE_URL: url };
     await runCommand(quarantineCommand, ['retry'], env, { print: (line) => lines.push(line) });
     expect(lines).toEqual(['2 stored']);
-    expect(await digestOf(database.url, schema)).toBe(await digestOf(database.url, 'calm'));
+    expect(await digestOf(url, 'ledger')).toBe(calm);
   });
 });
