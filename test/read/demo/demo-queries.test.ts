@@ -1,6 +1,6 @@
 /**
  * The queries of docs/pqs-compatibility.md on a month of the demo, by their numbers; names of templates and of fields are
- * those of the demo. What they must answer is read off the ledger that was indexed. See also demo-queries-history.test.ts.
+ * those of the demo. What they must answer is read off the ledger that was indexed. Those of the history are in demo-queries-history.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -9,6 +9,7 @@ import type { Json } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.ts';
 import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
 import { describeGeneratedTypes } from '../../codegen/demo-types.ts';
+import { describeHistory } from './demo-queries-history.ts';
 import { indexDemo, viewed, type DemoDatabase, type Known, type World } from './demo-history.ts';
 
 const amulet = 'splice-amulet:Splice.Amulet:Amulet';
@@ -23,6 +24,7 @@ beforeAll(async () => {
 afterAll(() => demo[Symbol.asyncDispose]());
 
 describeGeneratedTypes(() => demo);
+describeHistory(() => demo);
 
 const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...values);
 /** The first column of every row, sorted. */

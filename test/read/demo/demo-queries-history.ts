@@ -1,25 +1,20 @@
 /**
  * More queries of docs/pqs-compatibility.md on a month of the demo: the history, exercises, summaries, what explorers read;
- * and the typed views of the demo.
+ * and the typed views of the demo. Part of demo-queries.test.ts, which has indexed it.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { licensingAtStart, licensingUpgrade } from '../../../packages/ledger-sandbox/src/demo/packages/applications.ts';
 import { asText } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.ts';
 import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
-import { indexDemo, type DemoDatabase, type Known, type World } from './demo-history.ts';
+import type { DemoDatabase, Known, World } from './demo-history.ts';
 
 /** Holdings that stay on one synchronizer: those that travel have a row per arrival. */
 const amulet = 'splice-amulet:Splice.Amulet:Amulet';
 
 let demo: DemoDatabase;
 let world: World;
-beforeAll(async () => {
-  demo = await indexDemo();
-  ({ world } = demo);
-}, 240_000);
-afterAll(() => demo[Symbol.asyncDispose]());
 
 const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...values);
 /** The first column of every row, sorted. */
@@ -47,7 +42,19 @@ function archived(name: string, upTo: number): readonly Known[] {
   return world.creates(name).filter(({ created }) => created.acsDelta && ended.has(created.contractId));
 }
 
-describe('the history', () => {
+/** @param of once it is indexed */
+export function describeHistory(of: () => DemoDatabase): void {
+  beforeAll(() => {
+    demo = of();
+    ({ world } = demo);
+  });
+  describe('the history', theHistory);
+  describe('time and maintenance', timeAndMaintenance);
+  describe('what explorers read', whatExplorersRead);
+  describe('the typed views', theTypedViews);
+}
+
+function theHistory(): void {
   it('#19 ranges as the Rust client asks', async () => {
     const half = Math.floor(world.end / 2);
     const before = world.creates(amulet).filter(({ offset }) => offset <= half);
@@ -182,9 +189,9 @@ describe('the history', () => {
     const found = await column(`select choice from lookup_exercises($1)`, created.contractId);
     expect(found.length).toBeGreaterThan(0);
   });
-});
+}
 
-describe('time and maintenance', () => {
+function timeAndMaintenance(): void {
   it('#32 a time to an offset', async () => {
     const { created, offset } = first(world.creates(names.trade));
     const found = Number((await column(`select nearest_offset($1::timestamptz)`, created.createdAt))[0]);
@@ -200,9 +207,9 @@ describe('time and maintenance', () => {
     await rows(`call create_index_for_contract('amulet_owner', '${amulet}', '(payload->>''owner'')', 'hash')`);
     expect(await column(`select indexname from pg_indexes where indexname = 'amulet_owner'`)).toEqual(['amulet_owner']);
   });
-});
+}
 
-describe('what explorers read', () => {
+function whatExplorersRead(): void {
   it('#31 contracts by key', async () => {
     const account = first(world.active('sandbox-test:Keyed:Account')).created;
     const sql = `select contract_id from __contracts where contract_key = jsonb_build_object('_1', $1::text, '_2', $2::text) order by created_at_ix`;
@@ -247,9 +254,9 @@ describe('what explorers read', () => {
     );
     expect(await column(sql, party)).toEqual(seen.slice(-2).sort());
   });
-});
+}
 
-describe('the typed views', () => {
+function theTypedViews(): void {
   it('have a row for each holding, with its fields as columns', async () => {
     const found = await rows(`select instrument_id_id as id, sum(amount) as sum, count(lock_holders) as locked
       from typed.token_holding_v1__holding group by 1 order by 1`);
@@ -289,4 +296,4 @@ describe('the typed views', () => {
     const refused = told.flatMap((line) => (JSON.parse(line) as { packages: string[] }).packages);
     expect(refused).toEqual([keyed]);
   });
-});
+}
