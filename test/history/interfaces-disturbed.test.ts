@@ -14,7 +14,7 @@ import { HistoryWorld } from './history-run.ts';
 let world: HistoryWorld;
 let client: Client;
 beforeEach(async () => {
-  world = await HistoryWorld.open(300);
+  world = await HistoryWorld.open(120);
   client = new Client({ connectionString: world.database.url });
   await client.connect();
 });
@@ -104,11 +104,11 @@ it('are those of an indexer that nobody killed, killed at every step of gatherin
   world.grow(30);
   await waitFor('it is level', async () => ((await world.checkpoint()) >= end() ? true : undefined));
   await last.kill();
-  await world.index('reference', tokens);
+  await world.index('fresh', tokens);
   console.log(`killed ${JSON.stringify(hits)}`);
   expect(hits.gathering).toBeGreaterThan(3);
   expect(hits.merging).toBeGreaterThan(0);
-  expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
   expect(await world.broken()).toEqual([]);
 }, 180_000);
 
@@ -136,8 +136,8 @@ it('are merged later where the merge is refused, and the stream does not stop ag
   await release();
   expect(await untilFollowed(url(), 'ledger', holding)).toBe(0);
   await indexer.reaches(end());
-  await world.index('reference', tokens);
-  expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+  await world.index('fresh', tokens);
+  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
 });
 
 it('do not keep what was redacted meanwhile, nor what reset has undone', async () => {
@@ -206,8 +206,8 @@ it('wait for a role that may gather them, and the reason names what to do', asyn
     await using writer = await world.run('ledger', env);
     world.grow(10);
     await writer.reaches(end());
-    await world.index('reference', tokens);
-    expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+    await world.index('fresh', tokens);
+    expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
   } finally {
     for (const kind of ['migrator', 'writer', 'redactor', 'reader', 'owner']) {
       await client.query(
@@ -236,6 +236,6 @@ it('are waited for again when the participant forgets an interface, and nothing 
     world.grow(20);
     await indexer.reaches(end());
   }
-  await world.index('reference', tokens);
-  expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+  await world.index('fresh', tokens);
+  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
 });

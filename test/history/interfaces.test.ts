@@ -11,7 +11,7 @@ import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
 beforeEach(async () => {
-  world = await HistoryWorld.open();
+  world = await HistoryWorld.open(100);
 });
 afterEach(() => world.close());
 
@@ -33,7 +33,7 @@ describe('interfaces that are named later', () => {
     await world.index('early', tokens);
     await world.index('late');
     const begin = await world.checkpoint('late');
-    world.grow(300);
+    world.grow(100);
     await world.index('early', tokens);
     await world.index('late');
     expect(await query(url(), 'select from late.interface_views')).toEqual([]);
@@ -118,8 +118,8 @@ describe('interfaces that the participant comes to know', () => {
     world.grow(60);
     await indexer.reaches(end());
     expect(indexer.log.filter((line) => line.includes('parked'))).toEqual([]);
-    await world.index('reference', whole);
-    expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+    await world.index('fresh', whole);
+    expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
     // The participant says the same, update by update, with the interfaces that each exercise names.
     const replay = ['--replay', '1', String(await world.checkpoint())];
     expect(await runVerify(replay, world.env('ledger', whole))).toMatchObject({ outcome: 'equal' });
@@ -164,7 +164,7 @@ describe('interfaces that the participant comes to know', () => {
     world.grow(30);
     await using _ = await world.run('ledger', { ...whole, INDEXER_STOP_AT: 'end' });
     expect(await untilFollowed(url(), 'ledger', 'HoldingV2:Holding')).toBe(0);
-    await world.index('reference', whole);
-    expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+    await world.index('fresh', whole);
+    expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
 beforeEach(async () => {
-  world = await HistoryWorld.open(300);
+  world = await HistoryWorld.open(120);
 });
 afterEach(async () => {
   await world.close();
@@ -16,7 +16,7 @@ afterEach(async () => {
 async function fallBehind(): Promise<{ readonly checkpoint: number; readonly end: number }> {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const checkpoint = await world.checkpoint();
-  world.grow(200);
+  world.grow(100);
   const end = world.sandbox.ledger.ledgerEnd();
   world.sandbox.ledger.pruneTo(end - 10);
   return { checkpoint, end };
@@ -96,7 +96,7 @@ describe('a participant that pruned past the checkpoint', () => {
   it('is followed again after the reseed, and what is active stays right', async () => {
     await fallBehind();
     await world.command('reseed --keep-history --yes');
-    world.grow(150);
+    world.grow(60);
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
@@ -139,7 +139,7 @@ describe('where a gap ends', () => {
     await world.index('ledger', genesis);
     const checkpoint = await world.checkpoint();
     const before = await world.active();
-    world.grow(200);
+    world.grow(80);
     const done = await world.command('reseed --keep-history --yes');
     expect(done).toContain(`${before.length} contracts are active as before, 0 ended, 0 are new`);
     expect(await world.checkpoint()).toBe(checkpoint);
@@ -230,7 +230,7 @@ describe('offsets of another history', () => {
   it('are refused by reseed --keep-history: a participant that was reset', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
-    world.startOver(900);
+    world.startOver(400);
     await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
@@ -244,7 +244,7 @@ describe('offsets of another history', () => {
   it('are found by the contracts when the participant was reset and pruned, so that no update can be compared', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
-    world.startOver(900);
+    world.startOver(400);
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 1);
     await query(world.database.url, 'update ledger.stream set participant_id = null');
     await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
@@ -268,7 +268,7 @@ describe('offsets of another history', () => {
 
   it('are taken by reseed without --keep-history, which empties the schema', async () => {
     await world.index();
-    world.startOver(900);
+    world.startOver(400);
     expect(await world.command('reseed')).toContain('nothing was changed');
     await world.command('reseed --yes');
     await world.index();

@@ -177,7 +177,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     story.half('first');
     // Not at the end: an indexer that is stopped there would never see the one that is late.
     story.late();
-    world.grow(120);
+    world.grow(60);
     for (const schema of ['long', 'short']) await index(schema);
     middle = ledger.ledgerEnd();
     await runVerify(['--tail', '10'], world.env('short', env()));
@@ -187,7 +187,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await runVerify(['--tail', '10'], world.env('long', env()));
 
     story.half('second');
-    world.grow(120);
+    world.grow(60);
     await index('long');
     await redactSome('long');
     await runVerify(['--sql', '--acs'], world.env('long', env()));

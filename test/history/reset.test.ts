@@ -6,7 +6,7 @@ import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
 beforeEach(async () => {
-  world = await HistoryWorld.open(300);
+  world = await HistoryWorld.open(150);
 });
 afterEach(async () => {
   await world.close();
@@ -98,7 +98,7 @@ describe('reset --all', () => {
     expect(await world.command('reset --all')).toContain('nothing was changed');
     await world.command('reset --all --yes');
     await world.index();
-    await world.index('reference');
-    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'reference'));
+    await world.index('fresh');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 });

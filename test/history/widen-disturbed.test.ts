@@ -13,7 +13,7 @@ let world: HistoryWorld;
 let client: Client;
 let some: readonly string[];
 beforeEach(async () => {
-  world = await HistoryWorld.open(300);
+  world = await HistoryWorld.open(120);
   some = world.sandbox.ledger.localParties().slice(-3);
   client = new Client({ connectionString: world.database.url });
   await client.connect();

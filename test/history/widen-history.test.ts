@@ -12,7 +12,7 @@ import { untilHistory } from './widen-world.ts';
 let world: HistoryWorld;
 let some: readonly string[];
 beforeEach(async () => {
-  world = await HistoryWorld.open(240);
+  world = await HistoryWorld.open(120);
   some = world.sandbox.ledger.localParties().slice(-3);
 });
 afterEach(() => world.close());

@@ -11,7 +11,7 @@ import { untilWidened, widened, type Filter } from './widen-world.ts';
 let world: HistoryWorld;
 let some: readonly string[];
 beforeEach(async () => {
-  world = await HistoryWorld.open(300);
+  world = await HistoryWorld.open(120);
   // Those that have the most: what the former filter shows must be much.
   some = world.sandbox.ledger.localParties().slice(0, 3);
 });

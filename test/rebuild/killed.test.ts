@@ -13,7 +13,7 @@ import { startRebuild, steps } from './process.ts';
 let world: HistoryWorld;
 let indexer: Daemon;
 beforeAll(async () => {
-  world = await HistoryWorld.open(200);
+  world = await HistoryWorld.open(120);
   indexer = startIndexer();
   await stored();
 });

@@ -12,7 +12,7 @@ import { rebuild, value, whole } from './world.ts';
 
 let world: HistoryWorld;
 beforeEach(async () => {
-  world = await HistoryWorld.open(200);
+  world = await HistoryWorld.open(120);
 });
 afterEach(() => world.close());
 
@@ -73,8 +73,9 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
     const type = `select format_type(atttypid, null) from pg_attribute where attrelid = 'ledger.exercises'::regclass and attname = 'argument'`;
     expect(await value(world, type)).toBe('json');
     expect(await query(world.database.url, shown)).toEqual(before);
-    await world.index('fresh', { ...whole, INDEXER_EXERCISE_JSON: 'json' });
-    const [ledger, fresh] = await digests('ledger', 'fresh');
+    // Not the schema that has its tables already: how they store it is said when they are made.
+    await world.index('fresh_json', { ...whole, INDEXER_EXERCISE_JSON: 'json' });
+    const [ledger, fresh] = await digests('ledger', 'fresh_json');
     expect(ledger).toBe(fresh);
   });
 

@@ -24,7 +24,7 @@ const comments = `select array_agg(c.relname || ' ' || coalesce(obj_description(
   from pg_class c where relnamespace in ('explore'::regnamespace, 'typed'::regnamespace, 'ledger'::regnamespace)`;
 
 beforeAll(async () => {
-  world = await HistoryWorld.open(200);
+  world = await HistoryWorld.open(120);
   const { url } = world.database;
   await world.index('ledger', whole);
   // Typed views are made beside the stream.

@@ -9,7 +9,8 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory, startTraffic } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { alive, ended, otherParties } from './moved-states.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';
@@ -60,11 +61,11 @@ const range = (): readonly string[] => ['--replay', String(seedOffset + 1), Stri
 
 beforeAll(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-  generateHistory(sandbox.ledger, { seed: 5, updates: 400 });
-  database = await createTestDatabase();
+  generateHistory(sandbox.ledger, { seed: 5, updates: 200 });
+  database = await createMigratedDatabase(['ledger']);
   await using indexer = await runIndexer(ledger());
   await indexer.reaches(1);
-  generateHistory(sandbox.ledger, { seed: 7, updates: 600 });
+  generateHistory(sandbox.ledger, { seed: 7, updates: 250 });
   await indexer.reaches(sandbox.ledger.ledgerEnd());
   const stream = await one<{ seed_offset: string; checkpoint: string }>('select * from ledger.stream');
   seedOffset = Number(stream.seed_offset);
@@ -95,7 +96,7 @@ describe('verify of a clean run', () => {
       invariants.length,
       Number(logged.count),
       100,
-      600,
+      250,
       Number(active.count),
     ]);
     expect(Number(logged.count)).toBeGreaterThan(20);
@@ -117,7 +118,7 @@ describe('verify of a clean run', () => {
   });
 
   it('is equal at offsets of the past', async () => {
-    for (const at of [seedOffset, seedOffset + 1, seedOffset + 250, checkpoint - 1]) {
+    for (const at of [seedOffset, seedOffset + 1, seedOffset + 100, checkpoint - 1]) {
       const run = await verify('--acs', '--at', String(at));
       expect(run.results).toMatchObject([{ outcome: 'equal', atOffset: at }]);
     }
