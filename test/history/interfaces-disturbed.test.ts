@@ -65,7 +65,7 @@ it('are those of an indexer that nobody killed, killed at every step of gatherin
     const { rows } = await client.query('select checkpoint from ledger_interfaces.stream').catch(() => ({ rows: [] }));
     return Number(rows[0]?.checkpoint ?? 0);
   };
-  for (let kill = 0; kill < 12; kill += 1) {
+  for (let kill = 0; kill < 8; kill += 1) {
     const moment = (['preparing', 'gathering', 'gathering', 'anywhere'] as const)[kill % 4] ?? 'anywhere';
     const before = await staged();
     await using daemon = start();

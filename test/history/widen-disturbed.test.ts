@@ -60,7 +60,7 @@ it('is widened whole, killed at every step', async () => {
   const start = (env: Record<string, string>): Daemon =>
     startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
   const hits = new Map<Stage, number>();
-  for (let kill = 0; kill < 14; kill += 1) {
+  for (let kill = 0; kill < 10; kill += 1) {
     const wanted = stages[kill % (stages.length - 1)] ?? 'asked';
     // With the options of before and after, by turns.
     await using daemon = start(kill % 2 === 0 ? former() : wider);
