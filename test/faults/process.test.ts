@@ -36,7 +36,7 @@ describe('an error that nobody caught', () => {
     ['thrown', `setTimeout(() => { throw new Error(${message}) }, 1500)`],
     ['a rejection', `setTimeout(() => { void Promise.reject(new Error(${message})) }, 1500)`],
   ])('(%s) ends the process with 70, shows nothing it may not, and the next one goes on', async (_how, code) => {
-    world.grow(2_000);
+    world.grow(800);
     {
       await using broken = daemon('ledger', code);
       await broken.exited;
@@ -70,7 +70,7 @@ describe('two streams in one database', () => {
 
 describe('a wall clock that jumps by a day, forth and back', () => {
   it('changes nothing that is stored', async () => {
-    world.grow(2_000);
+    world.grow(800);
     const jumps = `const real = Date.now; let times = 0;
       setInterval(() => { times += 1; }, 100).unref();
       Date.now = () => real() + (times % 3 - 1) * 86400000;`;
