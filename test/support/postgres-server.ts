@@ -112,5 +112,5 @@ async function startEmbedded(): Promise<Server> {
 
 async function versionOf(url: string): Promise<string> {
   const [row] = await query(url, 'SHOW server_version');
-  return String(row?.['server_version'] ?? 'of unknown version');
+  return String(row?.['server_version']);
 }
