@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Comparison } from './comparison.ts';
+import { expectLivesAcrossSynchronizers, expectTreesAsSent } from './explained.ts';
 import { countLeaves } from './json.ts';
 import { activeAt, derivedAt, readRecording, shapes, type Entry, type Frame, type Recording } from './recording.ts';
 import { prepareRun } from './run.ts';
@@ -49,23 +50,28 @@ describe.each(names)('the recording %s', (name) => {
     recording = readRecording(name);
   });
 
-  it.each(shapes)('is stored leaf by leaf from its beginning under %s, killed in the middle', async (shape) => {
-    const frames = recording.updates[shape];
-    await using run = await prepareRun({ recording, shape, ledgerEnd: offsetAt(frames, 0.5) });
-    for (const [killAfter, share] of [
-      [0.3, 0.8],
-      [0.6, 1],
-    ] as const) {
+  it.each(shapes)(
+    'is stored leaf by leaf and explained from its beginning under %s, killed in the middle',
+    async (shape) => {
+      const frames = recording.updates[shape];
+      await using run = await prepareRun({ recording, shape, ledgerEnd: offsetAt(frames, 0.5) });
+      for (const [killAfter, share] of [
+        [0.3, 0.8],
+        [0.6, 1],
+      ] as const) {
+        await using daemon = run.start();
+        await run.reaches(daemon, offsetAt(frames, killAfter));
+        // What comes now is cut where nobody chose to.
+        run.server.growTo(offsetAt(frames, share));
+      }
+      run.server.growTo(recording.end);
       await using daemon = run.start();
-      await run.reaches(daemon, offsetAt(frames, killAfter));
-      // What comes now is cut where nobody chose to.
-      run.server.growTo(offsetAt(frames, share));
-    }
-    run.server.growTo(recording.end);
-    await using daemon = run.start();
-    await run.reaches(daemon, recording.end);
-    expectSame(`${name}, ${shape}`, await run.compared(sampled(frames)), leavesIn(frames));
-  });
+      await run.reaches(daemon, recording.end);
+      expectSame(`${name}, ${shape}`, await run.compared(sampled(frames)), leavesIn(frames));
+      await expectTreesAsSent(run, frames);
+      await expectLivesAcrossSynchronizers(run, name === 'two-synchronizers' ? 4 : 0);
+    },
+  );
 
   it('is stored leaf by leaf from its active contracts, killed in the middle', async () => {
     const { end, activeContracts } = recording;

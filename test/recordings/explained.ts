@@ -1,0 +1,78 @@
+/** `explain` over what a participant was recorded to stream: the trees of the frames themselves, and lives across synchronizers. */
+import { expect } from 'vitest';
+import type { Frame as RecordedFrame } from './recording.ts';
+import type { Run } from './run.ts';
+
+interface Sent {
+  readonly nodeId: number;
+  readonly contractId: string;
+  readonly lastDescendantNodeId?: number;
+  readonly consuming?: boolean;
+}
+
+interface Frame {
+  readonly update: {
+    readonly Transaction?: {
+      readonly value: { readonly offset: number; readonly events: readonly Record<string, Sent>[] };
+    };
+  };
+}
+
+/** Node, depth and parent of each event, by the ranges that the frame gives. */
+function treeOf(events: readonly Sent[]): readonly (readonly [number, number, number | null])[] {
+  return events
+    .toSorted((a, b) => a.nodeId - b.nodeId)
+    .map(({ nodeId }) => {
+      const around = events.filter((one) => one.nodeId < nodeId && (one.lastDescendantNodeId ?? -1) >= nodeId);
+      const parent = around.reduce<number | null>((deepest, one) => Math.max(deepest ?? -1, one.nodeId), null);
+      return [nodeId, around.length, parent];
+    });
+}
+
+/** `explore.explain_update` has the tree of each transaction as it was sent. */
+export async function expectTreesAsSent({ client }: Run, frames: readonly RecordedFrame[]): Promise<void> {
+  const { rows } = await client.query<{
+    at: number;
+    tree: readonly (readonly [number, number, number | null])[] | null;
+  }>(
+    `select u."offset"::int as at, t.tree
+       from explore.updates u
+      cross join lateral (select json_agg(json_build_array(e.node_id, e.depth, e.parent_node_id) order by e.node_id) as tree
+                            from explore.explain_update(u."offset") e) t
+      where u.kind = 'transaction' order by 1`,
+  );
+  const sent = frames
+    .map(({ text }) => (JSON.parse(text) as Frame).update.Transaction?.value)
+    .filter((value) => value !== undefined)
+    .map(({ offset, events }) => ({ at: offset, tree: treeOf(events.flatMap((event) => Object.values(event))) }))
+    .filter(({ tree }) => tree.length > 0);
+  expect(rows.filter(({ tree }) => tree !== null)).toEqual(sent);
+  expect(sent.length).toBeGreaterThan(20);
+}
+
+/**
+ * `explore.explain_contract` follows each contract that was reassigned from one synchronizer to the next.
+ * @param least how many such contracts there are at least
+ */
+export async function expectLivesAcrossSynchronizers({ client }: Run, least: number): Promise<void> {
+  const { rows } = await client.query<{
+    id: string;
+    life: readonly (readonly [string, string, string | null])[];
+  }>(
+    `select r.contract_id as id, l.life
+       from (select distinct contract_id from explore.reassignments where not incomplete) r
+      cross join lateral (
+              select json_agg(json_build_array(e.event_type, e.synchronizer_id, e.target) order by e."offset") as life
+                from explore.explain_contract(r.contract_id) e
+               where e.event_type in ('created', 'seeded', 'assigned', 'unassigned', 'archived')) l`,
+  );
+  expect(rows.length).toBeGreaterThanOrEqual(least);
+  for (const { id, life } of rows) {
+    let on: string | null = null;
+    for (const [event, synchronizer, target] of life) {
+      // It ends, or leaves, where it is.
+      if (on !== null && event !== 'assigned') expect([id, synchronizer]).toEqual([id, on]);
+      on = event === 'unassigned' ? target : synchronizer;
+    }
+  }
+}
