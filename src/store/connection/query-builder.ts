@@ -4,6 +4,7 @@
  * of errors are those of `Database`.
  */
 import { createRequire } from 'node:module';
+import type * as KyselyPackage from 'kysely';
 import type {
   CompiledQuery,
   DatabaseConnection,
@@ -21,7 +22,7 @@ import type { Tables } from './tables.ts';
  */
 const { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } = createRequire(
   import.meta.url,
-)('kysely') as typeof import('kysely');
+)('kysely') as typeof KyselyPackage;
 
 /** A template tag for parts of a statement in SQL. */
 export { sql };

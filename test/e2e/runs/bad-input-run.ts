@@ -112,7 +112,9 @@ async function answerOf(url: string): Promise<Answer> {
 
 /** Runs a command to its end in the process of the test. */
 export async function commandToEnd(env: Readonly<Record<string, string>>, args: readonly string[]): Promise<Ended> {
-  const ended = await programInProcess(args, { POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0', ...env });
+  // Its log would go to the output of the test.
+  const base = { POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
+  const ended = await programInProcess(args, { ...base, ...env });
   outputs.push(ended.stdout, ended.stderr);
   return ended;
 }
