@@ -5,7 +5,6 @@
  */
 import { writeSync } from 'node:fs';
 import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
-import type {} from './skips/needs.ts';
 
 interface Outcome {
   passed: number;
