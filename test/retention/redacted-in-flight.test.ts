@@ -265,7 +265,7 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
   });
 
   it('found by a seed, it can be redacted', async () => {
-    const database = await schemas.open('fresh');
+    const database = schemas.open('fresh');
     await gather(database, entry);
     expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
     const subject = { kind: 'contract', contractId: id } as const;

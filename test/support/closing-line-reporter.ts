@@ -3,7 +3,7 @@
  * last line of a run, whatever else is printed, so that scripts can rely on it. Files that cannot be loaded and errors
  * outside tests count as failed.
  */
-import { writeSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 
 interface Outcome {
@@ -16,7 +16,22 @@ interface Outcome {
 
 const beforeTests: Outcome = { passed: 0, failed: ['before the first test'], skipped: 0, reasons: new Map() };
 
+/** Written by `npm run chaos -- --tier planted --tests fast`. */
+interface FastFigure {
+  readonly noticed: number;
+  readonly of: number;
+  readonly commit: string;
+}
+
+const figureFile = new URL('fast-figure.json', import.meta.url);
+
+/** Slower files of the fast tier belong to the slow one, or need less work. */
+const longestFastMs = 15_000;
+/** A run of fewer files was asked for some of them, and says nothing of the tier. */
+const leastOfTier = 100;
+
 export class ClosingLineReporter implements Reporter {
+  #fast: readonly string[] = [];
   #outcome: Outcome | undefined;
   /** By name: then nobody wants the names of all others. */
   #chosen = false;
@@ -32,6 +47,7 @@ export class ClosingLineReporter implements Reporter {
     const outcome: Outcome = { passed: 0, failed: outside, skipped: 0, reasons: new Map() };
     for (const module of modules) note(module, outcome);
     this.#outcome = outcome;
+    this.#fast = fastLines(modules);
   }
 
   #print(): void {
@@ -39,6 +55,7 @@ export class ClosingLineReporter implements Reporter {
     const { passed, failed, skipped, reasons } = this.#outcome ?? beforeTests;
     const lines = failed.map((line) => `failed: ${line}`);
     if (!this.#chosen) lines.unshift(...skippedLines(reasons));
+    lines.unshift(...this.#fast);
     lines.push(`${passed} passed, ${failed.length} failed, ${skipped} skipped`);
     writeSync(1, `${lines.join('\n')}\n`);
   }
@@ -62,6 +79,17 @@ function noteTest(test: TestCase, outcome: Outcome): void {
   }
   // A test that is still pending was cut off.
   else outcome.failed.push(`${name}: ${firstLine(result.errors?.[0]?.message ?? 'cut off')}`);
+}
+
+/** For a run of fast tests alone: its long files, and how much it proves. */
+function fastLines(modules: readonly TestModule[]): readonly string[] {
+  if (modules.length < leastOfTier || modules.some(({ project }) => project.name !== 'fast')) return [];
+  const long = modules
+    .map((module) => ({ name: module.relativeModuleId, ms: module.diagnostic().duration }))
+    .filter(({ ms }) => ms > longestFastMs)
+    .map(({ name, ms }) => `longer than ${longestFastMs / 1000} s: ${name}: ${Math.round(ms / 1000)} s`);
+  const { noticed, of, commit } = JSON.parse(readFileSync(figureFile, 'utf8')) as FastFigure;
+  return [...long, `fast tests notice ${noticed} of ${of} planted defects (measured at ${commit})`];
 }
 
 function skippedLines(reasons: ReadonlyMap<string, number>): readonly string[] {

@@ -65,7 +65,7 @@ beforeAll(async () => {
   database = await createMigratedDatabase(['ledger']);
   await using indexer = await runIndexer(ledger());
   await indexer.reaches(1);
-  generateHistory(sandbox.ledger, { seed: 7, updates: 250 });
+  generateHistory(sandbox.ledger, { seed: 7, updates: 600 });
   await indexer.reaches(sandbox.ledger.ledgerEnd());
   const stream = await one<{ seed_offset: string; checkpoint: string }>('select * from ledger.stream');
   seedOffset = Number(stream.seed_offset);
@@ -96,7 +96,7 @@ describe('verify of a clean run', () => {
       invariants.length,
       Number(logged.count),
       100,
-      250,
+      600,
       Number(active.count),
     ]);
     expect(Number(logged.count)).toBeGreaterThan(20);
@@ -118,7 +118,7 @@ describe('verify of a clean run', () => {
   });
 
   it('is equal at offsets of the past', async () => {
-    for (const at of [seedOffset, seedOffset + 1, seedOffset + 100, checkpoint - 1]) {
+    for (const at of [seedOffset, seedOffset + 1, seedOffset + 250, checkpoint - 1]) {
       const run = await verify('--acs', '--at', String(at));
       expect(run.results).toMatchObject([{ outcome: 'equal', atOffset: at }]);
     }
@@ -319,5 +319,5 @@ describe('verify beside an indexer at work', () => {
     } finally {
       traffic.stop();
     }
-  }, 120_000);
+  });
 });
