@@ -85,6 +85,11 @@ export const notRun: readonly NotRun[] = [
   { page: 'docs/security.md', command: /^docker run /, reason: 'needs a container engine and an image' },
   { page: 'docs/security.md', command: / ledger-indexer$/, reason: 'the daemon itself: test/security/roles.test.ts' },
   { page: 'CONTRIBUTING.md', command: /npx vitest run /, reason: 'is a test run of its own' },
+  {
+    page: 'CONTRIBUTING.md',
+    command: /reduce-descriptions/,
+    reason: 'needs descriptions of a participant: test/conformance/reduce-descriptions.test.ts',
+  },
   { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.test.ts' },
   {
     page: 'docs/graphql.md',
