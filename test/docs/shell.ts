@@ -83,14 +83,18 @@ export const notRun: readonly NotRun[] = [
   { page: 'README.md', command: /^npm test/, reason: 'is the run that this test is a part of' },
   { page: 'docs/performance.md', command: /npm run bench/, reason: 'takes minutes to an hour' },
   { page: 'docs/security.md', command: /^docker run /, reason: 'needs a container engine and an image' },
-  { page: 'docs/security.md', command: / ledger-indexer$/, reason: 'the daemon itself: test/security/roles.test.ts' },
+  {
+    page: 'docs/security.md',
+    command: / ledger-indexer$/,
+    reason: 'the daemon itself: test/security/roles.slow.test.ts',
+  },
   { page: 'CONTRIBUTING.md', command: /npx vitest run /, reason: 'is a test run of its own' },
   {
     page: 'CONTRIBUTING.md',
     command: /reduce-descriptions/,
     reason: 'needs descriptions of a participant: test/conformance/reduce-descriptions.test.ts',
   },
-  { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.test.ts' },
+  { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.slow.test.ts' },
   {
     page: 'docs/graphql.md',
     command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export |curl )/,

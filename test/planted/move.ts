@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 
 const offsets = 'src/ledger/frames/host-offsets.ts';
 const plan = 'src/pipeline/host/plan-move.ts';
-const test = 'move/move.test.ts';
+const test = 'move/move.slow.test.ts';
 const there = 'goes on from another participant, and back again';
 
 export const move: PlantedArea = {
@@ -70,7 +70,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
       instead: '',
-      test: 'move/after-move.test.ts',
+      test: 'move/after-move.slow.test.ts',
       only: 'an update that was set aside is known to both',
     },
     {
@@ -78,7 +78,7 @@ export const move: PlantedArea = {
       file: offsets,
       line: 'return { ...event, offset: this.ours(event.offset) };',
       instead: 'return { ...event, offset: event.offset };',
-      test: 'move/after-move.test.ts',
+      test: 'move/after-move.slow.test.ts',
       only: 'a gap is bridged by the active contracts of the new participant',
     },
   ],

@@ -1,7 +1,7 @@
 import type { PlantedArea } from './planted.ts';
 
 const policies = 'src/store/roles/party-policies.ts';
-const test = 'security/privacy.test.ts';
+const test = 'security/privacy.slow.test.ts';
 
 export const privacy: PlantedArea = {
   name: 'privacy',

@@ -67,7 +67,7 @@ async function progress(world: World, daemon: Daemon, schema: string, offsets: n
   return world.stored.reaches(daemon, schema, from + offsets);
 }
 
-/** `KILLS=50 npx vitest run test/e2e/kill.test.ts` does more; a start of the program costs a second of CPU. */
+/** `KILLS=50 npx vitest run test/e2e/kill.slow.test.ts` does more; a start of the program costs a second of CPU. */
 const kills = Number(process.env['KILLS'] ?? 12);
 /** At least this much is left to store when a daemon is killed while it follows: more than one life can store. */
 const atLeastLeft = 1_500;
