@@ -1,6 +1,6 @@
 /** How the tests run: real processes, one Postgres server for all of them, one database for each test file. */
 import { configDefaults, defineConfig, type Plugin, type UserWorkspaceConfig } from 'vitest/config';
-import { ClosingLineReporter } from './test/support/closing-line-reporter.ts';
+import { ClosingLineReporter } from './test/support/run/closing-line-reporter.ts';
 
 const packages = new URL('packages/', import.meta.url).pathname;
 
@@ -50,7 +50,7 @@ const outside = filesOf('outside.test');
 export default defineConfig({
   test: {
     // The root project runs it once, before the files of any project.
-    globalSetup: ['test/support/postgres-server.ts'],
+    globalSetup: ['test/support/run/postgres-server.ts'],
     reporters: ['default', new ClosingLineReporter()],
     teardownTimeout: 60_000,
     projects: [

@@ -10,7 +10,7 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
 import { secret, shared, startSecured } from '../../packages/ledger-sandbox/test/identity/callers.ts';
-import { stopClock } from '../support/clock.ts';
+import { stopClock } from '../support/chance/clock.ts';
 import { endsIn, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertBuilt } from '../e2e/runs/daemon.ts';

@@ -13,7 +13,7 @@ import { updateVerbs } from '../../src/cli/ledger/updates.ts';
 import { verbArguments } from '../../src/cli/ledger/verb.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { optionList } from '../../src/config/option-table.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 /** Nothing is reached, should a command begin its work. */
 const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'http://127.0.0.1:1' };

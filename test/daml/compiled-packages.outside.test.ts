@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { paddingOf } from '../../src/daml/optional-fields.ts';
 import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 import { needs } from '../support/skips/needs.ts';
 import { archivesOf, noDars, payloadIn, readDar } from './dars.ts';
 import { lookup } from './models.ts';

@@ -5,7 +5,7 @@ import { paddingOf } from '../../src/daml/optional-fields.ts';
 import { columnsOf } from '../../src/daml/payload-columns.ts';
 import { attempt, longestMs, mutate, mutation } from './mutated-archives.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 function richPackage(): Uint8Array {
   const build = new PackageBuilder();

@@ -154,7 +154,7 @@ describe('examples in TypeScript', () => {
 
 /** Pages whose queries are run by another test, and by which. */
 const testedElsewhere: Readonly<Record<string, string>> = {
-  'docs/sql.md': 'test/read/sql-doc.test.ts',
-  'README.md': 'test/read/sql-doc.test.ts',
+  'docs/sql.md': 'test/read/sql-doc.slow.test.ts',
+  'README.md': 'test/read/sql-doc.slow.test.ts',
   'docs/pqs-compatibility.md': 'test/read/pqs/pqs.test.ts',
 };

@@ -107,7 +107,7 @@ export const notRun: readonly NotRun[] = [
 
 /** Pages whose commands are run or held against the program by a test of their own. */
 export const elsewhere: ReadonlyMap<string, string> = new Map([
-  ['docs/runbook.md', 'test/alerts/runbook.test.ts'],
+  ['docs/runbook.md', 'test/alerts/runbook.slow.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
 ]);
 

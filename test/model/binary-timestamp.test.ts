@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 const epoch = Date.UTC(2000, 0, 1);
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lifetimes, type End } from '../../src/model/lifetimes.ts';
 import { stringOf, Utf8, utf8Of, type Text } from '../../src/model/utf8.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 const hash = 'ab'.repeat(24);
 /** Ids that differ where little is looked at: in the middle, in the length, in nothing but the last digit. */

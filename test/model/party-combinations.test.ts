@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PartyCombinations, rememberedCombinations, type Combination } from '../../src/model/party-combinations.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 /** The same list for the same texts, as the reader of frames gives them, or another one each time. */
 function sameLists(same: boolean): (list: readonly string[]) => readonly string[] {

@@ -10,7 +10,7 @@ import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import type { ReadRecentFacts, RecentFacts } from '../../src/observe/page/recent-facts.ts';
 import { StatusPage } from '../../src/observe/page/status-page.ts';
-import { stopClock } from '../support/clock.ts';
+import { stopClock } from '../support/chance/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const everyMs = 20;

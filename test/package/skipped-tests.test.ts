@@ -24,7 +24,7 @@ it.skip('is skipped', () => undefined);
 `;
 
 const config = `
-import { ClosingLineReporter } from '${root}test/support/closing-line-reporter.ts';
+import { ClosingLineReporter } from '${root}test/support/run/closing-line-reporter.ts';
 export default { test: { include: ['*.test.ts'], reporters: [new ClosingLineReporter()] } };
 `;
 

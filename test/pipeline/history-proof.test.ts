@@ -5,7 +5,7 @@ import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { proveHistory, type LedgerBounds } from '../../src/pipeline/proof/history-proof.ts';
 import { failure, idAt, topologyFrame } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 /** Updates at these offsets on both sides; the checkpoint is the last of them. */
 function followed(...offsets: readonly number[]): World {

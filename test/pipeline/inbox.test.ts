@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { Inbox } from '../../src/pipeline/intake/inbox.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox<string>; calls: string[] } {
   const calls: string[] = [];

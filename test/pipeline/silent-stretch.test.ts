@@ -4,7 +4,7 @@ import { FrameMemory } from '../../src/pipeline/intake/frame-memory.ts';
 import { Inbox } from '../../src/pipeline/intake/inbox.ts';
 import { passSilence } from '../../src/pipeline/proof/silent-stretch.ts';
 import type { StretchAnswer } from '../../src/pipeline/ports/observer.ts';
-import { stopClock } from '../support/clock.ts';
+import { stopClock } from '../support/chance/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { checkpointFrame, failure, topologyFrame } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';

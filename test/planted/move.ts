@@ -46,7 +46,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'for (const id of ids) if (aside.has(id)) known.add(id);',
       instead: 'for (const id of ids) if (aside.has(id) || id !== undefined) known.add(id);',
-      test: 'move/refusals.test.ts',
+      test: 'move/refusals.slow.test.ts',
       only: 'refuses one that knows of an update before the cut that is not stored',
     },
     {
@@ -54,7 +54,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);',
       instead: 'if (found.size === 0 && marks[0] !== undefined) throw behind(marks[0]);',
-      test: 'move/refusals.test.ts',
+      test: 'move/refusals.slow.test.ts',
       only: 'refuses another history',
     },
     {
@@ -62,7 +62,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (left[0] !== undefined) throw behind(left[0]);',
       instead: '',
-      test: 'move/refusals.test.ts',
+      test: 'move/refusals.slow.test.ts',
       only: 'refuses one that is not as far, until it is',
     },
     {

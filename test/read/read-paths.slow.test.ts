@@ -3,7 +3,7 @@ import { array, asyncProperty, constantFrom, integer, nat, oneof, option, pre, r
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 const { created, here, there } = frames;
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { move } from '../move/move-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runsFor } from '../support/property.ts';
+import { runsFor } from '../support/chance/property.ts';
 import { fixtureLines } from '../support/wire/fixtures.ts';
 import { compare } from './comparison.ts';
 import { expectationOf } from './expectation.ts';

@@ -19,7 +19,7 @@ import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { relations, type Relation } from '../read/reader-attempts.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { text } from '../support/frames.ts';
-import { printRepeatCommand, seedFor } from '../support/property.ts';
+import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { runCommand } from '../support/run-command.ts';
 import { packages } from './privacy-contents.ts';
 import { PrivateHistory, parties, seedOffset } from './privacy-history.ts';

@@ -12,7 +12,7 @@ import { brokenRules } from '../history/rules.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { DeltaHistory, type Rendering, type Sums } from './delta-history.ts';
-import { printRepeatCommand, seedFor } from '../support/property.ts';
+import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 
 const seed = seedFor();

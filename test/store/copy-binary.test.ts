@@ -9,7 +9,7 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { inOneRoundTrip } from '../../src/store/connection/round-trip.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 let created: TestDatabase;
 let client: Client;

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DeliveryWindow, type WindowEvent } from '../../src/webhooks/window.ts';
-import { expectProperty } from '../support/property.ts';
+import { expectProperty } from '../support/chance/property.ts';
 
 function eventOf(offset: number, contract: string): WindowEvent {
   const change = { offset, node: 0, json: '{}' };

@@ -6,7 +6,7 @@ import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { createOAuthTokenSource, type OAuthOptions } from '../../../src/ledger/access/oauth.ts';
 import type { TokenSource } from '../../../src/ledger/access/token.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';
-import { stopClock } from '../../support/clock.ts';
+import { stopClock } from '../../support/chance/clock.ts';
 
 let oidc: Oidc;
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { leaseOfIssued } from '../../../src/ledger/access/token-lifetime.ts';
 import { assertTokenMayTravel, createTokenSource } from '../../../src/ledger/access/token.ts';
-import { stopClock } from '../../support/clock.ts';
+import { stopClock } from '../../support/chance/clock.ts';
 
 let folder = '';
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
 import * as inMemory from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
-import { expectProperty } from '../../support/property.ts';
+import { expectProperty } from '../../support/chance/property.ts';
 
 const { text } = frames;
 type Path = readonly (string | number)[];

@@ -6,7 +6,7 @@ import { activeContractFrame, updateFrame } from '../../../src/ledger/frames/fra
 import { payloadKeys, scanFrame, type RawJson } from '../../../src/ledger/frames/raw-json.ts';
 import { copied, frameOf } from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
-import { expectProperty } from '../../support/property.ts';
+import { expectProperty } from '../../support/chance/property.ts';
 
 const transaction = (...events: frames.JsonRecord[]): string => frames.text(frames.transaction(7, events));
 const createOf = (argument: string): string =>

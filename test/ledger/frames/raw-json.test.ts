@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RawJson, jsonTextOf, partText, scanFrame } from '../../../src/ledger/frames/raw-json.ts';
-import { expectProperty } from '../../support/property.ts';
+import { expectProperty } from '../../support/chance/property.ts';
 
 function payload(frame: unknown): string | null {
   return jsonTextOf((frame as { createArgument: unknown }).createArgument);

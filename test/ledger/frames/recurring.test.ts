@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Recurring, viewOf } from '../../../src/ledger/frames/recurring.ts';
-import { expectProperty } from '../../support/property.ts';
+import { expectProperty } from '../../support/chance/property.ts';
 
 /** Asks for a text that lies between others. */
 function asker(mostBytes: number) {

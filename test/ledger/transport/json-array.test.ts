@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonArrayElements } from '../../../src/ledger/transport/json-array.ts';
-import { expectProperty } from '../../support/property.ts';
+import { expectProperty } from '../../support/chance/property.ts';
 
 const limit = 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { readStatement } from '../../../src/store/reads/statement.ts';
 import { prune } from '../../../src/store/retention/prune.ts';
-import { printRepeatCommand, runsFor, seedFor } from '../../support/property.ts';
+import { printRepeatCommand, runsFor, seedFor } from '../../support/chance/property.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 import { keySql, owners, TokenModel, type Movement, type Step } from './movement-model.ts';
 

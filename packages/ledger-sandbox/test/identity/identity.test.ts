@@ -7,7 +7,7 @@ import type { Right } from '../../src/identity/rights.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
-import { stopClock } from '../../../../test/support/clock.ts';
+import { stopClock } from '../../../../test/support/chance/clock.ts';
 import { endsIn, token } from '../../../../test/support/tokens.ts';
 import { call, refused, secret, shared, startSecured } from './callers.ts';
 import type { Answered } from './callers.ts';

@@ -8,7 +8,7 @@ import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { darOf, darOfPackage, manifestOf, sealed } from './dars.ts';
 import { at } from '../server/sockets.ts';
-import { expectProperty } from '../../../../test/support/property.ts';
+import { expectProperty } from '../../../../test/support/chance/property.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

@@ -3,9 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 /** Runs properties and campaigns with the seeds that it is given, or is not a test. */
-const allowed = new Set(['test/support/property.ts', 'test/support/chance.test.ts', 'test/chaos/options.ts']);
+const allowed = new Set([
+  'test/support/chance/property.ts',
+  'test/support/chance/chance.test.ts',
+  'test/chaos/options.ts',
+]);
 const drawn =
   /\bMath\.random\(|\brandomInt\(|\bfc\.(?:assert|check)\(|\{[^}]*\b(?:assert|check)\b[^}]*\} from 'fast-check'/;
 

@@ -11,7 +11,7 @@ import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
 import { BinaryRows } from '../../src/store/write/copy-binary.ts';
-import { expectProperty, runsFor, seedFor } from '../support/property.ts';
+import { expectProperty, runsFor, seedFor } from '../support/chance/property.ts';
 import { framesToDamage } from './frames.ts';
 import { canary, damaged, recipes, type Recipe } from './mutations.ts';
 

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import { getContainerRuntimeClient, Wait } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
-import { query } from './database.ts';
+import { startEmbeddedPostgres } from '../../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { query } from '../database.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
