@@ -64,6 +64,8 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
         `the checkpoint reaches ${offset}`,
         async () => {
           if (ended !== undefined) throw new Error(`the indexer ended: ${ended}`);
+          // Every checkpoint has reached it, and /wait refuses it.
+          if (offset === 0) return true;
           // Asked once instead of again and again: both ends of a request are in this process.
           const answer = await get(`/wait?offset=${offset}&timeout=1`);
           await answer.arrayBuffer();
