@@ -88,6 +88,8 @@ interface Variable {
   readonly value: string;
 }
 
+let files = 0;
+
 describe('the chart, by helm', needs(noHelm), () => {
   let folder: string;
   beforeAll(async () => {
@@ -98,7 +100,7 @@ describe('the chart, by helm', needs(noHelm), () => {
   });
 
   async function file(values: Values): Promise<string> {
-    const path = join(folder, `${String(Math.random()).slice(2)}.yaml`);
+    const path = join(folder, `${String((files += 1))}.yaml`);
     await writeFile(path, JSON.stringify(values));
     return path;
   }
