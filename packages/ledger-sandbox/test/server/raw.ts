@@ -42,7 +42,7 @@ export interface WatchOptions {
 
 /** Opens a stream, sends the request and tells what came until the close, until `enough`, or for `waitMs`. */
 export async function watch(url: string, path: string, request: unknown, options: WatchOptions = {}): Promise<Seen> {
-  const { waitMs = 3_000, maxPayload = 0, deflate = false } = options;
+  const { waitMs = 40_000, maxPayload = 0, deflate = false } = options;
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, ['daml.ws.auth'], {
     perMessageDeflate: deflate,
     maxPayload,
