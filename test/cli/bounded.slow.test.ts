@@ -4,8 +4,9 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { program, startProgram, type Ended } from './program.ts';
 
@@ -17,7 +18,7 @@ beforeEach(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 21, updates: 200 });
   stop = sandbox.ledger.ledgerEnd();
-  database = await createTestDatabase();
+  database = await createMigratedDatabase(['ledger', 'prefix']);
 });
 afterEach(async () => {
   await sandbox.close();
@@ -54,8 +55,13 @@ async function checkpoint(schema: string): Promise<number> {
   return Number(row?.['checkpoint']);
 }
 
+/** By where the run started: the sandbox of each test has the same history. */
+const digests = new Map<string, string>();
+
 /** What a run without an end stores of the first part, while there is no more. */
 async function digestOfFirstPart(start: string): Promise<string> {
+  const known = digests.get(start);
+  if (known !== undefined) return known;
   const endless = startProgram(['run', '--start', start], env('prefix'));
   try {
     await reaches('prefix', stop);
@@ -63,7 +69,9 @@ async function digestOfFirstPart(start: string): Promise<string> {
     endless.signal('SIGTERM');
     await endless.ended;
   }
-  return digestOf(database.url, 'prefix');
+  const digest = await digestOf(database.url, 'prefix');
+  digests.set(start, digest);
+  return digest;
 }
 
 async function reaches(schema: string, offset: number): Promise<void> {
