@@ -228,7 +228,7 @@ interface Note {
   readonly perSecond?: number | null;
 }
 
-/** Progress for whoever asked, now and then; and the word that it is not wanted any more. */
+/** Stores the progress of the job at intervals, and learns whether the job was cancelled. */
 class Notes {
   readonly #parts: PipelineParts;
   readonly #over = new AbortController();

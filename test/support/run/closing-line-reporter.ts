@@ -27,7 +27,7 @@ const figureFile = new URL('fast-figure.json', import.meta.url);
 
 /** Slower files of the fast tier belong to the slow one, or need less work. */
 const longestFastMs = 15_000;
-/** A run of fewer files was asked for some of them, and says nothing of the tier. */
+/** A run of fewer files is a selection, and the figure of the tier does not apply to it. */
 const leastOfTier = 100;
 
 export class ClosingLineReporter implements Reporter {
