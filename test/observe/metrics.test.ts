@@ -133,6 +133,15 @@ describe('the metrics', () => {
     expect(text).not.toMatch(/nodejs_active_\w+_total/);
   });
 
+  it('watch the process once, however many indexers it starts', () => {
+    const [first, second] = [createMetrics({ version: '1.2.3' }), createMetrics({ version: '1.2.3' })];
+    // Nothing ends what watches the event loop and the garbage collector: each more would cost time for as long as the process lives.
+    for (const name of ['nodejs_eventloop_lag_seconds', 'nodejs_gc_duration_seconds']) {
+      expect(first.registry.getSingleMetric(name), name).toBeDefined();
+      expect(second.registry.getSingleMetric(name), name).toBe(first.registry.getSingleMetric(name));
+    }
+  });
+
   it('show every known label set before anything has happened', async () => {
     const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
     expect(text).toContain('indexer_build_info{version="1.2.3",commit="unknown"} 1');
