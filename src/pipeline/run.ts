@@ -83,9 +83,7 @@ class Run {
     this.#earlier = new EarlierWatch(parts);
     this.#completions = new CompletionWatch(parts);
     this.#phase.change('starting');
-    parts.stop.addEventListener('abort', () => {
-      this.#phase.change('stopping');
-    });
+    parts.stop.addEventListener('abort', () => this.#phase.change('stopping'), { once: true });
   }
 
   sessions$(): Observable<unknown> {

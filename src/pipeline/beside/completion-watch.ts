@@ -71,7 +71,8 @@ export class CompletionWatch {
     return new Observable(() => {
       const over = new AbortController();
       const watched = { connected, following, stop: AbortSignal.any([stop, over.signal]) };
-      watched.stop.addEventListener('abort', () => this.stir());
+      // Node keeps a signal made of others, and all that the listener reaches, for as long as it has a listener.
+      watched.stop.addEventListener('abort', () => this.stir(), { once: true });
       void this.#untilOver(watched);
       return () => {
         over.abort();
