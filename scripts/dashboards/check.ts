@@ -38,10 +38,11 @@ export async function askUntilAnswered(
   startedAt: number,
 ): Promise<readonly DashboardAnswers[]> {
   const end = performance.now() + patienceMs;
-  for (;;) {
+  for (let round = 1; ; round += 1) {
     const answers = await askAll(files, demo, startedAt);
     const open = answers.some(({ panels, problems }) => problems.length > 0 || panels.some(isWrong));
-    if (!open || performance.now() > end) return answers;
+    // On a busy machine the first round alone may take longer.
+    if (!open || (round > 1 && performance.now() > end)) return answers;
     await sleep(pollMs);
   }
 }

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { freePort, startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { runToEnd, startProgram, type Program } from './program.ts';
 
@@ -53,6 +54,7 @@ export async function startDemo({ folder, updatesPerSecond }: DemoOptions): Prom
     const httpUrl = await until('the indexer listens', indexer, () => listening(indexer.output()));
     await until('the indexer is live', indexer, () => ready(`${httpUrl}/readyz`));
     const readerUrl = await makeReader(folder, postgres.url);
+    await analyze(postgres.url);
     const prometheusUrl = await startPrometheus(folder, httpUrl, stops);
     return { prometheusUrl, readerUrl, httpUrl, stop };
   } catch (error) {
@@ -79,6 +81,17 @@ async function startPrometheus(folder: string, httpUrl: string, stops: (() => Pr
   return `http://${address}`;
 }
 
+/** As autovacuum does within a minute; without it the planner knows nothing of the tables. */
+async function analyze(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('vacuum analyze');
+  } finally {
+    await client.end();
+  }
+}
+
 /** The role by the verb that operators use, and its URL. */
 async function makeReader(folder: string, ownerUrl: string): Promise<string> {
   const password = randomBytes(12).toString('hex');
@@ -91,6 +104,8 @@ async function makeReader(folder: string, ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl);
   url.username = role;
   url.password = password;
+  // What is asked here is whether panels get an answer; how soon depends on what else the machine does.
+  url.searchParams.set('options', '-c statement_timeout=10min');
   return url.href;
 }
 
