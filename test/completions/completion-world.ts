@@ -2,7 +2,8 @@
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 export const alice = 'Alice::1220aa';
@@ -26,7 +27,7 @@ export class CompletionWorld {
 
   static async open(options: SandboxOptions = {}): Promise<CompletionWorld> {
     const sandbox = await startSandbox({ seed: 5, limits: { checkpointIntervalMs: 50, listWaitMs: 20 }, ...options });
-    return new CompletionWorld(sandbox, await createTestDatabase());
+    return new CompletionWorld(sandbox, await createMigratedDatabase());
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { assertBuilt, startDaemon, type Daemon } from './runs/daemon.ts';
 import { watchStored, type Stored } from './runs/stored.ts';
@@ -31,9 +32,8 @@ interface World extends AsyncDisposable {
   finish(daemon: Daemon, schema: string): Promise<string>;
 }
 
-async function createWorld(seed: number): Promise<World> {
+async function createWorld(seed: number, database: TestDatabase): Promise<World> {
   assertBuilt();
-  const database = await createTestDatabase();
   const sandbox = await startSandbox({ seed, now: () => startAt / 1000 });
   const stored = await watchStored(database.url);
   const steps = new Steps(sandbox.ledger, seed);
@@ -77,7 +77,8 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
   const killsBySeeding = Math.ceil(kills / 4);
 
   it('stores what an uninterrupted one stores, killed while starting, seeding and following', async () => {
-    await using world = await createWorld(41);
+    // Killed while it makes its tables as well.
+    await using world = await createWorld(41, await createTestDatabase());
     const { stored, sandbox } = world;
     const random = new Random(7);
     const hits = { starting: 0, seeding: 0, following: 0 };
@@ -154,7 +155,8 @@ describe('a daemon disturbed while it loads', () => {
   let expected: string;
 
   beforeAll(async () => {
-    world = await createWorld(43);
+    const schemas = ['reference', 'stopped', 'insisted', 'shared', 'terminated', 'cut'];
+    world = await createWorld(43, await createMigratedDatabase(schemas));
     world.grow(1_200);
     await using reference = world.start('reference', fast);
     expected = await world.finish(reference, 'reference');

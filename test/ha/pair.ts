@@ -5,8 +5,9 @@ import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { watchStored, type Stored } from '../e2e/runs/stored.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import type { TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openRoad, type Road } from './road.ts';
 
@@ -32,7 +33,7 @@ export interface Pair extends AsyncDisposable {
 
 /** Starts both and waits until one is live and the other stands by. */
 export async function startPair(env: Readonly<Record<string, string>> = {}): Promise<Pair> {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase(['ha', 'calm']);
   const sandbox = await startSandbox({ seed: 11, now: () => startAt / 1000 });
   const stored = await watchStored(database.url);
   const road = await openRoad(database.url);

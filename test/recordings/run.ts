@@ -2,7 +2,7 @@
 import type { Client } from 'pg';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { watchStored, type Stored } from '../e2e/runs/stored.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { compare, type Comparison } from './comparison.ts';
 import { expectationOf } from './expectation.ts';
@@ -35,7 +35,7 @@ export interface RunOptions {
 const schema = 'ledger';
 
 export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: RunOptions): Promise<Run> {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase([schema]);
   const server = await startReplay(recording, ledgerEnd);
   const stored = await watchStored(database.url);
   const env = {

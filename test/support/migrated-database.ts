@@ -2,6 +2,7 @@
  * A database whose schemas have their tables already. To make the tables and views of one schema takes Postgres 1 s of CPU, to
  * copy a database that has them a quarter of that: one is made when it is first wanted, for all files of the run.
  */
+import { createHash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
@@ -15,7 +16,8 @@ export async function createMigratedDatabase(schemas: readonly string[] = both):
   const server = process.env['TEST_POSTGRES_URL'];
   const prefix = process.env['TEST_POSTGRES_TEMPLATES'];
   if (server === undefined || prefix === undefined) throw new Error('run the tests with vitest');
-  const template = [prefix, ...schemas].join('_');
+  // Postgres cuts names at 63 characters.
+  const template = `${prefix}_${createHash('sha256').update(schemas.join()).digest('hex').slice(0, 16)}`;
   await (made[template] ??= makeTemplate(server, template, schemas));
   return createTestDatabase(template);
 }
