@@ -81,7 +81,7 @@ async function startPrometheus(folder: string, httpUrl: string, stops: (() => Pr
   return `http://${address}`;
 }
 
-/** As autovacuum does within a minute; without it the planner knows nothing of the tables. */
+/** Autovacuum does this within a minute; the planner has no statistics before. */
 async function analyze(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -104,8 +104,6 @@ async function makeReader(folder: string, ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl);
   url.username = role;
   url.password = password;
-  // What is asked here is whether panels get an answer; how soon depends on what else the machine does.
-  url.searchParams.set('options', '-c statement_timeout=10min');
   return url.href;
 }
 
