@@ -133,9 +133,9 @@ describe('the metrics', () => {
     expect(text).not.toMatch(/nodejs_active_\w+_total/);
   });
 
-  it('watch the process once, however many indexers it starts', () => {
+  it('share one set of process metrics among all indexers of a process', () => {
     const [first, second] = [createMetrics({ version: '1.2.3' }), createMetrics({ version: '1.2.3' })];
-    // Nothing ends what watches the event loop and the garbage collector: each more would cost time for as long as the process lives.
+    // The observers behind these two are never stopped.
     for (const name of ['nodejs_eventloop_lag_seconds', 'nodejs_gc_duration_seconds']) {
       expect(first.registry.getSingleMetric(name), name).toBeDefined();
       expect(second.registry.getSingleMetric(name), name).toBe(first.registry.getSingleMetric(name));

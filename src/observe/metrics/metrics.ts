@@ -3,13 +3,13 @@
  * label set that is known beforehand exists from the start: an alert on a series that is not there never fires. What the
  * edges of the program tell, calls to the ledger and queries, is counted by two functions at the end.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { catalogue } from './catalogue/catalogue.ts';
 import { type AnyDescription, type Description, knownSets } from './catalogue/description.ts';
 import { mostWaits } from '../health/checkpoint-waiters.ts';
 import { type WorkClock, workParts } from '../figures/work-clock.ts';
 import { endpoints, statuses } from './catalogue/ledger-side.ts';
-import { addProcessMetrics } from './process-metrics.ts';
+import { registryWithProcessMetrics } from './process-metrics.ts';
 
 /** Connections to Postgres. */
 export interface PoolFacts {
@@ -61,8 +61,7 @@ export interface Metrics extends CatalogueMetrics {
 
 /** All metrics, zero-initialised. `registry.metrics()` gives the exposition text. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const registry = new Registry();
-  addProcessMetrics(registry);
+  const registry = registryWithProcessMetrics();
   const collectors = collectorsOf(options);
   const made = Object.fromEntries(
     Object.entries(catalogue).map(([key, description]) => [key, make(description, registry, collectors[key])]),

@@ -1,21 +1,18 @@
 /**
- * What Node says of the process. prom-client watches the event loop and the garbage collector for each registry and never
- * ends that, so there is one registry for all indexers that a process starts, one after the other or beside each other.
+ * The metrics of the Node process. prom-client starts observers of the event loop and the garbage collector for each registry
+ * and never stops them, so all indexers of a process share one set.
  */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
 /** Gauges whose names end as counters must; tools that check names reject them. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-let registryOfProcess: Registry | undefined;
+let shared: Registry | undefined;
 
-/** Adds them to a registry. */
-export function addProcessMetrics(registry: Registry): void {
-  registryOfProcess ??= observed();
-  for (const { name } of registryOfProcess.getMetricsAsArray()) {
-    const metric = registryOfProcess.getSingleMetric(name);
-    if (metric !== undefined) registry.registerMetric(metric);
-  }
+/** A new registry that has them. Each scrape resets the delays of the event loop, for every registry. */
+export function registryWithProcessMetrics(): Registry {
+  shared ??= observed();
+  return Registry.merge([shared]);
 }
 
 function observed(): Registry {
