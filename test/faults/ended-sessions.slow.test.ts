@@ -1,4 +1,4 @@
-/** A session that has ended is forgotten: an indexer that connects again and again for months needs no more memory for it. */
+/** Sessions that have ended are released from memory, so that reconnections do not add up over months. */
 import { queryObjects } from 'node:v8';
 import { it } from 'vitest';
 import { StoreSession } from '../../src/store/write/session.ts';
@@ -8,7 +8,7 @@ import { FaultWorld } from './fault-world.ts';
 const connections = 6;
 const sessions = (): number => Number(queryObjects(StoreSession));
 
-it('leaves nothing of itself in memory but the last of them', async () => {
+it('an indexer that has reconnected keeps only its last session in memory', async () => {
   await using world = await FaultWorld.open();
   await using indexer = await world.run();
   await world.reachesEnd(indexer);
@@ -19,10 +19,10 @@ it('leaves nothing of itself in memory but the last of them', async () => {
     await waitFor('the stream is closed', () => (world.sandbox.faults.close === undefined ? true : undefined));
     await world.reachesEnd(indexer);
   }
-  // Sockets that are being closed and packages that are being read hold on to theirs for a moment. Counting stops everything.
-  const forgotten = async (): Promise<true | undefined> => {
+  // A closing socket and a package that is being read refer to their session for some seconds. Counting stops the process.
+  const released = async (): Promise<true | undefined> => {
     await pause(1_000);
     return sessions() <= before + 1 ? true : undefined;
   };
-  await waitFor('all sessions but the last are forgotten', forgotten, 120_000);
+  await waitFor('the earlier sessions are released', released, 120_000);
 });

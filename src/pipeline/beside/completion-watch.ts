@@ -71,7 +71,7 @@ export class CompletionWatch {
     return new Observable(() => {
       const over = new AbortController();
       const watched = { connected, following, stop: AbortSignal.any([stop, over.signal]) };
-      // Node keeps a signal made of others, and all that the listener reaches, for as long as it has a listener.
+      // Node keeps a composite signal in memory while it has a listener, and with it the session.
       watched.stop.addEventListener('abort', () => this.stir(), { once: true });
       void this.#untilOver(watched);
       return () => {
