@@ -25,15 +25,16 @@ console.log(
 );
 
 if (GRAPHQL_URL !== undefined) {
-  // Made anew with the views that came after its start.
-  await until('GraphQL has typed views and relations', async () => {
+  // Views that came after its start: their tags are made once a minute, then it starts again.
+  const hasTyped = async () => {
     const query =
       '{ allExercisesList(first: 1) { update { offset } } allTypedSpliceAmuletAmuletsList(first: 1) { contractId } }';
     const body = JSON.stringify({ query });
     const answer = await fetch(GRAPHQL_URL, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     const { data } = await answer.json();
     return data?.allExercisesList[0]?.update.offset !== undefined && data.allTypedSpliceAmuletAmuletsList.length === 1;
-  });
+  };
+  await until('GraphQL has typed views and relations', hasTyped, 180);
   console.log('ci: compose: GraphQL answers');
 }
 
@@ -61,10 +62,9 @@ async function ask(path) {
   return (await answer.json()).data;
 }
 
-async function until(what, holds) {
-  for (let attempt = 0; attempt < 120; attempt += 1) {
+async function until(what, holds, seconds = 60) {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await setTimeout(500)) {
     if (await holds().catch(() => false)) return;
-    await setTimeout(500);
   }
-  assert.fail(`not within a minute: ${what}`);
+  assert.fail(`not within ${seconds} s: ${what}`);
 }

@@ -100,9 +100,16 @@ describe('what users run', () => {
         sum(case when jsonb_typeof(payload->'lock') = 'null' then (payload->>'amount')::decimal else 0 end) as free,
         sum(case when jsonb_typeof(payload->'lock') = 'null' then 0 else (payload->>'amount')::decimal end) as locked
       from pqs.active('splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding') group by 1`;
-    for (const { free, locked } of await rows(sql)) {
-      expect(Number(free)).toBeGreaterThan(0);
-      expect(Number(locked)).toBeGreaterThan(0);
-    }
-  });
+    // At one moment an instrument may have nothing locked.
+    await waitFor(
+      'each instrument with an amount that is locked and one that is free',
+      async () => {
+        const found = await rows(sql);
+        return found.length === 5 && found.every(({ free, locked }) => Number(free) > 0 && Number(locked) > 0)
+          ? true
+          : undefined;
+      },
+      60_000,
+    );
+  }, 120_000);
 });
