@@ -117,6 +117,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
     const http = await startHttpServer({
       ...endpointsOf(config),
       metrics,
+      metricsMs: pace.metricsMs,
       status: () => health.status(),
       verdict: () => health.verdict(),
       waiters,

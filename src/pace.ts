@@ -22,6 +22,8 @@ export interface Pace {
   readonly resetsMs: number;
   /** Tokens of open `/changes` streams. */
   readonly tokensMs: number;
+  /** How long one rendering of the metrics answers whoever asks. */
+  readonly metricsMs: number;
 }
 
 export const usualPace: Pace = {
@@ -36,4 +38,5 @@ export const usualPace: Pace = {
   resetsMs: 5_000,
   // With the read itself, a revoked token ends its streams within five seconds.
   tokensMs: 2_000,
+  metricsMs: 1_000,
 };

@@ -13,4 +13,5 @@ export const quickPace: Pace = {
   commitsMs: 250,
   resetsMs: 500,
   tokensMs: 250,
+  metricsMs: 0,
 };

@@ -1,5 +1,6 @@
 /** `/changes` of an indexer that runs: what is committed, once and in order, to whom it may be told. */
 import { request as ask } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { HistoryWorld } from '../history/history-run.ts';
@@ -212,8 +213,16 @@ describe('a request is refused', () => {
     for (const one of all) one.close();
   });
 
-  it('that is no GET', async () => {
-    expect((await answered('/changes', {}, 'POST')).status).toBe(405);
+  it('asked for a hundred times at once on one connection, which keep no place when it is closed', async () => {
+    const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
+    const request = 'GET /changes?party=nobody HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    socket.on('error', () => undefined).write(request.repeat(100));
+    await new Promise((resolve) => socket.once('close', resolve));
+    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_streams')) === 0 ? true : undefined));
+  });
+
+  it.each(['POST', 'HEAD'])('by %s', async (method) => {
+    expect((await answered('/changes', {}, method)).status).toBe(405);
   });
 
   it('for SQL in its parameters finds nothing, and the table is there', async () => {

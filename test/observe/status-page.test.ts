@@ -214,6 +214,15 @@ describe('its events', () => {
     expect((await (await listen(server)).next())?.event).toBe('hello');
   });
 
+  it('asked for sixty times at once on one connection keep no place when it is closed', async () => {
+    const { server, page } = await start();
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    ends.push(() => socket.destroy());
+    socket.on('error', () => undefined).write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(60));
+    await new Promise((resolve) => socket.once('close', resolve));
+    await waitFor('no viewer', () => (page.viewers === 0 ? true : undefined));
+  });
+
   it('are cut off for a viewer that does not read, while others go on', async () => {
     const large = {
       templates: [],

@@ -7,16 +7,16 @@ import { formatCursor, type ChangesPage, type ChangesWanted } from '../../change
 /** Reads one page. @throws IndexerError as `readChanges` does */
 export type ReadPage = (wanted: ChangesWanted) => Promise<ChangesPage>;
 
-export interface SharedPage extends ChangesPage {
-  /** The page as it is sent, made once for each form. */
-  readonly text: (form: ChangeForm) => string;
+/** A page as it is sent: the same bytes for all who are sent it, none of them copied. Empty without changes. */
+export interface SharedPage extends Omit<ChangesPage, 'changes'> {
+  readonly bytes: Buffer;
 }
 
 export type ChangeForm = 'sse' | 'ndjson';
 
 /** Pages that are kept: of some hundred rows each, for those who are not far behind. */
 const mostKept = 64;
-/** Characters of one page that is kept; larger ones are read by each. */
+/** Bytes of one page that is kept; a larger one holds one change, and is read by each. */
 const longestKept = 1_000_000;
 /** How long, milliseconds: what is redacted, or not a reader's any more, is not sent for longer. */
 const keptMs = 3_000;
@@ -42,22 +42,23 @@ export class ChangePages {
   }
 
   /** The page behind a place. @throws IndexerError as `readChanges` does */
-  page(wanted: ChangesWanted): Promise<SharedPage> {
-    const key = JSON.stringify([wanted.role, wanted.template, wanted.party, wanted.kinds, formatCursor(wanted.after)]);
+  page(wanted: ChangesWanted, form: ChangeForm): Promise<SharedPage> {
+    const { role, template, party, kinds, after } = wanted;
+    const key = JSON.stringify([form, role, template, party, kinds, formatCursor(after)]);
     const kept = this.#kept.get(key);
     if (kept !== undefined && performance.now() < kept.until) return Promise.resolve(kept.page);
-    const reading = this.#reading.get(key) ?? this.#readOnce(key, wanted);
+    const reading = this.#reading.get(key) ?? this.#readOnce(key, wanted, form);
     this.#reading.set(key, reading);
     return reading;
   }
 
-  async #readOnce(key: string, wanted: ChangesWanted): Promise<SharedPage> {
+  async #readOnce(key: string, wanted: ChangesWanted, form: ChangeForm): Promise<SharedPage> {
     await this.#turn();
     this.#pagesRead += 1;
     try {
-      const page = sharedPage(await this.#readPage(wanted));
+      const page = sharedPage(await this.#readPage(wanted), form);
       // Behind the end something else comes with the next commit; what lies between two places stays as it is.
-      if (page.changes.length > 0) this.#keep(key, page);
+      if (page.bytes.length > 0) this.#keep(key, page);
       return page;
     } finally {
       this.#reading.delete(key);
@@ -72,8 +73,7 @@ export class ChangePages {
   }
 
   #keep(key: string, page: SharedPage): void {
-    const length = page.changes.reduce((sum, { json }) => sum + json.length, 0);
-    if (length > longestKept) return;
+    if (page.bytes.length > longestKept) return;
     // As the newest, whatever was there.
     this.#kept.delete(key);
     this.#kept.set(key, { page, until: performance.now() + keptMs });
@@ -82,14 +82,8 @@ export class ChangePages {
   }
 }
 
-function sharedPage(page: ChangesPage): SharedPage {
-  const made = new Map<ChangeForm, string>();
-  const text = (form: ChangeForm): string => {
-    const known = made.get(form) ?? page.changes.map(form === 'sse' ? asEvent : asLine).join('');
-    made.set(form, known);
-    return known;
-  };
-  return { ...page, text };
+function sharedPage({ changes, ...page }: ChangesPage, form: ChangeForm): SharedPage {
+  return { ...page, bytes: Buffer.from(changes.map(form === 'sse' ? asEvent : asLine).join('')) };
 }
 
 type OneChange = ChangesPage['changes'][number];

@@ -14,7 +14,12 @@ export type StreamEnd = 'pruned' | 'reset' | 'stopping';
 /** @property after undefined: behind what is there now */
 export type StreamWanted = Omit<ChangesWanted, 'after'> & { readonly after: ChangeCursor | undefined };
 
-export interface Begun {
+/** Where a stream begins, and what the database says of that place. */
+export interface Begun extends Pick<SharedPage, 'checkpoint' | 'keptAfter'> {
+  readonly after: ChangeCursor;
+}
+
+interface Read {
   readonly after: ChangeCursor;
   readonly page: SharedPage;
 }
@@ -22,7 +27,7 @@ export interface Begun {
 export interface StreamedTo {
   readonly form: ChangeForm;
   /** Resolves when the client takes more, at once as a rule; rejects when it does not for too long, or is gone. */
-  readonly send: (text: string) => Promise<void>;
+  readonly send: (part: string | Buffer) => Promise<void>;
   readonly gone: AbortSignal;
 }
 
@@ -46,11 +51,20 @@ export class ChangeStream {
     this.#pace = pace;
   }
 
-  /** The first page; undefined where it cannot be read now. @throws IndexerError STORE_NOT_PERMITTED */
-  async begin(wanted: StreamWanted): Promise<Begun | undefined> {
+  /**
+   * Reads the first page, which is kept for the stream that follows at once; undefined where it cannot be read now.
+   * @throws IndexerError STORE_NOT_PERMITTED
+   */
+  async begin(wanted: StreamWanted, form: ChangeForm): Promise<Begun | undefined> {
+    const read = await this.#read(wanted, form);
+    // A stream may last for days: it does not hold its first page.
+    return read && { after: read.after, checkpoint: read.page.checkpoint, keptAfter: read.page.keptAfter };
+  }
+
+  async #read(wanted: StreamWanted, form: ChangeForm): Promise<Read | undefined> {
     try {
       const after = wanted.after ?? { offset: (await this.#checkpoint()) ?? 0, node: null };
-      return { after, page: await this.#pages.page({ ...wanted, after }) };
+      return { after, page: await this.#pages.page({ ...wanted, after }, form) };
     } catch (thrown) {
       return afterFailure(thrown);
     }
@@ -63,47 +77,65 @@ export class ChangeStream {
    * @throws IndexerError STORE_NOT_PERMITTED; what `send` rejects with
    */
   async run(wanted: StreamWanted, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
-    let after = first?.after ?? wanted.after;
-    let told = after;
-    let sentAt = performance.now();
-    let wasThere = first !== undefined && isThere(first);
+    const after = first?.after ?? wanted.after;
+    const wasThere = first !== undefined && isThere(first.after, first);
+    const place: Place = { after, told: after, sentAt: performance.now(), wasThere };
     while (!to.gone.aborted) {
-      const begun = await this.begin({ ...wanted, after });
-      const isDue = performance.now() - sentAt >= heartbeatMs;
-      if (begun === undefined) {
-        if (isDue) {
-          await to.send(heartbeat(to.form));
-          sentAt = performance.now();
-        }
-        if ((await this.#waiters.wait(Infinity, this.#pace.commitsMs, to.gone)) === 'stopping') return 'stopping';
-        continue;
-      }
-      const { page } = begun;
-      after = begun.after;
-      told ??= after;
-      // A place ahead is waited for; one that was here and is not any more was taken back.
-      const isHere = isThere(begun);
-      if (wasThere && !isHere) return 'reset';
-      if (page.keptAfter !== null && after.offset < page.keptAfter) return 'pruned';
-      wasThere = isHere;
-      if (page.changes.length > 0 || isDue) {
-        const place = isPassed(page, told) ? placeOnly(to.form, page.next) : heartbeat(to.form);
-        await to.send(page.changes.length > 0 ? page.text(to.form) : place);
-        [told, sentAt] = [page.next, performance.now()];
-      }
-      after = page.next;
-      if (page.atEnd && (await this.#more(after, to.gone)) === 'stopping') return 'stopping';
+      const step = await this.#step(wanted, to, place);
+      if (step === 'reset' || step === 'pruned') return step;
+      if (step !== 'sent' && (await this.#wait(step, place, to.gone)) === 'stopping') return 'stopping';
     }
     return 'gone';
   }
 
-  async #more({ offset }: ChangeCursor, gone: AbortSignal): Promise<'stopping' | undefined> {
+  /** One page, if there is one: a stream holds none while it waits for the next. */
+  async #step(wanted: StreamWanted, { form, send }: StreamedTo, place: Place): Promise<Step> {
+    const read = await this.#read({ ...wanted, after: place.after }, form);
+    const isDue = performance.now() - place.sentAt >= heartbeatMs;
+    if (read === undefined) {
+      if (!isDue) return 'not read';
+      await send(heartbeat(form));
+      place.sentAt = performance.now();
+      return 'not read';
+    }
+    const { after, page } = read;
+    place.told ??= after;
+    // A place ahead is waited for; one that was here and is not any more was taken back.
+    const isHere = isThere(after, page);
+    if (place.wasThere && !isHere) return 'reset';
+    if (page.keptAfter !== null && after.offset < page.keptAfter) return 'pruned';
+    place.wasThere = isHere;
+    if (page.bytes.length > 0 || isDue) {
+      const noChange = isPassed(page, place.told) ? placeOnly(form, page.next) : heartbeat(form);
+      await send(page.bytes.length > 0 ? page.bytes : noChange);
+      [place.told, place.sentAt] = [page.next, performance.now()];
+    }
+    place.after = page.next;
+    return page.atEnd ? 'at the end' : 'sent';
+  }
+
+  #wait(step: 'not read' | 'at the end', { after }: Place, gone: AbortSignal): ReturnType<CheckpointWaiters['wait']> {
+    const { checkpoint } = this.#waiters;
+    if (step === 'not read' || after === undefined) return this.#waiters.wait(Infinity, this.#pace.commitsMs, gone);
     // Where another process writes, this one hears of no commit; where it writes itself, of no reset and no prune.
-    const limitMs = this.#waiters.checkpoint === undefined ? this.#pace.commitsMs : this.#pace.resetsMs;
-    const end = await this.#waiters.wait(offset + 1, limitMs, gone);
-    return end === 'stopping' ? end : undefined;
+    const limitMs = checkpoint === undefined ? this.#pace.commitsMs : this.#pace.resetsMs;
+    return this.#waiters.wait(after.offset + 1, limitMs, gone);
   }
 }
+
+/** How far a stream is. */
+interface Place {
+  /** Undefined: behind what is there when it can be read. */
+  after: ChangeCursor | undefined;
+  /** What the client knows of it. */
+  told: ChangeCursor | undefined;
+  /** When something was last sent, by `performance.now()`. */
+  sentAt: number;
+  /** Whether history had come to it. */
+  wasThere: boolean;
+}
+
+type Step = 'sent' | 'at the end' | 'not read' | 'reset' | 'pruned';
 
 /** Only what will not pass by itself goes further. */
 function afterFailure(thrown: unknown): undefined {
@@ -112,8 +144,8 @@ function afterFailure(thrown: unknown): undefined {
 }
 
 /** Whether history has come to the place. */
-function isThere({ after, page }: Begun): boolean {
-  return after.offset <= (page.checkpoint ?? -1);
+function isThere(after: ChangeCursor, { checkpoint }: Pick<SharedPage, 'checkpoint'>): boolean {
+  return after.offset <= (checkpoint ?? -1);
 }
 
 function isPassed({ next }: SharedPage, told: ChangeCursor): boolean {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 
 const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-export function send(response: ServerResponse, status: number, type: string, body: string): void {
+export function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
   response.writeHead(status, { 'content-type': type, ...headers });
   response.end(body);
 }

@@ -8,6 +8,7 @@ import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
 import type { TokenEnd } from '../../reader-token.ts';
 import { refuse, refuseAsker } from './answers.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
+import type { Unsent } from './unsent.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
 
 /** Whom a request comes from: as which role it reads, or why it is not answered. */
@@ -65,8 +66,8 @@ export class ChangesAnswers {
     return this.#streaming;
   }
 
-  /** Answers until the client leaves. Never rejects. */
-  async answer(query: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers until the client leaves, or is cut off because it does not take what `unsent` has no room for. Never rejects. */
+  async answer(query: string, request: IncomingMessage, response: ServerResponse, unsent: Unsent): Promise<void> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     // Who is not answered takes no place of those who are.
@@ -76,7 +77,7 @@ export class ChangesAnswers {
     try {
       const begun = await this.#begin(query, request, reader.role);
       if ('status' in begun) refuse(response, begun.status, begun.error, begun.more);
-      else await this.#run({ ...begun, watch: reader.watch }, request, response, gone);
+      else await this.#run({ ...begun, watch: reader.watch }, request, response, { gone, unsent });
     } catch (thrown) {
       const { code, remedy } = toIndexerError(thrown);
       if (!response.headersSent) refuse(response, 503, 'changes cannot be read now', { code, remedy });
@@ -98,7 +99,7 @@ export class ChangesAnswers {
     if (typeof asked === 'string') return { status: 400, error: asked };
     const { template, party, kinds, after } = asked;
     const wanted = { template, party, kinds, after, role };
-    const begun = await stream.begin(wanted);
+    const begun = await stream.begin(wanted, formOf(request));
     return (begun === undefined ? undefined : unfit(begun, asked.isResumed)) ?? { wanted, first: begun };
   }
 
@@ -106,7 +107,7 @@ export class ChangesAnswers {
     { wanted, first, watch }: Answered,
     request: IncomingMessage,
     response: ServerResponse,
-    gone: AbortController,
+    { gone, unsent }: { readonly gone: AbortController; readonly unsent: Unsent },
   ): Promise<void> {
     const form = formOf(request);
     response.writeHead(200, {
@@ -117,7 +118,7 @@ export class ChangesAnswers {
     });
     // A client that is cut off comes again within a second, instead of the three that browsers choose.
     response.write(form === 'sse' ? 'retry: 1000\n\n' : '\n');
-    const send = (text: string): Promise<void> => sent(response, text);
+    const send = (part: string | Buffer): Promise<void> => sent(response, part, unsent);
     const finish = (end: AnyEnd): void => {
       if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');
     };
@@ -139,9 +140,10 @@ export class ChangesAnswers {
 }
 
 /** Resolves when the socket takes more. */
-function sent(response: ServerResponse, text: string): Promise<void> {
+function sent(response: ServerResponse, part: string | Buffer, unsent: Unsent): Promise<void> {
   if (response.destroyed || response.writableEnded) return Promise.reject(new Error('the client is gone'));
-  if (response.write(text)) return Promise.resolve();
+  if (response.write(part)) return Promise.resolve();
+  unsent.hold(response);
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => done(new Error('the client takes nothing')), takesWithinMs);
     const onDrain = (): void => done();
@@ -176,7 +178,7 @@ function ending(end: AnyEnd): string {
  * Why nothing can be sent from there on. What an application has just written may not be here yet, so a place ahead is waited for;
  * but an id was sent, and history went on behind it.
  */
-function unfit({ page: { checkpoint, keptAfter }, after }: Begun, isResumed: boolean): Refusal | undefined {
+function unfit({ checkpoint, keptAfter, after }: Begun, isResumed: boolean): Refusal | undefined {
   if (keptAfter !== null && after.offset < keptAfter) {
     const error = `what follows ${formatCursor(after)} is not here: history is complete behind offset ${String(keptAfter)}`;
     return { status: 410, error, more: { kept_after: keptAfter } };

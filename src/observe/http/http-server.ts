@@ -5,10 +5,12 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import { isIP, type Socket } from 'node:net';
+import { isIP } from 'node:net';
+import { getHeapStatistics } from 'node:v8';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { portHolder } from '../../local-ports.ts';
+import { usualPace } from '../../pace.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { StatusDocument } from '../health/health-tracker.ts';
 import type { Verdict } from '../health/health.ts';
@@ -17,7 +19,10 @@ import type { StatusPage } from '../page/status-page.ts';
 import { refuse, send, sendJson } from './answers.ts';
 import type { ChangesAnswers } from './changes-endpoint.ts';
 import { answerConsole, type ConsoleEndpoint, isConsolePath } from './console-endpoint.ts';
+import { cutUnread, limitIdleSockets, OneAtATime } from './connections.ts';
 import { answerCors } from './cors.ts';
+import { Exposition } from './exposition.ts';
+import { Unsent, unsentLimitFor } from './unsent.ts';
 import { answerWait } from './wait-endpoint.ts';
 
 /** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
@@ -28,7 +33,7 @@ const limits = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 500,
 };
-/** Connections that ask for nothing, see {@link limitIdleSockets}. */
+/** Connections that ask for nothing. */
 const mostIdle = 250;
 /** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off; beside streams of `/changes`. */
 const mostConnections = 2_000;
@@ -42,6 +47,8 @@ export interface HttpServerOptions {
   /** Whose pages may read what applications read; default: none. */
   readonly corsOrigins?: readonly string[];
   readonly metrics: Pick<Metrics, 'registry'>;
+  /** How long one rendering of the metrics answers whoever asks, milliseconds; a second by default. */
+  readonly metricsMs?: number;
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
   /** Those who wait for offsets; closed with the server. */
@@ -67,13 +74,25 @@ export interface RunningHttpServer {
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
   const isKnownHost = hostCheck([options.host, ...(options.names ?? [])]);
+  const unsent = new Unsent(unsentLimitFor(getHeapStatistics().heap_size_limit));
+  const answering = {
+    ...options,
+    isKnownHost,
+    unsent,
+    exposition: new Exposition(options.metrics.registry, options.metricsMs ?? usualPace.metricsMs),
+  };
+  const oneAtATime = new OneAtATime();
   const server = createServer(limits, (request, response) => {
-    void answer({ ...options, isKnownHost }, request, response)
+    if (!oneAtATime.begin(request.socket, response)) return;
+    void answer(answering, request, response)
       .catch(() => {
         if (!response.headersSent) response.writeHead(500);
         response.end();
       })
-      .finally(() => cutUnread(request.socket, response));
+      .finally(() => {
+        unsent.hold(response);
+        cutUnread(response);
+      });
   });
   limitIdleSockets(server, mostIdle);
   server.maxConnections = mostConnections + (options.changes?.most ?? 0);
@@ -141,9 +160,13 @@ const probes = new Set(['/livez', '/readyz']);
 
 interface Answering extends HttpServerOptions {
   readonly isKnownHost: (header: string | undefined) => boolean;
+  readonly unsent: Unsent;
+  readonly exposition: Exposition;
 }
 
 async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // Of two names a proxy in between may have looked at the other one.
+  if (hostsNamed(request) > 1) return refuse(response, 400, 'a request names one host');
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const known = options.isKnownHost(request.headers.host);
   if (!known && !probes.has(path)) {
@@ -161,16 +184,17 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   const changes = path === '/changes' ? options.changes : undefined;
   if (page === undefined && changes === undefined && !paths.has(path))
     return sendJson(response, 404, notFound(options));
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.setHeader('allow', 'GET, HEAD');
-    return refuse(response, 405, 'only GET and HEAD are answered');
+  // A stream has no end that a HEAD could be answered at.
+  const methods = changes === undefined ? ['GET', 'HEAD'] : ['GET'];
+  if (!methods.includes(request.method ?? '')) {
+    response.setHeader('allow', methods.join(', '));
+    return refuse(response, 405, `only ${methods.join(' and ')} requests are answered`);
   }
   if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
-  if (changes !== undefined) return changes.answer(query, request, response);
+  if (changes !== undefined) return changes.answer(query, request, response, options.unsent);
   if (page !== undefined) return answerPage(page, path, query, request, response);
   if (path === '/metrics') {
-    const { registry } = options.metrics;
-    return send(response, 200, registry.contentType, await registry.metrics());
+    return send(response, 200, options.exposition.contentType, await options.exposition.now());
   }
   if (path === '/status') return sendJson(response, 200, options.status());
   if (path === '/wait') {
@@ -200,6 +224,10 @@ function answerPage(
   return path === '/' ? page.answerPage(response) : page.answerEvents(request, response);
 }
 
+function hostsNamed({ rawHeaders }: IncomingMessage): number {
+  return rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+}
+
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
@@ -220,48 +248,4 @@ function hostCheck(names: readonly string[]): (header: string | undefined) => bo
       .toLowerCase();
     return isIP(name) !== 0 || known.has(name);
   };
-}
-
-// Connections that ask for nothing: nothing sent yet, half a request, or kept open after an answer. A few are kept; when
-// more come the oldest is cut off, so that whoever sends a whole request at once is answered, however many do not. An
-// answer that is not read holds its connection for seconds only.
-
-/** For what the buffers of the sockets do not take at once, milliseconds. */
-const readWithinMs = 5_000;
-
-/** Watches a server. @param most connections without a request that are kept */
-function limitIdleSockets(server: Server, most: number): void {
-  // In the order in which they fell idle.
-  const idle = new Set<Socket>();
-  const add = (socket: Socket): void => {
-    if (socket.destroyed) return;
-    idle.delete(socket);
-    idle.add(socket);
-    const [oldest] = idle;
-    if (idle.size > most && oldest !== undefined) {
-      idle.delete(oldest);
-      oldest.destroy();
-    }
-  };
-  server.on('connection', (socket) => {
-    socket.once('close', () => idle.delete(socket));
-    add(socket);
-  });
-  server.on('request', ({ socket }, response) => {
-    idle.delete(socket);
-    response.once('close', () => add(socket));
-  });
-}
-
-/** Cuts the connection of a client that does not read an answer which is complete; one still being written may last. */
-function cutUnread(socket: Socket, response: ServerResponse): void {
-  if (!response.writableEnded || response.closed) return;
-  // Requests sent at once are answered one after the other: the time of an answer begins with its turn.
-  let hasTurn = response.socket !== null;
-  const limit = setInterval(() => {
-    if (hasTurn) socket.destroy();
-    if (socket.destroyed) clearInterval(limit);
-    hasTurn = response.socket !== null;
-  }, readWithinMs).unref();
-  response.once('close', () => clearInterval(limit));
 }

@@ -11,8 +11,8 @@ import { inSnapshot } from '../reads/snapshot-read.ts';
 /** Updates looked at for one page, however few of them are wanted. */
 const updatesLookedAt = 1_000;
 const mostRows = 1_000;
-/** Of one page, unless its first change alone has more. */
-const mostCharacters = 4_000_000;
+/** Of one page, unless its first change alone has more. Thousands of clients may each hold one that they do not take. */
+const mostCharacters = 256_000;
 
 /**
  * One page, of one state of the database. What is committed is decided by the connection, what of it is shown by the role.

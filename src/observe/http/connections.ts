@@ -1,0 +1,63 @@
+/**
+ * Bounds on what connections cost that do not behave as clients do. Who asks for nothing, asks before it has its answer, or does not take
+ * it, is cut off; whoever sends a whole request and reads the answer is served, however many others do not.
+ */
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** For what the buffers of the sockets do not take at once, milliseconds. */
+const readWithinMs = 5_000;
+
+/**
+ * Watches a server for connections that ask for nothing: nothing sent yet, half a request, or kept open after an answer. A few are kept;
+ * when more come the oldest is cut off.
+ * @param most connections without a request that are kept
+ */
+export function limitIdleSockets(server: Server, most: number): void {
+  // In the order in which they fell idle.
+  const idle = new Set<Socket>();
+  const add = (socket: Socket): void => {
+    if (socket.destroyed) return;
+    idle.delete(socket);
+    idle.add(socket);
+    const [oldest] = idle;
+    if (idle.size > most && oldest !== undefined) {
+      idle.delete(oldest);
+      oldest.destroy();
+    }
+  };
+  server.on('connection', (socket) => {
+    socket.once('close', () => idle.delete(socket));
+    add(socket);
+  });
+  server.on('request', ({ socket }, response) => {
+    idle.delete(socket);
+    response.once('close', () => add(socket));
+  });
+}
+
+/**
+ * Whether a request is the only one of its connection. Node hands over all requests that arrive together, which would be answered at the
+ * same time and held until their turn: a few kilobytes of requests could cost gigabytes of answers. No client of ours sends a second
+ * request before it has the answer to the first, so that one who does is cut off.
+ */
+export class OneAtATime {
+  readonly #answering = new WeakSet<Socket>();
+
+  /** False: the connection is cut, and there is nobody to answer. */
+  begin(socket: Socket, response: ServerResponse): boolean {
+    if (this.#answering.has(socket)) socket.destroy();
+    if (socket.destroyed) return false;
+    this.#answering.add(socket);
+    response.once('close', () => this.#answering.delete(socket));
+    return true;
+  }
+}
+
+/** Cuts the connection of a client that does not read an answer which is complete; one still being written may last. */
+export function cutUnread(response: ServerResponse): void {
+  const { socket } = response;
+  if (!response.writableEnded || response.closed) return;
+  const limit = setTimeout(() => socket?.destroy(), readWithinMs).unref();
+  response.once('close', () => clearTimeout(limit));
+}

@@ -1,0 +1,86 @@
+/** Answers that nobody takes, over real sockets, and how often the metrics are rendered. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Registry } from 'prom-client';
+import { Exposition } from '../../src/observe/http/exposition.ts';
+import { Unsent } from '../../src/observe/http/unsent.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const mebibyte = 1024 ** 2;
+
+describe('unsent answers', () => {
+  const sockets: Socket[] = [];
+  const answers: ServerResponse[] = [];
+  let server: Server;
+
+  /** @param limit MiB */
+  async function listen(limit: number): Promise<void> {
+    const unsent = new Unsent(limit * mebibyte);
+    server = createServer(({ url = '' }, response) => {
+      answers.push(response);
+      response.write(Buffer.alloc(Number(url.slice(1)) * mebibyte));
+      unsent.hold(response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }
+
+  /** A client that takes nothing. @param size of its answer, MiB */
+  async function ask(size: number): Promise<void> {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const asked = sockets.push(socket.pause());
+    socket.on('error', () => undefined).write(`GET /${String(size)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await waitFor('the answer has begun', () => (answers.length === asked ? true : undefined));
+  }
+
+  const cut = (): readonly boolean[] => answers.map(({ destroyed }) => destroyed);
+
+  afterEach(async () => {
+    answers.length = 0;
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('are cut, those that hold most first, when all of them together are over the limit', async () => {
+    await listen(100);
+    for (const size of [40, 60, 30, 50]) await ask(size);
+    expect(cut()).toEqual([false, true, false, true]);
+  });
+
+  it('of one client alone may be over it', async () => {
+    await listen(100);
+    await ask(120);
+    expect(cut()).toEqual([false]);
+  });
+
+  it('are not counted any more when they are taken, or when their client is gone', async () => {
+    await listen(100);
+    await ask(90);
+    sockets[0]?.resume();
+    await waitFor('the first is taken', () => (answers[0]?.writableLength === 0 ? true : undefined));
+    await ask(80);
+    sockets[1]?.destroy();
+    await waitFor('the second is gone', () => (answers[1]?.closed === true ? true : undefined));
+    await ask(70);
+    expect(cut()).toEqual([false, true, false]);
+  });
+});
+
+describe('the metrics', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('are rendered once for all who ask within a second', async () => {
+    vi.useFakeTimers();
+    const registry = new Registry();
+    const rendered = vi.spyOn(registry, 'metrics');
+    const exposition = new Exposition(registry, 1_000);
+    const asked = await Promise.all([exposition.now(), exposition.now()]);
+    expect(asked[0]).toBe(asked[1]);
+    vi.advanceTimersByTime(999);
+    await exposition.now();
+    expect(rendered).toHaveBeenCalledTimes(1);
+    vi.advanceTimersByTime(1);
+    await exposition.now();
+    expect(rendered).toHaveBeenCalledTimes(2);
+  });
+});
