@@ -255,7 +255,7 @@ const indexerOptions = {
     'auto',
   ),
   notify: withDefault(
-    indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` with every commit; the payload is the checkpoint.'),
+    indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` after commits; the payload is the checkpoint.'),
     boolean,
     'true',
   ),

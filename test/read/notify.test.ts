@@ -53,10 +53,12 @@ async function write(options?: SessionOptions): Promise<void> {
   await write(7, frames.offsetCheckpoint(9));
 }
 
-it('hears every committed checkpoint, when it can be read', async () => {
+it('hears of committed checkpoints when they can be read, of the newest in any case', async () => {
   await write();
-  await waitFor('three notifications', () => (heard.length >= 3 ? true : undefined));
-  expect(heard.map(({ payload }) => payload)).toEqual(['5', '7', '9']);
+  await waitFor('the newest', () => (heard.at(-1)?.payload === '9' ? true : undefined));
+  // While one notice is sent, only the newest checkpoint waits.
+  expect(['5', '7', '9']).toEqual(expect.arrayContaining(heard.map(({ payload }) => payload)));
+  expect(heard[0]?.payload).toBe('5');
   for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));
 });
 

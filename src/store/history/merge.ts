@@ -7,7 +7,8 @@ import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, UpdateMark } from '../../model/stream.ts';
-import { endedFrom, notifyStatement } from '../write/batch-writer.ts';
+import { endedFrom } from '../write/batch-writer.ts';
+import { CommitNotices } from '../write/commit-notices.ts';
 import type { Database } from '../connection/database.ts';
 import { type Change, countRows, sql, tablesOf } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
@@ -34,8 +35,8 @@ export interface Merge {
 }
 
 /** To be called by the holder of the writer lock only. @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED */
-export function mergeStaging(database: Database, merge: Merge): Promise<Merged> {
-  return maintain(database, async (client) => {
+export async function mergeStaging(database: Database, merge: Merge): Promise<Merged> {
+  const merged = await maintain(database, async (client) => {
     const stream = await lockStream(client);
     if (stream?.checkpoint !== merge.checkpoint) {
       throw refused('reseed', 'the checkpoint moved while the reseed ran', 'run the command again');
@@ -59,12 +60,10 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     await dropStaging(client, database.schema, 'interfaces');
     await noteParts(client, stream, merge.identity.filter, { from: merge.offset, completeFrom: merge.offset });
     await dropWidening(client, database.schema);
-    if (merge.notify) {
-      const { text, values } = notifyStatement(database.schema, merge.offset);
-      await client.query(text, [...(values ?? [])]);
-    }
     return { ended, added, kept };
   });
+  if (merge.notify) await new CommitNotices(database).tell(merge.offset);
+  return merged;
 }
 
 /** Numbers of the staged dictionaries to numbers of ours, which grow by what is new. */

@@ -17,7 +17,7 @@ import { secureViews } from '../roles/secure-views.ts';
 import { moveReadSide } from '../schema/read-side.ts';
 import { typedState, typedViewsAnew, type TypedViews } from '../typed/views.ts';
 import { readPackages } from '../typed/package-store.ts';
-import { notifyStatement } from '../write/batch-writer.ts';
+import { CommitNotices } from '../write/commit-notices.ts';
 import { fenced, takeEpoch } from '../write/stream-row.ts';
 import { moveDependents, searchIn } from './dependents.ts';
 import { lockStorage, olderSnapshots } from './locks.ts';
@@ -107,8 +107,10 @@ export interface Swap {
  * @throws IndexerError STORE_LOCKED or REBUILD_HINDERED when somebody was in the way: nothing has happened, try again;
  *   REBUILD_REFUSED when something cannot be carried
  */
-export function swap(live: Database, swapped: Swap): Promise<number> {
-  return live.transaction((client) => swapIn(client, live.schema, swapped));
+export async function swap(live: Database, swapped: Swap): Promise<number> {
+  const checkpoint = await live.transaction((client) => swapIn(client, live.schema, swapped));
+  if (swapped.notify) await new CommitNotices(live).tell(checkpoint);
+  return checkpoint;
 }
 
 async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<number> {
@@ -152,10 +154,6 @@ async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<
   await moveDependents(client, outgoing, schema);
   await secureViews(client, readSchemas(schema));
   await noteWork(client, 'rebuild', { state: 'done', step: 'swapped', perSecond: null, problem: null });
-  if (given.notify) {
-    const { text, values } = notifyStatement(schema, checkpoint);
-    await client.query(text, [...(values ?? [])]);
-  }
   onStep('committing');
   return checkpoint;
 }

@@ -32,8 +32,6 @@ export interface BatchWrite {
   readonly predecessor: Promise<unknown> | undefined;
   /** Moves the stream row by compare-and-set; fails when somebody else did. */
   readonly advance: Statement;
-  /** Told with the commit; undefined: nobody is told. */
-  readonly notify: Statement | undefined;
 }
 
 /** So few bytes are written sooner than a second round trip would take. */
@@ -41,9 +39,8 @@ const smallBytes = 64 * 1024;
 
 /** Writes and commits a batch. Resolves to rows written by table. @throws IndexerError; then nothing is written */
 export async function writeBatch(database: Database, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
-  const { batch, predecessor, advance, notify } = write;
+  const { batch, predecessor, advance } = write;
   const { filled, copies, rest } = rowStatements(batch, write.added);
-  if (notify !== undefined) rest.push(notify);
   const small = filled.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
   if (small) await predecessor;
   await database.withClient(async (client) => {
@@ -251,11 +248,6 @@ function hourActivity(rows: readonly ActivityRow[]): Statement {
       list(rows.map((row) => row.delay * delayUnit)),
     ],
   };
-}
-
-/** Tells whoever listens, when the transaction commits, that the checkpoint is now `offset`. */
-export function notifyStatement(schema: string, offset: number): Statement {
-  return { name: 'notify', text: 'select pg_notify($1, $2)', values: [`${schema}_offset`, offset] };
 }
 
 /** An array of plain values in its text form. */

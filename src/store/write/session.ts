@@ -18,7 +18,8 @@ import type {
 } from '../../model/stream.ts';
 import type { ColumnTypes } from '../../model/tables.ts';
 import type { StoredUpdate } from '../../model/update.ts';
-import { notifyStatement, writeBatch } from './batch-writer.ts';
+import { writeBatch } from './batch-writer.ts';
+import { CommitNotices } from './commit-notices.ts';
 import { StoreCompletions } from './completions.ts';
 import { noteInterfaces, wantedInterfaces } from './filter-interfaces.ts';
 import { BinaryRows } from './copy-binary.ts';
@@ -48,7 +49,7 @@ export type StoreBatch = Batch<BinaryRows>;
 const writer = `${hostname()}:${String(process.pid)}`;
 
 export interface SessionOptions {
-  /** Whether every commit of a checkpoint sends NOTIFY on channel `<schema>_offset`, with the checkpoint as payload. */
+  /** Whether listeners of the database are told of checkpoints. */
   readonly notify: boolean;
   /** Throws when this process may no longer write; asked before every batch. */
   readonly assertHeld?: () => void;
@@ -91,6 +92,7 @@ export class StoreSession {
   /** Memory of batches that are written, to be used again. */
   readonly #spare: Pick<StoreBatch, 'sink' | 'lifetimes'>[] = [];
   readonly #options: SessionOptions;
+  readonly #notices: CommitNotices | undefined;
   readonly #redactions: Redactions | undefined;
   readonly #columnTypes: ColumnTypes;
   #dictionary: Dictionary;
@@ -99,6 +101,7 @@ export class StoreSession {
     const { state, dictionary, redactions, columnTypes, interfaces } = loaded;
     this.#database = database;
     this.#options = options;
+    this.#notices = options.notify ? new CommitNotices(database) : undefined;
     this.completions = new StoreCompletions(database, state.epoch, options.assertHeld);
     this.#redactions = redactions;
     this.#columnTypes = columnTypes;
@@ -136,11 +139,17 @@ export class StoreSession {
    * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
    * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
    */
-  writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+  async writeBatch(
+    batch: StoreBatch,
+    from: number,
+    predecessor?: Promise<unknown>,
+  ): Promise<ReadonlyMap<string, number>> {
     batch.seal();
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
-    return this.#write(batch, predecessor, checkpointStatement(move), this.#notice(to));
+    const rows = await this.#write(batch, predecessor, checkpointStatement(move));
+    void this.#notices?.tell(to);
+    return rows;
   }
 
   /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
@@ -151,11 +160,9 @@ export class StoreSession {
   /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
   async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {
     const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
-    const notice = this.#notice(update.offset);
     const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
-    await this.#database.withClient((client) =>
-      inOneTransaction(client, notice === undefined ? statements : [...statements, notice]),
-    );
+    await this.#database.withClient((client) => inOneTransaction(client, statements));
+    void this.#notices?.tell(update.offset);
   }
 
   /**
@@ -180,18 +187,17 @@ export class StoreSession {
   writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { entries, continuationToken } = batch;
     const advance = seedStatement(this.state.epoch, written, entries, continuationToken);
-    return this.#write(batch, predecessor, advance, undefined);
+    return this.#write(batch, predecessor, advance);
   }
 
   async #write(
     batch: StoreBatch,
     predecessor: Promise<unknown> | undefined,
     advance: Statement,
-    notify: Statement | undefined,
   ): Promise<ReadonlyMap<string, number>> {
     this.#options.assertHeld?.();
     const added = this.#dictionary.takeAdded();
-    const rows = await writeBatch(this.#database, { batch, added, predecessor, advance, notify });
+    const rows = await writeBatch(this.#database, { batch, added, predecessor, advance });
     const { sink, lifetimes } = batch;
     sink.clear();
     lifetimes.clear();
@@ -210,20 +216,13 @@ export class StoreSession {
   }
 
   /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
-  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
-    const notice = this.#notice(offset);
-    return this.#database.transaction(async (client) => {
-      await publishSeed(client, this.state.epoch, offset, origin, anchor);
-      if (notice !== undefined) await client.query(notice.text, [...(notice.values ?? [])]);
-    });
+  async publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
+    await this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchor));
+    void this.#notices?.tell(offset);
   }
 
   /** Notes the polled ledger end and, if it was told, pruned offset; once fenced it changes nothing. */
   noteLedger(ledgerEnd: number, prunedOffset: number | undefined): Promise<void> {
     return noteLedgerFacts(this.#database, this.state.epoch, ledgerEnd, prunedOffset);
-  }
-
-  #notice(checkpoint: number): Statement | undefined {
-    return this.#options.notify ? notifyStatement(this.#database.schema, checkpoint) : undefined;
   }
 }

@@ -1,0 +1,92 @@
+/** A login without any right fills the queue of notices, which is one for the whole server. The server is one of this file. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { openSession } from '../../src/store/write/session.ts';
+import { query } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { identity } from '../support/schemas.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
+
+let folder: string;
+let server: EmbeddedPostgres;
+let database: Database;
+const clients: Client[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'full-notices-'));
+  // The smallest queue there is: with the usual one of 8 GB it takes a minute to fill.
+  server = await startEmbeddedPostgres({
+    dataDir: join(folder, 'postgres'),
+    settings: { max_notify_queue_pages: '64', shared_buffers: '32MB' },
+  });
+  database = openDatabase({
+    url: server.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test notices',
+  });
+  await migrate(database);
+  await query(server.url, `create role stranger login password 'secret'`);
+});
+afterAll(async () => {
+  for (const client of clients) await client.end();
+  await database.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  clients.push(client);
+  return client;
+}
+
+it('does not stop the writer, and listeners hear again once that login has left', async () => {
+  const url = new URL(server.url);
+  url.username = 'stranger';
+  url.password = 'secret';
+  // A listener in a transaction reads no notices, so the queue keeps them.
+  const holder = await connected(url.href);
+  await holder.query('listen x');
+  await holder.query('begin; select 1');
+  const filler = await connected(url.href);
+  const fill = `select count(pg_notify('x', repeat('z', 7900) || i)) from generate_series(1, 20) i`;
+  const filled = async (): Promise<string> => {
+    for (;;) await filler.query(fill);
+  };
+  await expect(filled()).rejects.toMatchObject({ code: '54000' });
+
+  const session = await openSession(database, identity);
+  await session.publishSeed(5, 'genesis');
+  const write = async (from: number, offset: number): Promise<void> => {
+    const batch = session.newBatch(from);
+    batch.add(decodeUpdate(frames.text(frames.transaction(offset, []))));
+    await session.writeBatch(batch, from);
+  };
+  await write(5, 6);
+  await write(6, 7);
+  expect(await query(server.url, 'select checkpoint::int from ledger.stream')).toEqual([{ checkpoint: 7 }]);
+
+  const listener = await connected(server.url);
+  const heard: (string | undefined)[] = [];
+  listener.on('notification', ({ payload }) => heard.push(payload));
+  await listener.query('listen ledger_offset');
+  await holder.query('rollback');
+  await holder.query('unlisten *');
+  let offset = 7;
+  await waitFor('a notice', async () => {
+    await write(offset, offset + 1);
+    offset += 1;
+    return heard.length > 0 ? true : undefined;
+  });
+});
