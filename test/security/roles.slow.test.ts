@@ -158,6 +158,38 @@ it('do not let the writer clear what is published, nor anybody else clear anythi
   expect(await query(created.url, count)).toEqual(before);
 });
 
+it('do not let the writer clear history by saying that it is not published', async () => {
+  const tables = ['contracts', 'live', 'ended', 'coverage', 'contract_parties', 'templates'];
+  const count = `select ${tables.map((table) => `(select count(*)::int from ledger.${table}) as ${table}`).join(', ')}`;
+  const before = await query(created.url, count);
+  await as('writer', async (client) => {
+    await client.query('begin; update ledger.stream set seeded_at = null, checkpoint = null');
+    try {
+      const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
+      expect((await client.query(clear)).rows).toEqual([{ cleared: false }]);
+      expect((await client.query(count)).rows).toEqual(before);
+    } finally {
+      await client.query('rollback');
+    }
+  });
+});
+
+it('park an indexer that finds history and no published seed, and leave the history', async () => {
+  const count = 'select count(*)::int as n from ledger.contracts';
+  const before = await query(created.url, count);
+  const [{ seeded } = {}] = await query(created.url, 'select seeded_at::text as seeded from ledger.stream');
+  await as('writer', (client) => client.query('update ledger.stream set seeded_at = null'));
+  try {
+    const env = { LEDGER_URL: sandbox.url, DATABASE_URL: urlOf('writer'), POSTGRES_MIGRATE: 'never' };
+    await using indexer = await runIndexer(env);
+    await waitFor('parked', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+    expect(indexer.log.join('')).toContain('STORE_SCHEMA');
+    expect(await query(created.url, count)).toEqual(before);
+  } finally {
+    await query(created.url, `update ledger.stream set seeded_at = '${String(seeded)}'`);
+  }
+});
+
 it.each(['migrator', 'writer'] as const)('let the %s end what a writer before it left half-sent', async (kind) => {
   const left = new Client({ connectionString: urlOf(kind), application_name: writerSessionName('ledger') });
   left.on('error', () => undefined);

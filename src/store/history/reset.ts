@@ -263,7 +263,7 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
     const stream = await lockStream(client);
     if (stream === undefined) return;
     await client.query(
-      `truncate updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
+      `truncate coverage, updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
                 completions, submitters, completion_ranges`,
     );
     const noted = ['filter_interfaces', 'filter_parts', 'hosts'] as const;

@@ -193,15 +193,32 @@ export function compareAndSet(change: {
   };
 }
 
-/** Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed. */
+/**
+ * Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed.
+ * @throws IndexerError CHECKPOINT_MOVED (fenced) if the seed is published or the epoch is not in force; STORE_SCHEMA (park) if
+ *   the stream row says that nothing is published and history is stored
+ */
 export async function beginSeed(client: ClientBase, epoch: number, offset: number): Promise<void> {
-  // A function, so that the writer's role needs no right to truncate; it does nothing where changeSeed fails.
-  await client.query('select clear_unfinished_seed($1)', [epoch]);
+  // A function, so that the writer's role needs no right to truncate.
+  const { rows } = await client.query<{ cleared: boolean }>('select clear_unfinished_seed($1) as cleared', [epoch]);
   await changeSeed(
     client,
     'seed_offset = $2, seed_token = null, seed_contracts = 0',
     [epoch, offset],
     'seeded_at is null',
+  );
+  if (rows[0]?.cleared !== true) throw historyIsHere();
+}
+
+function historyIsHere(): IndexerError {
+  return new IndexerError(
+    'expected no history before the seed is published, found rows in coverage, batches or updates',
+    {
+      code: 'STORE_SCHEMA',
+      remedy:
+        'someone set stream.seeded_at to null: change the password of the writer, then restore the row from a backup, or ' +
+        'run `ledger-indexer reset --all --yes` to index everything again',
+    },
   );
 }
 
