@@ -188,11 +188,11 @@ const indexerOptions = {
   consoleUrl: optional(
     indexer(
       'INDEXER_CONSOLE_DATABASE_URL',
-      'Where that page reads and as whom, e.g. a standby, a role of `grant-reader`.',
+      'Where that page reads, and as which login: one of `grant-reader`, also on a standby.',
       {
         secret: 'url',
         fileVariant: true,
-        unset: 'as `DATABASE_URL`; refused for a superuser',
+        unset: 'as `DATABASE_URL`; refused for a login that may do more than read',
       },
     ),
     databaseUrl,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { request as ask } from 'node:http';
 import { Writable } from 'node:stream';
 import { tokenCommand } from '../../src/cli/roles/token.ts';
+import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
 import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -113,6 +114,12 @@ export class TokenWorld {
     const env = { DATABASE_URL: this.history.database.url };
     await runCommand(tokenCommand, argv, env, { print: (line) => said.push(line), stderr });
     return { said, noted };
+  }
+
+  /** Adds a webhook that reads as the role. */
+  async webhook(role: string): Promise<void> {
+    const words = ['add', 'refused', '--url', 'https://receiver.example/hook', '--role', role];
+    await runCommand(webhookCommand, words, { DATABASE_URL: this.history.database.url });
   }
 
   async reader(party: string, ...more: readonly string[]): Promise<Reader> {

@@ -67,6 +67,40 @@ describe('a token', needs(noLimits), () => {
     await expect(world.token('revoke', 'ffffffff')).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
   });
 
+  it.each([
+    ['changes the stream row', 'update on ledger.stream', 'may change stream'],
+    ['changes a column', 'update (payload) on ledger.contracts', 'may change contracts'],
+    ['deletes', 'delete on ledger.live', 'may change live'],
+    ['empties tables', 'truncate on ledger.updates', 'may change updates'],
+    ['makes objects', 'create on schema explore', 'create objects'],
+  ])('is worth nothing while its role %s', async (_, right, named) => {
+    await world.sql(`grant ${right} to ${one.role}`);
+    try {
+      expect((await world.question(one.token, 'select 1')).status).toBe(401);
+      const made = world.token('create', '--role', one.role);
+      await expect(made).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+      await expect(made).rejects.toThrow(named);
+      await expect(world.webhook(one.role)).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
+    } finally {
+      await world.sql(`revoke ${right} from ${one.role}`);
+    }
+    expect((await world.question(one.token, 'select 1')).status).toBe(200);
+  });
+
+  it('is made for no role that is a member of another', async () => {
+    const [token] = await world.sql(`select login_name as login from ledger.reader_tokens where id = '${one.id}'`);
+    const role = await world.roleOfAll();
+    for (const group of ['pg_read_all_data', 'pg_monitor', other.role]) {
+      await world.sql(`grant ${group} to ${role}`);
+      await expect(world.token('create', '--role', role), group).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+      await expect(world.webhook(role), group).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
+      await world.sql(`revoke ${group} from ${role}`);
+    }
+    // The login of a token reads as its role does, and ends with the token.
+    const login = String(token?.['login']);
+    await expect(world.token('create', '--role', login)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+  });
+
   it('is worth nothing while its role reads files of the server', async () => {
     const asked = async () => (await world.question(one.token, "select pg_read_file('PG_VERSION')")).status;
     expect(await asked()).toBe(400);

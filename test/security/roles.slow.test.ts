@@ -225,6 +225,7 @@ it('let the writer deliver to webhooks, as whoever is told reads, and note dead 
   await waitFor('everything is taken', () => (taken() === stored?.['events'] ? true : undefined));
   await waitFor('no letter is left', async () => ((await dead()).length === 0 ? true : undefined));
   expect(indexer.log.filter((line) => line.includes('a problem on this side'))).toEqual([]);
+  await asksNothingAsWriter(indexer);
   // Whoever else logs in sees no address and no secret.
   for (const kind of ['reader', 'redactor'] as const) {
     const seen = await as(kind, async (client) => (await client.query('select from ledger.webhook_secrets')).rowCount);
@@ -232,6 +233,20 @@ it('let the writer deliver to webhooks, as whoever is told reads, and note dead 
   }
   await webhook(urlOf('migrator'), 'remove', 'told');
 });
+
+/** A program of this machine has no password: the page does not read for it as the login of the indexer. */
+async function asksNothingAsWriter({ httpUrl }: IndexerRun): Promise<void> {
+  for (const statement of [
+    'select secret from ledger.webhook_secrets',
+    'select hash from ledger.reader_tokens',
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'ledger-indexer%'`,
+  ]) {
+    const headers = { origin: httpUrl, 'content-type': 'application/json' };
+    const asked = await fetch(`${httpUrl}/query`, { method: 'POST', headers, body: JSON.stringify({ statement }) });
+    expect(asked.ok, statement).toBe(false);
+    expect(await asked.text()).toContain('grant-reader ledger_console');
+  }
+}
 
 it('let the redactor redact and prune', async () => {
   const env = { DATABASE_URL: urlOf('redactor') };

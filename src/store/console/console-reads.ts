@@ -8,15 +8,15 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { leavesDatabase } from '../roles/read-as.ts';
 import { grantReader } from '../roles/reader-role.ts';
+import { moreThanReading } from '../roles/role-reach.ts';
 import { scramVerifier } from '../roles/scram.ts';
 import { questionOf } from '../reads/answer.ts';
 import { askBounded, type AnswerBounds, type BoundedAnswer } from '../reads/bounded-answer.ts';
 import { readExplained, type Explained } from '../reads/explain.ts';
 
 export interface ConsoleReadsOptions {
-  /** Of the login that reads; where that is the indexer's own, its superuser is refused, or replaced as `makeReader` says. */
+  /** Of the login that reads; one that may do more than read is refused, or replaced as `makeReader` says. */
   readonly url: string;
   /** The file that holds the URL, if it comes from one. */
   readonly urlFile?: string | undefined;
@@ -147,10 +147,11 @@ class ReaderLogin {
 
   async #open(): Promise<Database> {
     const asked = this.#openAs(this.#options);
-    if (await mayOnlyRead(asked)) return asked;
     const { makeReader, schema, url } = this.#options;
+    const more = await moreThan(asked);
+    if (more === undefined) return asked;
     try {
-      if (!makeReader) throw tooPowerful(schema);
+      if (!makeReader) throw tooPowerful(schema, more);
       const [name, password] = [`${schema}_console`, randomBytes(24).toString('base64url')];
       await grantReader(asked, { role: name, parties: [], password: scramVerifier(password) });
       return this.#openAs({ ...this.#options, url: asLogin(url, { name, password }), urlFile: undefined });
@@ -166,19 +167,20 @@ class ReaderLogin {
   }
 }
 
-/** Whether the login has none of the rights by which a statement that reads leaves the database. */
-async function mayOnlyRead(database: Database): Promise<boolean> {
+/** What the login may do beside reading, in words; undefined if nothing. */
+async function moreThan(database: Database): Promise<string | undefined> {
   const { rows } = await database.withClient((client) =>
-    client.query<{ free: boolean }>(
-      `select rolsuper or ${leavesDatabase('oid')} as free
-         from pg_roles where rolname = session_user`,
+    client.query<{ name: string; more: string | null }>(
+      `select me.rolname::text as name, ${moreThanReading('me.oid', database.schema)} as more
+         from pg_roles me where me.rolname = session_user`,
     ),
   );
-  return rows[0]?.free === false;
+  const [found] = rows;
+  return found?.more === null ? undefined : `"${found?.name ?? ''}" ${found?.more ?? 'is unknown'}`;
 }
 
-function tooPowerful(schema: string): IndexerError {
-  return new IndexerError('the login of this page may read files of the database server, which no query here needs', {
+function tooPowerful(schema: string, more: string): IndexerError {
+  return new IndexerError(`the query page reads as a login that only reads: ${more}`, {
     code: 'QUERY_REFUSED',
     remedy: `make a login with \`ledger-indexer grant-reader ${schema}_console --password-file FILE\` and name it in INDEXER_CONSOLE_DATABASE_URL`,
   });

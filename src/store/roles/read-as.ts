@@ -1,15 +1,7 @@
 /** Lets the indexer read as a role of `grant-reader`, for others: it takes the role for one transaction, with its rights and row security. */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
-
-/**
- * SQL: whether a role, by itself or as a member of another, leaves the database by a statement that reads: files and programs of the server.
- * @param oid an expression of SQL
- */
-export function leavesDatabase(oid: string): string {
-  const rights = ['pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program'];
-  return `(${rights.map((right) => `pg_has_role(${oid}, '${right}', 'member')`).join(' or ')})`;
-}
+import { moreThanReading } from './role-reach.ts';
 
 export interface ReadAs {
   /** Null: it may be read as this role. Else why not, and what to do. */
@@ -24,13 +16,14 @@ export interface ReadAs {
 export async function letReadAs(client: ClientBase, storage: string, role: string): Promise<ReadAs> {
   const { rows } = await client.query<{
     reads: boolean;
-    mighty: boolean;
+    more: string | null;
     version: number;
     strangers: readonly string[];
   }>(
     `select has_schema_privilege(r.oid, $2, 'usage') as reads,
-            r.rolsuper or r.rolbypassrls or r.rolcreaterole or has_table_privilege(r.oid, 'contracts', 'insert')
-              or ${leavesDatabase('r.oid')} as mighty,
+            coalesce(${moreThanReading('r.oid', storage)},
+                     (select 'is a member of ' || g.rolname from pg_auth_members m join pg_roles g on g.oid = m.roleid
+                       where m.member = r.oid limit 1)) as more,
             v.version,
             array(select w.rolname::text from pg_roles w
                    where not pg_has_role(w.oid, r.oid, case when v.version >= 160000 then 'set' else 'member' end)
@@ -44,8 +37,10 @@ export async function letReadAs(client: ClientBase, storage: string, role: strin
   const [found] = rows;
   const remedy = `ledger-indexer grant-reader ${role}, with --party for some parties only`;
   if (found?.reads !== true) return { problem: { found: `role "${role}" reads nothing here`, remedy } };
-  if (found.mighty)
-    return { problem: { found: `role "${role}" may do more than read`, remedy: 'take a role of grant-reader' } };
+  if (found.more !== null) {
+    const more = `role "${role}" ${found.more}, and a reader only reads`;
+    return { problem: { found: more, remedy: 'take a role of its own, made by grant-reader' } };
+  }
   const alone = found.version >= 160_000 ? ' with inherit false, set true' : '';
   for (const writer of found.strangers) {
     await client.query(`grant ${escapeIdentifier(role)} to ${escapeIdentifier(writer)}${alone}`);

@@ -8,7 +8,8 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { hashOf, loginPasswordOf, newToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
-import { leavesDatabase, letReadAs } from './read-as.ts';
+import { letReadAs } from './read-as.ts';
+import { moreThanReading } from './role-reach.ts';
 import { scramVerifier } from './scram.ts';
 
 export interface WantedToken {
@@ -85,7 +86,7 @@ export async function listTokens(database: Database): Promise<readonly ListedTok
   const { rows } = await database.withClient((client) =>
     client.query<Omit<ListedToken, 'state'> & { ended: TokenEnd | null; member: boolean }>(
       `select t.id, t.role_name as role, t.name, t.created_at as "createdAt", t.expires_at as "expiresAt",
-              ${ended} as ended, ${isMember} as member
+              ${ended} as ended, ${isMember(database.schema)} as member
          from reader_tokens t order by t.created_at, t.id`,
     ),
   );
@@ -116,10 +117,11 @@ export async function revokeToken(database: Database, id: string): Promise<void>
 
 /** SQL over a row `t`: why it is refused, as {@link TokenEnd}. */
 const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
-/** The same: whether its login still is what it was made, and its role one that only reads. A role that was dropped and made anew is another one. */
-const isMember = `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
-                 where g.rolname = t.role_name and l.rolname = t.login_name and not g.rolsuper and not g.rolbypassrls
-                   and not ${leavesDatabase('l.oid')})`;
+/** The same: whether its login still is what it was made, and only reads. A role that was dropped and made anew is another one. */
+const isMember = (storage: string): string =>
+  `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
+                 where g.rolname = t.role_name and l.rolname = t.login_name
+                   and ${moreThanReading('l.oid', storage)} is null)`;
 
 /** Those of them that are there, by the hash in hex. @throws IndexerError STORE_ errors */
 export async function readTokens(
@@ -129,7 +131,7 @@ export async function readTokens(
   const { rows } = await database.withClient((client) =>
     client.query<Omit<ReaderToken, 'ended'> & { readonly hash: string; readonly ended: TokenEnd | null }>(
       `select encode(t.hash, 'hex') as hash, t.id, t.role_name as role, t.login_name as login,
-              coalesce(${ended}, case when not ${isMember} then 'revoked' end) as ended
+              coalesce(${ended}, case when not ${isMember(database.schema)} then 'revoked' end) as ended
          from reader_tokens t where t.hash = any ($1::bytea[])`,
       [hashes],
     ),

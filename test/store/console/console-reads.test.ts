@@ -23,17 +23,13 @@ beforeAll(async () => {
   const owner = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName });
   await migrate(owner, { exerciseJson: 'jsonb' });
   await owner.close();
-  reads = open(true);
+  reads = openConsoleReads({ url: created.url, schema, statementTimeoutMs: 1_000, makeReader: true });
 });
 afterAll(async () => {
   await reads.close();
   await created.drop();
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${schema}_console`);
 });
-
-function open(makeReader: boolean): ConsoleReads {
-  return openConsoleReads({ url: created.url, schema, statementTimeoutMs: 1_000, makeReader });
-}
 
 const one = async (statement: string): Promise<string | null | undefined> =>
   (await reads.ask(statement, bounds, never)).rows[0]?.[0];
@@ -48,17 +44,44 @@ describe('the login of the query page', () => {
   });
 
   it('is not a superuser of a database that is not ours', async () => {
-    const strangers = open(false);
+    await refusesAt(created.url, /is a superuser/);
+  });
+
+  it.each([
+    ['writes', `grant insert on ${schema}.contracts to ROLE`, /may change .*contracts/],
+    ['may become one that writes', `grant ${schema}_group to ROLE`, /may change .*contracts/],
+    ['sees secrets', `create policy seen on ${schema}.webhook_secrets for select to ROLE using (true)`, /sees secrets/],
+    ['bypasses row security', 'alter role ROLE bypassrls', /bypasses row security/],
+    ['reads what all roles do', 'grant pg_monitor to ROLE', /member of pg_monitor/],
+  ])('is none that %s', async (_, sql, why) => {
+    const [role, group] = [`${schema}_login`, `${schema}_group`];
+    await query(
+      created.url,
+      `create role ${group}; grant insert on ${schema}.contracts to ${group};
+       create role ${role} login noinherit password '${role}'; ${sql.replace('ROLE', role)}`,
+    );
+    const url = new URL(created.url);
+    [url.username, url.password] = [role, role];
     try {
-      await expect(strangers.ask('select 1', bounds, never)).rejects.toMatchObject({
-        code: 'QUERY_REFUSED',
-        remedy: expect.stringContaining(`grant-reader ${schema}_console`) as unknown,
-      });
+      await refusesAt(url.href, why);
     } finally {
-      await strangers.close();
+      await query(created.url, `drop owned by ${role}, ${group}; drop role ${role}; drop role ${group}`);
     }
   });
 });
+
+async function refusesAt(url: string, why: RegExp): Promise<void> {
+  const own = openConsoleReads({ url, schema, statementTimeoutMs: 1_000, makeReader: false });
+  try {
+    await expect(own.ask('select 1', bounds, never)).rejects.toThrow(why);
+    await expect(own.ask('select 1', bounds, never)).rejects.toMatchObject({
+      code: 'QUERY_REFUSED',
+      remedy: expect.stringContaining(`grant-reader ${schema}_console`) as unknown,
+    });
+  } finally {
+    await own.close();
+  }
+}
 
 describe('a statement', () => {
   it('is one that reads', async () => {

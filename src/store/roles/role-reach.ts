@@ -1,0 +1,39 @@
+/**
+ * What a role may do in the schemas of a stream beside reading. The indexer runs statements of other people as such roles: a right to
+ * insert is not the only one that would do harm. Pure SQL text.
+ */
+import { escapeLiteral } from 'pg';
+import { readSchemas } from '../connection/read-schemas.ts';
+
+const changes = 'insert, update, delete, truncate, trigger';
+
+/**
+ * SQL: why a role does more than read, as text that follows "role X"; null if it only reads. Rights count that it has itself, inherits, or
+ * gets by `set role`.
+ * @param oid a column with the name of its table, which is none of `c`, `found`, `g`, `n`, `p`, `q` and `s`
+ */
+export function moreThanReading(oid: string, storage: string): string {
+  const schemas = Object.values(readSchemas(storage)).map((name) => escapeLiteral(name));
+  const inSchemas = (column: string): string =>
+    `${column} in (select n.oid from pg_namespace n where n.nspname in (${schemas.join(', ')}))`;
+  return `(select reason from (
+    select g.oid, case
+      when g.rolsuper then 'is a superuser'
+      when g.rolcreaterole or g.rolcreatedb then 'may create roles or databases'
+      when g.rolreplication or g.rolbypassrls then 'replicates or bypasses row security'
+      when g.rolname like 'pg\\_%' then 'is a member of ' || g.rolname
+      when has_database_privilege(g.oid, current_database(), 'create') then 'may create schemas in this database'
+      when exists (select from pg_namespace s where ${inSchemas('s.oid')} and has_schema_privilege(g.oid, s.oid, 'create'))
+        then 'may create objects in the schemas of the stream'
+      when exists (select from pg_policy p join pg_class c on c.oid = p.polrelid cross join unnest(p.polroles) q
+                    where ${inSchemas('c.relnamespace')} and c.relname in ('webhook_secrets', 'reader_tokens')
+                      and (q = 0 or pg_has_role(g.oid, q, 'usage')))
+        then 'sees secrets of webhooks and hashes of tokens'
+      else (select 'may change ' || c.oid::regclass from pg_class c
+             where ${inSchemas('c.relnamespace')} and c.relkind in ('r', 'p', 'v', 'm', 'f')
+               and (has_table_privilege(g.oid, c.oid, '${changes}')
+                    or c.relkind in ('r', 'p') and has_any_column_privilege(g.oid, c.oid, 'insert, update')) limit 1)
+      end as reason
+      from pg_roles g where pg_has_role(${oid}, g.oid, 'member')) found
+   where reason is not null order by found.oid = ${oid} desc limit 1)`;
+}
