@@ -2,8 +2,9 @@
 import type { Config } from './config/config.ts';
 import { ReaderTokens } from './observe/http/reader-tokens.ts';
 import type { Pace } from './pace.ts';
-import { openDatabase } from './store/connection/database.ts';
+import { openDatabase, type Database } from './store/connection/database.ts';
 import { readTokens } from './store/roles/reader-tokens.ts';
+import { endExpiredLogins } from './store/roles/token-logins.ts';
 
 /** A look at a handful of rows; with the time between two of them it is less than five seconds. */
 const statementTimeoutMs = 2_000;
@@ -13,20 +14,41 @@ export interface OpenTokens {
   readonly close: (limitMs?: number) => Promise<void>;
 }
 
-/** Prepares it; connects when somebody shows a token. */
+/** Prepares it; connects when a client shows a token, and to end the sessions of tokens that expired. */
 export function openReaderTokens(
   { database: { schema, urlFile } }: Config,
   url: string,
-  { tokensMs }: Pace,
+  { tokensMs, expiredTokensMs }: Pace,
 ): OpenTokens {
   const applicationName = 'ledger-indexer tokens';
   const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
   const tokens = new ReaderTokens((hashes) => readTokens(database, hashes), tokensMs);
+  const stop = endSessions(database, expiredTokensMs);
   return {
     tokens,
     close: (limitMs) => {
+      stop();
       tokens.close();
       return database.close(limitMs);
     },
+  };
+}
+
+/** @returns stops it */
+function endSessions(database: Database, everyMs: number): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const later = (ms: number): void => {
+    if (!stopped) timer = setTimeout(() => void end(), Math.min(Math.max(ms, 0), everyMs)).unref();
+  };
+  const end = async (): Promise<void> => {
+    // If the database does not answer, those sessions are ended the next time.
+    const next = await endExpiredLogins(database).catch(() => undefined);
+    later(next ?? everyMs);
+  };
+  later(everyMs);
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
   };
 }

@@ -24,6 +24,8 @@ export interface Pace {
   readonly tokensMs: number;
   /** How long one rendering of the metrics answers whoever asks. */
   readonly metricsMs: number;
+  /** Sessions of tokens that expired, which are ended; also when the next token expires. */
+  readonly expiredTokensMs: number;
 }
 
 export const usualPace: Pace = {
@@ -39,4 +41,5 @@ export const usualPace: Pace = {
   // With the read itself, a revoked token ends its streams within five seconds.
   tokensMs: 2_000,
   metricsMs: 1_000,
+  expiredTokensMs: 60_000,
 };

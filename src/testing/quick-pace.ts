@@ -14,4 +14,5 @@ export const quickPace: Pace = {
   resetsMs: 500,
   tokensMs: 250,
   metricsMs: 0,
+  expiredTokensMs: 1_000,
 };

@@ -17,6 +17,7 @@ import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { loginPasswordOf } from '../../src/reader-token.ts';
 import { endStaleWriters, writerSessionName } from '../../src/store/lock/writer-lock.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
@@ -301,10 +302,30 @@ it('let the writer go on beside a reader that is limited to parties', needs(noLi
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   expect(indexer.logged('backing off')).toBe(0);
   await answersAs(indexer, role, token, after);
+  await endsWithToken(token);
   const logins = await query(created.url, 'select login_name as name from ledger.reader_tokens');
   for (const { name } of logins)
     await query(created.url, `drop owned by "${String(name)}"; drop role "${String(name)}"`);
 });
+
+/** By an indexer that may alter no role: what is open ends, and whoever may alter roles closes the login. */
+async function endsWithToken(token: string): Promise<void> {
+  const [found] = await query(created.url, 'select login_name as login from ledger.reader_tokens');
+  const url = new URL(created.url);
+  [url.username, url.password] = [String(found?.['login']), loginPasswordOf(token)];
+  const open = new Client({ connectionString: url.href });
+  open.on('error', () => undefined);
+  let ended = false;
+  open.once('end', () => (ended = true));
+  await open.connect();
+  expect((await open.query('select session_user as login')).rows).toEqual([found]);
+  await query(created.url, 'update ledger.reader_tokens set expires_at = now()');
+  await waitFor('the session of the expired token is ended', () => (ended ? true : undefined));
+  const mayLogIn = `select rolcanlogin from pg_roles where rolname = '${url.username}'`;
+  expect(await query(created.url, mayLogIn)).toEqual([{ rolcanlogin: true }]);
+  await runCommand(tokenCommand, ['list'], { DATABASE_URL: created.url }, { print: () => undefined });
+  expect(await query(created.url, mayLogIn)).toEqual([{ rolcanlogin: false }]);
+}
 
 /** Pages of changes under the role, questions as the login of the token: by an indexer that is no superuser. */
 async function answersAs(indexer: IndexerRun, role: string, token: string, after: number): Promise<void> {

@@ -37,7 +37,12 @@ export const tokenCommand: Command = {
   run: async ({ given, env, print, stderr }) => {
     const action = actionOf(given);
     const opening = { command: 'token', remedy: 'name the database, as a role that may make roles (CREATEROLE)' };
-    await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, { print, stderr }));
+    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+      const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
+      // The indexer often may not alter roles; whoever runs this may. A login that stays is refused by `valid until`.
+      await endExpiredLogins(database).catch(() => undefined);
+      await action(database, { print, stderr });
+    });
   },
 };
 

@@ -3,14 +3,12 @@
  * its role. Whoever asks statements of his own gets no further than that login: a role that was only taken is laid off by a statement.
  */
 import { randomBytes } from 'node:crypto';
-import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { hashOf, loginPasswordOf, newToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 import type { Database } from '../connection/database.ts';
-import { readersPath, readSchemas } from '../connection/read-schemas.ts';
 import { letReadAs } from './read-as.ts';
 import { moreThanReading } from './role-reach.ts';
-import { scramVerifier } from './scram.ts';
+import { dropLogin, makeLogin } from './token-logins.ts';
 
 export interface WantedToken {
   readonly role: string;
@@ -33,9 +31,6 @@ export interface ListedToken {
   readonly state: 'good' | TokenEnd | 'role gone';
 }
 
-/** Of one login: questions of the page, and what cancels them. */
-const mostSessions = 8;
-
 /** @throws IndexerError TOKEN_REFUSED where the role is none of readers, STORE_NOT_PERMITTED where logins may not be made */
 export function createToken(database: Database, { role, name, expiresAt }: WantedToken): Promise<MadeToken> {
   const [id, token] = [randomBytes(4).toString('hex'), newToken()];
@@ -50,35 +45,6 @@ export function createToken(database: Database, { role, name, expiresAt }: Wante
     );
     return { id, token };
   });
-}
-
-interface Login {
-  readonly login: string;
-  readonly role: string;
-  readonly expiresAt: Date | null;
-  readonly password: string;
-}
-
-async function makeLogin(
-  client: ClientBase,
-  storage: string,
-  { login, role, expiresAt, password }: Login,
-): Promise<void> {
-  const [name, group] = [escapeIdentifier(login), escapeIdentifier(role)];
-  const { rows } = await client.query<{ database: string; version: number }>(
-    `select current_database()::text as database, current_setting('server_version_num')::int as version`,
-  );
-  const { database, version } = rows[0] ?? { database: '', version: 0 };
-  const until = expiresAt === null ? '' : ` valid until ${escapeLiteral(expiresAt.toISOString())}`;
-  const secret = escapeLiteral(scramVerifier(password));
-  const settings = `alter role ${name} in database ${escapeIdentifier(database)} set`;
-  await client.query(
-    `create role ${name} login inherit connection limit ${String(mostSessions)} password ${secret}${until};
-     grant ${group} to ${name}${version >= 160_000 ? ' with inherit true, set false' : ''};
-     ${settings} statement_timeout = '60s';
-     ${settings} default_transaction_read_only = on;
-     ${settings} search_path = ${readersPath(readSchemas(storage))}`,
-  );
 }
 
 /** All of them, the newest last. */
@@ -106,13 +72,7 @@ export async function revokeToken(database: Database, id: string): Promise<void>
   );
   const [found] = rows;
   if (found === undefined) throw new IndexerError(`there is no token ${id}`, { code: 'TOKEN_UNKNOWN' });
-  await database.withClient(async (client) => {
-    const { rowCount } = await client.query('select from pg_roles where rolname = $1', [found.login]);
-    if (rowCount === 0) return;
-    await client.query(`alter role ${escapeIdentifier(found.login)} nologin`);
-    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [found.login]);
-    await client.query(`drop role ${escapeIdentifier(found.login)}`);
-  });
+  await database.withClient((client) => dropLogin(client, found.login));
 }
 
 /** SQL over a row `t`: why it is refused, as {@link TokenEnd}. */

@@ -1,0 +1,104 @@
+/**
+ * The logins of reader tokens: one for each token, which questions of the query page run as. Whoever has the token can log in with it too,
+ * so a login has to end with its token.
+ */
+import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { readersPath, readSchemas } from '../connection/read-schemas.ts';
+import { grantToWriters } from './read-as.ts';
+import { scramVerifier } from './scram.ts';
+
+/** Of one login: questions of the page, and what cancels them. */
+const mostSessions = 8;
+
+export interface TokenLogin {
+  readonly login: string;
+  readonly role: string;
+  readonly expiresAt: Date | null;
+  readonly password: string;
+}
+
+/** Makes the login of a new token. Part of the caller's transaction, with the storage as search path. */
+export async function makeLogin(
+  client: ClientBase,
+  storage: string,
+  { login, role, expiresAt, password }: TokenLogin,
+): Promise<void> {
+  const [name, group] = [escapeIdentifier(login), escapeIdentifier(role)];
+  const { rows } = await client.query<{ database: string; version: number }>(
+    `select current_database()::text as database, current_setting('server_version_num')::int as version`,
+  );
+  const { database, version } = rows[0] ?? { database: '', version: 0 };
+  const until = expiresAt === null ? '' : ` valid until ${escapeLiteral(expiresAt.toISOString())}`;
+  const secret = escapeLiteral(scramVerifier(password));
+  const settings = `alter role ${name} in database ${escapeIdentifier(database)} set`;
+  await client.query(
+    `create role ${name} login inherit connection limit ${String(mostSessions)} password ${secret}${until};
+     grant ${group} to ${name}${version >= 160_000 ? ' with inherit true, set false' : ''};
+     ${settings} statement_timeout = '60s';
+     ${settings} default_transaction_read_only = on;
+     ${settings} search_path = ${readersPath(readSchemas(storage))}`,
+  );
+  await grantToWriters(client, login);
+}
+
+/** Ends the sessions of a login and drops it, if it is there. @throws Error of Postgres where that is not permitted */
+export async function dropLogin(client: ClientBase, login: string): Promise<void> {
+  const { rowCount } = await client.query('select from pg_roles where rolname = $1', [login]);
+  if (rowCount === 0) return;
+  await client.query(`alter role ${escapeIdentifier(login)} nologin`);
+  await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [login]);
+  await client.query(`drop role ${escapeIdentifier(login)}`);
+}
+
+interface EndedLogin {
+  readonly login: string;
+  /** May be made `nologin` by this role. */
+  readonly mayAlter: boolean;
+  /** This role can become the login, and so end its sessions. */
+  readonly mayBecome: boolean;
+  readonly open: boolean;
+}
+
+const endedLogins = `
+select l.rolname::text as login,
+       me.rolsuper or me.rolcreaterole and (v.version < 160000 or exists (
+         select from pg_auth_members a where a.roleid = l.oid and a.member = me.oid and a.admin_option)) as "mayAlter",
+       pg_has_role(l.oid, case when v.version >= 160000 then 'set' else 'member' end) as "mayBecome",
+       exists (select from pg_stat_activity s where s.usesysid = l.oid) as open
+  from reader_tokens t join pg_roles l on l.rolname = t.login_name
+  join pg_roles me on me.rolname = current_user
+ cross join (select current_setting('server_version_num')::int as version) v
+ where (t.revoked_at is not null or t.expires_at <= now())
+   and (l.rolcanlogin or exists (select from pg_stat_activity s where s.usesysid = l.oid))`;
+
+/**
+ * Ends the sessions of tokens that have expired or are revoked, and makes their logins `nologin` where this role may. Postgres itself looks
+ * at `valid until` when somebody logs in with a password, and never again.
+ * @returns milliseconds until the next token expires; undefined if none will
+ */
+export async function endExpiredLogins(database: Database): Promise<number | undefined> {
+  return database.withClient(async (client) => {
+    const { rows } = await client.query<EndedLogin>(endedLogins);
+    for (const found of rows) await endLogin(client, found);
+    const next = await client.query<{ ms: number | null }>(
+      `select (extract(epoch from min(expires_at) - now()) * 1000)::float8 as ms from reader_tokens
+        where expires_at > now() and revoked_at is null`,
+    );
+    return next.rows[0]?.ms ?? undefined;
+  });
+}
+
+async function endLogin(client: ClientBase, { login, mayAlter, mayBecome, open }: EndedLogin): Promise<void> {
+  const name = escapeIdentifier(login);
+  // First, so that no session begins after the others are ended.
+  if (mayAlter) await client.query(`alter role ${name} nologin`);
+  if (!open || !mayBecome) return;
+  // As the login itself, which may end its own sessions: the writer inherits no right of it.
+  await client.query(
+    `begin;
+     set local role ${name};
+     select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user;
+     commit`,
+  );
+}
