@@ -33,7 +33,7 @@ create or replace function :pqs.print_create_statistics_for_contract(name text, 
               then format('create statistics if not exists %I.%I on (%s) from %I.contracts', :'storage',
                           name || '_statistics', expression, :'storage') end;
 comment on function :pqs.print_create_statistics_for_contract(text, text) is
-  'The statement that lets Postgres know how often values of an indexed expression occur, from the next analyze on; null for the payload itself. To be run beside a printed index, on the same search path.';
+  'The statement that lets Postgres know how often values of an indexed expression occur, from the next analyze on; null for the payload itself. To be run beside a printed index, on the same search path; not while roles are limited to parties, because EXPLAIN shows them the values.';
 
 -- An index keeps the operators of its expression, and whoever writes runs them: none is looked for on the caller's path.
 create or replace procedure :pqs.create_index_for_contract(
@@ -45,6 +45,14 @@ declare
   statement text;
 begin
   execute :pqs.print_create_index_for_contract(name, qname, expression, index_type, index_opclass, false);
+  -- EXPLAIN shows statistics of all rows to roles that row security limits.
+  if exists (select from pg_catalog.pg_policy p join pg_catalog.pg_class c on c.oid = p.polrelid
+              where c.relnamespace = pg_catalog.to_regnamespace(pg_catalog.quote_ident(:'storage')) and not p.polpermissive) then
+    if btrim(expression, '() ') <> 'payload' then
+      execute format('alter index %I.%I alter column 1 set statistics 0', :'storage', name);
+    end if;
+    return;
+  end if;
   statement := :pqs.print_create_statistics_for_contract(name, expression);
   if statement is not null then
     execute statement;
@@ -52,4 +60,4 @@ begin
 end
 $$;
 comment on procedure :pqs.create_index_for_contract(text, text, text, text, text) is
-  'Indexes an expression over payload. What an extension brought, such as an operator class, is named with its schema. Blocks the indexer while it runs: on a large table print the statements instead and run the index concurrently.';
+  'Indexes an expression over payload. What an extension brought, such as an operator class, is named with its schema. Blocks the indexer while it runs: on a large table print the statements instead and run the index concurrently. While roles are limited to parties no statistics of it are kept: EXPLAIN would show them values of hidden rows.';

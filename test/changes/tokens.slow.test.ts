@@ -180,6 +180,19 @@ describe('a token', needs(noLimits), () => {
     expect([explained.status, explained.body]).toEqual([200, expect.stringContaining('offset')]);
   });
 
+  it('shows at /query no plan to a role that is limited to parties', async () => {
+    const plan = 'explain (analyze, costs off) select 1 from ledger.updates where "offset" = 1 and command_id < $$z$$';
+    for (const statement of [plan, `/* a */ -- b\n ${plan.toUpperCase()}`, 'EXPLAIN select 1;']) {
+      const { status, body } = await world.question(one.token, statement);
+      expect([status, body]).toEqual([400, expect.stringContaining('explain shows values of rows')]);
+    }
+    // No function that reads runs it.
+    const within = await world.question(one.token, `select query_to_xml('${plan}', true, false, '')`);
+    expect(within.status).toBe(400);
+    const everything = await world.readerOf(await world.roleOfAll(), one.party);
+    expect((await world.question(everything.token, plan)).status).toBe(200);
+  });
+
   it.each([
     ['unknown', () => bearer(wrongToken), /not known/],
     ['cut short', () => bearer(one.token.slice(0, -1)), /not known/],

@@ -12,6 +12,7 @@ import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
+import { readerChecks } from './reader-checks.ts';
 import { settingsChecks } from './settings-checks.ts';
 
 /** A pool for the checks, all of which run at the same time. */
@@ -50,6 +51,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
         return judgeClock('Postgres', (await inspectServer(database)).clockMs, askedAt, Date.now());
       },
     },
+    ...readerChecks(database),
     ...settingsChecks(database),
   ];
 }

@@ -77,6 +77,16 @@ async function create(database: Database, wanted: Wanted, print: Print): Promise
   const { buildIndex, keepStatistics } = await import('../../store/reads/index-build.ts');
   const index = payloadIndex(wanted.expression, wanted.method);
   const built = await buildIndex(database, index.name, index.definition);
-  await keepStatistics(database, `${index.name}_values`, index.statistics);
+  const { limitedRoles } = await import('../../store/roles/secure-views.ts');
+  const limited = await database.withClient((client) => limitedRoles(client, database.schema));
+  if (limited.length === 0) await keepStatistics(database, `${index.name}_values`, index.statistics);
+  else {
+    const { dropContentStatistics } = await import('../../store/roles/content-statistics.ts');
+    await dropContentStatistics(database);
+    print(
+      `no statistics are kept of it: by EXPLAIN they would show its values to ${limited.join(', ')}, limited to parties; ` +
+        'plans of queries that use it may be worse',
+    );
+  }
   print(`${built ? 'built' : 'there already'}: ${index.name} ${index.definition}`);
 }

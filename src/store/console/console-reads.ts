@@ -11,6 +11,7 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { grantReader } from '../roles/reader-role.ts';
 import { moreThanReading } from '../roles/role-reach.ts';
 import { scramVerifier } from '../roles/scram.ts';
+import { isLimited } from '../roles/secure-views.ts';
 import { questionOf } from '../reads/answer.ts';
 import { askBounded, type AnswerBounds, type BoundedAnswer } from '../reads/bounded-answer.ts';
 import { readExplained, type Explained } from '../reads/explain.ts';
@@ -73,11 +74,14 @@ function questionsTo(schema: string, lend: <T>(work: (database: Database) => Pro
     ask: async (statement, bounds, stop) => {
       const question = statement.includes('\0') ? undefined : questionOf(statement);
       if (question === undefined) throw notOneRead();
-      return lend((database) => askBounded(database, question, bounds, stop));
+      return lend(async (database) => {
+        if (question.explains) await refusePlan(database);
+        return askBounded(database, question, bounds, stop);
+      });
     },
     explain: (id) => lend((database) => readExplained(database, { id, as: null, most: mostExplained })),
     search: (text, stop) => {
-      const question = { statement: searchFor(text, schema), paged: true };
+      const question = { statement: searchFor(text, schema), paged: true, explains: false };
       const bounds = { rows: 2 * mostFound, characters: 100_000 };
       return lend((database) => askBounded(database, question, bounds, stop));
     },
@@ -88,6 +92,16 @@ function notOneRead(): IndexerError {
   return new IndexerError('this is not one select, with, values, table, explain or show', {
     code: 'QUERY_REFUSED',
     remedy: 'ask one statement that reads',
+  });
+}
+
+/** A plan counts rows that row security hides, and its estimates are made from all of them. */
+async function refusePlan(database: Database): Promise<void> {
+  const limited = await database.withClient((client) => isLimited(client, database.schema));
+  if (!limited) return;
+  throw new IndexerError('explain shows values of rows that a role limited to parties may not see', {
+    code: 'QUERY_REFUSED',
+    remedy: 'ask for the plan as a role that reads everything: ledger-indexer grant-reader ROLE, without --party',
   });
 }
 

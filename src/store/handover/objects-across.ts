@@ -6,7 +6,8 @@ import type { ClientBase, QueryConfig } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { toStoreError } from '../connection/store-error.ts';
-import { secureViews } from '../roles/secure-views.ts';
+import { dropContentStatistics } from '../roles/content-statistics.ts';
+import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 import { searchIn } from '../swap/dependents.ts';
 
 /** The driver knows no "without limit" per query: an index over a large table takes long. */
@@ -123,6 +124,8 @@ export async function carryObjectsAcross(from: Database, to: Database): Promise<
       if (failed !== undefined) left.push(failed);
     }
   }
+  if (await to.withClient(async (client) => (await limitedRoles(client, to.schema)).length > 0))
+    await dropContentStatistics(to);
   await to.transaction((client) => secureViews(client, readSchemas(to.schema)));
   return [...[...absent].map((role) => `rights of role "${role}", which is not on the other server`), ...left];
 }

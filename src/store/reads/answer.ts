@@ -32,6 +32,8 @@ export interface Question {
   readonly statement: string;
   /** Its rows can be fetched page by page; of `explain` and `show` there are few. */
   readonly paged: boolean;
+  /** It shows a plan. */
+  readonly explains: boolean;
 }
 
 const withCursor = new Set(['select', 'with', 'values', 'table']);
@@ -41,7 +43,8 @@ const withoutCursor = new Set(['explain', 'show']);
 export function questionOf(text: string): Question | undefined {
   const { bare: statement, firstWord, more } = readStatement(text);
   const paged = withCursor.has(firstWord);
-  return !more && (paged || withoutCursor.has(firstWord)) ? { statement, paged } : undefined;
+  const explains = firstWord === 'explain';
+  return !more && (paged || withoutCursor.has(firstWord)) ? { statement, paged, explains } : undefined;
 }
 
 export interface AskOptions {

@@ -6,6 +6,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { dropContentStatistics } from './content-statistics.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
 import { readSchemas, readersPath, type ReadSchemas } from '../connection/read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
@@ -64,6 +65,8 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
     });
   }
   if (!limited) return;
+  // Before the role may read anything.
+  await dropContentStatistics(database);
   await database.transaction(async (client) => {
     await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
     for (const statement of limitedGrants(reader.role)) await client.query(statement);

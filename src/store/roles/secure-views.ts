@@ -21,6 +21,18 @@ export async function limitedRoles(client: ClientBase, storage: string): Promise
   return rows.map(({ name }) => name);
 }
 
+/** Whether the login of this session is limited to parties, by itself or as a member of a role that is. */
+export async function isLimited(client: ClientBase, storage: string): Promise<boolean> {
+  const { rows } = await client.query<{ limited: boolean }>(
+    `select exists (
+       select from pg_policy p join pg_class c on c.oid = p.polrelid cross join unnest(p.polroles) r
+        where c.relnamespace = (select oid from pg_namespace where nspname = $1) and not p.polpermissive
+          and r <> 0 and pg_has_role(session_user, r, 'member')) as limited`,
+    [storage],
+  );
+  return rows[0]?.limited !== false;
+}
+
 /** Makes every view of the schemas run with the rights of its reader, then lets the limited roles read it. */
 export async function secureViews(client: ClientBase, schemas: ReadSchemas): Promise<void> {
   const roles = await limitedRoles(client, schemas.storage);

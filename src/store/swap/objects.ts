@@ -5,6 +5,7 @@
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, QueryConfig } from 'pg';
+import { keepNoneForLimited } from '../roles/content-statistics.ts';
 import { searchIn } from './dependents.ts';
 
 /** The driver knows no "without limit" per query. */
@@ -62,6 +63,8 @@ export async function buildMissing(client: ClientBase, from: string, to: string)
     ...(await statements(client, missingStatistics, from, to)),
   ];
   await runIn(client, to, found);
+  // The limited roles are those of the storage whose place it takes.
+  await keepNoneForLimited(client, from, to);
   return found;
 }
 

@@ -1,0 +1,95 @@
+/**
+ * Statistics of what payloads contain, which Postgres keeps for each index of an expression. Its planner uses them for rows that row security
+ * hides, so EXPLAIN shows the most common values to roles that are limited to parties. While there are such roles, none are kept.
+ */
+import { escapeIdentifier, type ClientBase, type QueryConfig } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { limitedRoles } from './secure-views.ts';
+
+/** Building an index again takes as long as the table is large; the driver knows no "without limit" per query. */
+const buildLimitMs = 24 * 60 * 60 * 1000;
+
+/** Columns that hold contents. */
+const contents = ['payload', 'contract_key', 'argument', 'result', 'view', 'created_event', 'status_message'];
+
+/** Columns of indexes that are expressions over contents, of the schema $1, and whether statistics of them are kept or wanted. */
+const indexColumns = `
+select x.relname::text as index, a.attnum as column, quote_ident(x.relname) as quoted,
+       pg_get_indexdef(x.oid) as definition,
+       coalesce(a.attstattarget, -1) <> 0 as wanted,
+       exists (select from pg_stats s where s.schemaname = n.nspname and s.tablename = x.relname
+                  and s.attname = a.attname) as kept
+  from pg_index i join pg_class x on x.oid = i.indexrelid join pg_namespace n on n.oid = x.relnamespace
+  join pg_attribute a on a.attrelid = x.oid and i.indkey[a.attnum - 1] = 0
+ where n.nspname = $1 and i.indisvalid
+   and exists (select from pg_depend d join pg_attribute c on c.attrelid = d.refobjid and c.attnum = d.refobjsubid
+                where d.classid = 'pg_class'::regclass and d.objid = x.oid and d.refclassid = 'pg_class'::regclass
+                  and d.refobjid = i.indrelid and c.attname = any ($2))
+ order by x.relname, a.attnum`;
+
+/** Statistics objects with an expression, of the schema $1. */
+const statisticsObjects = `
+select s.stxname::text as name from pg_statistic_ext s join pg_namespace n on n.oid = s.stxnamespace
+ where n.nspname = $1 and s.stxexprs is not null order by 1`;
+
+interface IndexColumn {
+  readonly index: string;
+  readonly column: number;
+  readonly quoted: string;
+  readonly definition: string;
+  readonly wanted: boolean;
+  readonly kept: boolean;
+}
+
+/** Indexes and statistics objects by which EXPLAIN would show contents to limited roles, by name. */
+export async function contentStatistics(client: ClientBase, storage: string): Promise<readonly string[]> {
+  const columns = await client.query<IndexColumn>(indexColumns, [storage, contents]);
+  const objects = await client.query<{ name: string }>(statisticsObjects, [storage]);
+  const indexes = columns.rows.filter(({ wanted, kept }) => wanted || kept).map(({ index }) => index);
+  return [...new Set(indexes), ...objects.rows.map(({ name }) => name)];
+}
+
+/** Has Postgres keep none from now on, in a schema in which none were kept yet. Part of the caller's transaction. */
+export async function keepNoContentStatistics(client: ClientBase, storage: string): Promise<void> {
+  const schema = escapeIdentifier(storage);
+  const { rows } = await client.query<IndexColumn>(indexColumns, [storage, contents]);
+  for (const { quoted, column } of rows.filter(({ wanted }) => wanted)) {
+    await client.query(`alter index ${schema}.${quoted} alter column ${String(column)} set statistics 0`);
+  }
+  const objects = await client.query<{ name: string }>(statisticsObjects, [storage]);
+  for (const { name } of objects.rows) await client.query(`drop statistics ${schema}.${escapeIdentifier(name)}`);
+}
+
+/** The same, and removes those that are kept: their indexes are built again, beside writers. No part of a transaction. */
+export async function dropContentStatistics(database: Database): Promise<void> {
+  await database.transaction((client) => keepNoContentStatistics(client, database.schema));
+  await database.withClient(async (client) => {
+    const { rows } = await client.query<IndexColumn>(indexColumns, [database.schema, contents]);
+    const kept = new Map(rows.filter((column) => column.kept).map((column) => [column.index, column]));
+    if (kept.size === 0) return;
+    await client.query('set statement_timeout = 0');
+    for (const column of kept.values()) await buildAgain(client, database.schema, column);
+    await client.query('reset statement_timeout');
+  });
+}
+
+/** Postgres keeps the statistics of an index that is reindexed, so another one takes its place. */
+async function buildAgain(
+  client: ClientBase,
+  storage: string,
+  { quoted, definition, index }: IndexColumn,
+): Promise<void> {
+  const schema = escapeIdentifier(storage);
+  const next = escapeIdentifier(`${index.slice(0, 55)}_again`);
+  const patiently = (text: string): QueryConfig & { query_timeout: number } => ({ text, query_timeout: buildLimitMs });
+  await client.query(patiently(`drop index concurrently if exists ${schema}.${next}`));
+  await client.query(patiently(definition.replace(`INDEX ${quoted} ON`, () => `INDEX CONCURRENTLY ${next} ON`)));
+  await keepNoContentStatistics(client, storage);
+  await client.query(patiently(`drop index concurrently ${schema}.${quoted}`));
+  await client.query(`alter index ${schema}.${next} rename to ${quoted}`);
+}
+
+/** {@link keepNoContentStatistics} if roles are limited to parties in the schema `of`. */
+export async function keepNoneForLimited(client: ClientBase, of: string, storage: string): Promise<void> {
+  if ((await limitedRoles(client, of)).length > 0) await keepNoContentStatistics(client, storage);
+}

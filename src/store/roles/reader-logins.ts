@@ -1,0 +1,24 @@
+/** Which roles that are limited to parties have a login, and so SQL of their own. */
+import type { ClientBase } from 'pg';
+import { limitedRoles } from './secure-views.ts';
+
+export interface ReaderLogins {
+  /** All roles that are limited to parties. */
+  readonly limited: readonly string[];
+  /** Those that log in themselves, and logins that are members of one, such as those of tokens. */
+  readonly logins: readonly string[];
+}
+
+/** Reads it from the catalog. Superusers, who see everything, and roles that bypass row security are left out. */
+export async function readerLogins(client: ClientBase, storage: string): Promise<ReaderLogins> {
+  const limited = await limitedRoles(client, storage);
+  const { rows } = await client.query<{ name: string }>(
+    `select l.rolname::text as name from pg_roles l
+      where l.rolcanlogin and not l.rolsuper and not l.rolbypassrls
+        and exists (select from pg_roles r where r.rolname = any ($1) and pg_has_role(l.oid, r.oid, 'usage'))
+        and not coalesce(has_table_privilege(l.oid, to_regclass('contracts'), 'insert'), false)
+      order by 1`,
+    [limited],
+  );
+  return { limited, logins: rows.map(({ name }) => name) };
+}

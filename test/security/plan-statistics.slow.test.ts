@@ -1,0 +1,125 @@
+/** EXPLAIN, asked by a role that is limited to parties: it tells nothing of payload fields that are indexed. */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runChecks } from '../../src/cli/check/outcome.ts';
+import { readerChecks } from '../../src/cli/check/reader-checks.ts';
+import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { buildMissing } from '../../src/store/swap/objects.ts';
+import { grantReader } from '../../src/store/roles/reader-role.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { openSession } from '../../src/store/write/session.ts';
+import { historyOf } from '../read/reader-attempts.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { runCommand } from '../support/run-command.ts';
+import { identity } from '../support/schemas.ts';
+import { needs } from '../support/skips/needs.ts';
+import { noLimits } from '../support/skips/server-version.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
+
+const role = `plans_${randomBytes(4).toString('hex')}`;
+let created: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  database = openDatabase({ url: created.url, ...options });
+  await migrate(database);
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  const batch = session.newBatch(0);
+  const histories = [...historyOf('own', frames.alice, 1), ...historyOf('foreign', 'Eve::1220ee', 7)];
+  for (const update of histories) batch.add(decodeUpdate(frames.text(update)));
+  await session.writeBatch(batch, 0);
+});
+afterAll(async () => {
+  await database.close();
+  await created.drop();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
+});
+
+async function index(field: string): Promise<string> {
+  const lines: string[] = [];
+  const print = (line: string): number => lines.push(line);
+  await runCommand(indexCommand, ['create', `payload.${field}`], { DATABASE_URL: created.url }, { print });
+  return lines.join('\n');
+}
+
+/** How many rows the planner expects of all that have the value, for each of a million rows beside them. */
+async function estimate(client: Client, field: string, value: string): Promise<number> {
+  const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: { 'Plan Rows': number } }[] }>(
+    `explain (format json) select from generate_series(1, 1000000), ledger.contracts where payload ->> '${field}' = '${value}'`,
+  );
+  return rows[0]?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? Number.NaN;
+}
+
+async function asReader<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const url = new URL(created.url);
+  [url.username, url.password] = [role, role];
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const kept = `select tablename::text as name from pg_stats where schemaname = 'ledger' and tablename like '%payload%'
+              union all select stxname from pg_statistic_ext where stxexprs is not null`;
+
+describe('what a payload holds that row security hides', needs(noLimits), () => {
+  it('is in no plan, whether the field was indexed before the role was limited or after', async () => {
+    const built = await index('secret');
+    await query(created.url, 'analyze ledger.contracts');
+    expect(await query(created.url, kept)).toHaveLength(2);
+    const definitions = `select indexdef from pg_indexes where schemaname = 'ledger' order by indexname`;
+    const before = await query(created.url, definitions);
+    await grantReader(database, { role, parties: [frames.alice], password: role });
+    expect(await query(created.url, definitions)).toEqual(before);
+    expect(built).toMatch(/^built: /);
+    expect(await index('meta.id')).toContain(`limited to parties`);
+    await query(created.url, 'analyze ledger.contracts');
+    expect(await query(created.url, kept)).toEqual([]);
+    expect(await runChecks(readerChecks(database), 30_000)).toEqual([
+      expect.objectContaining({ state: 'warn', found: expect.stringContaining(`${role} can log in`) as unknown }),
+    ]);
+    await asReader(async (client) => {
+      expect(await estimate(client, 'secret', 'foreign')).toBe(await estimate(client, 'secret', 'no value'));
+    });
+  });
+
+  it('is in no plan of a rebuilt storage, nor by the procedure of schema pqs', async () => {
+    const beside = openDatabase({
+      url: created.url,
+      schema: 'ledger_beside',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+    });
+    await migrate(beside);
+    await beside.transaction((client) => buildMissing(client, 'ledger', 'ledger_beside'));
+    await beside.close();
+    const [template] = await query(
+      created.url,
+      `select template_fqn as name from explore.templates where kind = 'template'`,
+    );
+    const named = String(template?.['name']);
+    await query(
+      created.url,
+      `call pqs.create_index_for_contract('by_owner', '${named}', 'payload->>''owner''', 'btree')`,
+    );
+    const targets = await query(
+      created.url,
+      `select count(*)::int as n, bool_and(coalesce(a.attstattarget, -1) = 0) as none
+         from pg_index i join pg_attribute a on a.attrelid = i.indexrelid
+        where i.indrelid in ('ledger.contracts'::regclass, 'ledger_beside.contracts'::regclass)
+          and pg_get_indexdef(i.indexrelid) like '%payload%'`,
+    );
+    expect(targets).toEqual([{ n: 5, none: true }]);
+    await query(created.url, 'analyze');
+    expect(await query(created.url, kept)).toEqual([]);
+  });
+});
