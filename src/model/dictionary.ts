@@ -4,7 +4,7 @@
  * A dictionary lives as long as one session: after any error it is loaded again from the database.
  */
 import { ownText } from './own-text.ts';
-import { PartyCombinations, type Combination } from './party-combinations.ts';
+import { PartyCombinations, type StoredCombinations } from './party-combinations.ts';
 import type { TemplateId } from './template-id.ts';
 
 export interface TemplateEntry extends TemplateId {
@@ -38,10 +38,10 @@ export interface DictionaryEntries {
   readonly implementations: readonly ImplementationEntry[];
 }
 
-/** The newest combinations of parties that are stored, in the order of their numbers. */
+/** The stored combinations of parties, by table. */
 export interface StoredParties {
-  readonly contracts: readonly Combination[];
-  readonly events: readonly Combination[];
+  readonly contracts: StoredCombinations;
+  readonly events: StoredCombinations;
 }
 
 /** Entries that are collected until a batch takes them. */
@@ -66,9 +66,9 @@ export class Dictionary {
   readonly eventParties: PartyCombinations;
   readonly #names = new Map<number, string>();
 
-  constructor(stored: DictionaryEntries, parties: StoredParties = { contracts: [], events: [] }) {
-    this.contractParties = new PartyCombinations(parties.contracts);
-    this.eventParties = new PartyCombinations(parties.events);
+  constructor(stored: DictionaryEntries, parties?: StoredParties) {
+    this.contractParties = new PartyCombinations(parties?.contracts);
+    this.eventParties = new PartyCombinations(parties?.events);
     for (const entry of stored.templates) this.#remember(entry);
     for (const entry of stored.choices) this.#rememberChoice(entry);
     for (const entry of stored.synchronizers) this.#synchronizers.set(entry.synchronizerId, entry);

@@ -1,8 +1,9 @@
 /**
  * Small numbers for the combinations of lists (signatories, observers, witnesses, …) that come again and again with the
  * events of a stream. Numbers are given in order of first appearance. Only the newest combinations are remembered, first in,
- * first out: an older one that comes again gets a new number. So what is remembered is a function of the numbers alone, and
- * a session that begins anew reads exactly these from the database and gives the numbers that the one before would have given.
+ * first out: an older one that comes again gets a new number. How many they are is limited by their number and by their
+ * size, because the ledger chooses both. What is remembered is a function of what is stored: a new session reads exactly
+ * these combinations from the database, and gives the numbers that the previous one would have given.
  */
 import { ownText } from './own-text.ts';
 
@@ -15,11 +16,35 @@ export interface Combination {
   readonly lists: Lists;
 }
 
-/** How many are remembered: a few hundred bytes each. */
+/** What a session reads of the stored combinations. */
+export interface StoredCombinations {
+  /** The highest number; 0: there is none. Its combination may be too large to be remembered. */
+  readonly last: number;
+  /** In the order of their numbers: as many of the newest as fit {@link rememberedCombinations} and {@link rememberedBytes}. */
+  readonly newest: readonly Combination[];
+}
+
+/** The most combinations that are remembered. */
 export const rememberedCombinations = 16_384;
 
-/** How many combinations are found by their lists; one more, and all are read again. */
+/** The most that the remembered combinations of one table may take, by {@link sizeOf}. */
+export const rememberedBytes = 24 * 1024 * 1024;
+
+/** What each step of the tree takes, in addition to the bytes of a text: about 300 as measured. */
+export const bytesPerStep = 320;
+
+/** The most combinations that are found by their lists; one more, and all are read again. */
 const mostSeen = 8_192;
+
+/** The most that these lists may take, by {@link sizeOf}: a list is held as it came, also when its combination is forgotten. */
+const mostSeenBytes = rememberedBytes / 3;
+
+/** About how much memory a combination takes. `dictionary-store.ts` computes the same number in SQL. */
+export function sizeOf(lists: Lists): number {
+  let size = lists.length * bytesPerStep;
+  for (const list of lists) for (const text of list) size += Buffer.byteLength(text) + bytesPerStep;
+  return size;
+}
 
 /** A text that stands in remembered combinations, and in how many places. */
 interface KnownText {
@@ -35,53 +60,70 @@ interface Branch {
   pk: number | undefined;
 }
 
+/** A remembered combination: the steps that lead to it, and its size. */
+interface Remembered {
+  readonly steps: readonly number[];
+  readonly size: number;
+}
+
 const endOfList = 0;
 
 export class PartyCombinations {
   readonly #texts = new Map<string, KnownText>();
   readonly #root = newBranch();
-  /** The remembered combinations in the order of their numbers, as the steps to them. */
-  readonly #remembered = new Map<number, readonly number[]>();
+  /** The remembered combinations in the order of their numbers. */
+  readonly #remembered = new Map<number, Remembered>();
+  #rememberedBytes = 0;
   readonly #textsById = new Map<number, KnownText>();
   #lastText = endOfList;
   /** Numbers by the lists themselves, not by what is in them: who reads frames gives the same list again. */
   readonly #seen = new Map<List, Map<List, Map<List, number>>>();
   #seenCount = 0;
+  #seenBytes = 0;
   /** The number of the newest combination that is not remembered any more. */
   #forgotten = 0;
   #last: number;
   #added: Combination[] = [];
 
-  /** @param stored the newest combinations in the order of their numbers, see {@link rememberedCombinations} */
-  constructor(stored: readonly Combination[]) {
-    this.#last = stored.at(-1)?.pk ?? 0;
-    for (const { pk, lists } of stored) this.#remember(pk, lists);
+  constructor({ last, newest }: StoredCombinations = { last: 0, newest: [] }) {
+    this.#last = last;
+    for (const { pk, lists } of newest) this.#remember(pk, lists, sizeOf(lists));
   }
 
   /** The number of a combination, which may be new. Lists that were asked for before need not be read. */
   number(first: List, second: List, third: List): number {
     const seen = this.#seen.get(first)?.get(second)?.get(third);
     if (seen !== undefined && seen > this.#forgotten) return seen;
-    const number =
-      this.#after(this.#after(this.#after(this.#root, first), second), third)?.pk ?? this.#add(first, second, third);
-    this.#noteSeen([first, second, third], number);
+    const lists = [first, second, third] as const;
+    const size = sizeOf(lists);
+    const known = this.#after(this.#after(this.#after(this.#root, first), second), third)?.pk;
+    const number = known ?? this.#add(lists, size);
+    this.#noteSeen(lists, size, number);
     return number;
   }
 
-  #add(first: List, second: List, third: List): number {
-    const lists = [first, second, third] as const;
+  #add(lists: Lists, size: number): number {
     this.#last += 1;
-    this.#remember(this.#last, lists);
-    if (this.#remembered.size > rememberedCombinations) this.#forgetOldest();
+    while (this.#remembered.size > 0 && this.#isFull(size)) this.#forgetOldest();
+    if (size <= rememberedBytes) this.#remember(this.#last, lists, size);
+    else this.#forgotten = this.#last;
     this.#added.push({ pk: this.#last, lists });
     return this.#last;
   }
 
-  #noteSeen([first, second, third]: Lists, pk: number): void {
+  /** Whether another combination of this size is one too many. */
+  #isFull(size: number): boolean {
+    return this.#remembered.size >= rememberedCombinations || this.#rememberedBytes + size > rememberedBytes;
+  }
+
+  #noteSeen([first, second, third]: Lists, size: number, pk: number): void {
+    if (size > mostSeenBytes) return;
     this.#seenCount += 1;
-    if (this.#seenCount > mostSeen) {
+    this.#seenBytes += size;
+    if (this.#seenCount > mostSeen || this.#seenBytes > mostSeenBytes) {
       this.#seen.clear();
       this.#seenCount = 1;
+      this.#seenBytes = size;
     }
     let bySecond = this.#seen.get(first);
     if (bySecond === undefined) this.#seen.set(first, (bySecond = new Map()));
@@ -108,7 +150,7 @@ export class PartyCombinations {
     return branch?.next.get(endOfList);
   }
 
-  #remember(pk: number, lists: Lists): void {
+  #remember(pk: number, lists: Lists, size: number): void {
     const steps = lists.flatMap((list) => [...list.map((text) => this.#use(text)), endOfList]);
     let branch = this.#root;
     for (const step of steps) {
@@ -117,7 +159,8 @@ export class PartyCombinations {
       branch = next;
     }
     branch.pk = pk;
-    this.#remembered.set(pk, steps);
+    this.#remembered.set(pk, { steps, size });
+    this.#rememberedBytes += size;
   }
 
   #use(text: string): number {
@@ -132,8 +175,9 @@ export class PartyCombinations {
   }
 
   #forgetOldest(): void {
-    for (const [pk, steps] of this.#remembered) {
+    for (const [pk, { steps, size }] of this.#remembered) {
       this.#remembered.delete(pk);
+      this.#rememberedBytes -= size;
       this.#forgotten = pk;
       this.#cut(steps, pk);
       for (const step of steps) this.#disuse(step);

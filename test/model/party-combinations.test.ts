@@ -1,7 +1,13 @@
 /** Numbers of combinations of parties: the same for the same, in order, and the same again after a session was lost. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PartyCombinations, rememberedCombinations, type Combination } from '../../src/model/party-combinations.ts';
+import {
+  PartyCombinations,
+  rememberedBytes,
+  rememberedCombinations,
+  sizeOf,
+  type Combination,
+} from '../../src/model/party-combinations.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
 /** The same list for the same texts, as the reader of frames gives them, or another one each time. */
@@ -16,7 +22,7 @@ function sameLists(same: boolean): (list: readonly string[]) => readonly string[
 
 describe('combinations of parties', () => {
   it('get numbers in order of first appearance, whatever is alike in them', () => {
-    const combinations = new PartyCombinations([]);
+    const combinations = new PartyCombinations();
     const asked: readonly (readonly [string[], string[], string[]])[] = [
       [['a', 'b'], [], ['a']],
       [['a'], ['b'], ['a']],
@@ -42,7 +48,7 @@ describe('combinations of parties', () => {
         (asked, cut, same) => {
           const lists = sameLists(same);
           const stored: Combination[] = [];
-          let combinations = new PartyCombinations([]);
+          let combinations = new PartyCombinations();
           const number = ([first, second, third]: (typeof asked)[number]): void => {
             const combination = [lists(first), lists(second), lists(third)] as const;
             const kept = stored.slice(-remembered);
@@ -57,11 +63,37 @@ describe('combinations of parties', () => {
           stored.push(...combinations.takeAdded());
           asked.toReversed().forEach(number);
           asked.slice(0, cut).forEach(number);
-          combinations = new PartyCombinations(stored.slice(-remembered));
+          combinations = new PartyCombinations({ last: stored.length, newest: stored.slice(-remembered) });
           asked.slice(cut).forEach(number);
         },
       ),
       10,
     );
   });
+
+  it('are remembered as far as their size allows, also by a session that begins anywhere in between', () => {
+    const long = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
+    expectProperty(
+      fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (asked, cut) => {
+        const stored: Combination[] = [];
+        let combinations = new PartyCombinations();
+        asked.forEach(([text, length], index) => {
+          if (index === cut)
+            combinations = new PartyCombinations({ last: stored.length, newest: newestThatFit(stored) });
+          const lists = [[], Array.from({ length }, () => text), [text]] as const;
+          const known = newestThatFit(stored).find((one) => one.lists[1].length === length && one.lists[1][0] === text);
+          expect(combinations.number(...lists)).toBe(known?.pk ?? stored.length + 1);
+          stored.push(...combinations.takeAdded());
+        });
+      }),
+      10,
+    );
+  });
 });
+
+/** The last ones whose sizes together are within the limit. */
+function newestThatFit(stored: readonly Combination[]): readonly Combination[] {
+  let size = 0;
+  const first = stored.findLastIndex(({ lists }) => (size += sizeOf(lists)) > rememberedBytes);
+  return stored.slice(first + 1);
+}

@@ -1,6 +1,11 @@
 /** The dictionaries (templates, choices, synchronizers, interfaces of templates, parties) read whole at session start, extended within a batch's transaction. */
 import type { ClientBase } from 'pg';
-import { rememberedCombinations } from '../../model/party-combinations.ts';
+import {
+  bytesPerStep,
+  rememberedBytes,
+  rememberedCombinations,
+  type StoredCombinations,
+} from '../../model/party-combinations.ts';
 import { Dictionary, type DictionaryEntries, type StoredParties } from '../../model/dictionary.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
@@ -39,22 +44,46 @@ export async function loadNames(client: ClientBase): Promise<DictionaryEntries> 
   };
 }
 
-/** As many combinations of parties as are remembered, oldest first. Those below zero were not numbered by the writer. */
+/** The newest combinations of parties of both tables, oldest first. */
 async function newestParties(client: ClientBase): Promise<StoredParties> {
-  const tables = tablesOf(client);
-  const contracts = tables.selectFrom('contract_parties').selectAll().orderBy('parties_pk', 'desc');
-  const events = tables.selectFrom('event_parties').selectAll().orderBy('parties_pk', 'desc');
-  const numbered = contracts.where('parties_pk', '>', 0).limit(rememberedCombinations);
-  const newestContracts = await numbered.execute();
-  const newestEvents = await events.where('parties_pk', '>', 0).limit(rememberedCombinations).execute();
   return {
-    contracts: newestContracts
-      .toReversed()
-      .map((row) => ({ pk: row.parties_pk, lists: [row.signatories, row.observers, row.witness_parties] })),
-    events: newestEvents.toReversed().map((row) => ({
-      pk: row.parties_pk,
-      lists: [row.acting_parties, row.witness_parties, row.implemented_interfaces],
-    })),
+    contracts: await newestOf(client, 'contract_parties', ['signatories', 'observers', 'witness_parties']),
+    events: await newestOf(client, 'event_parties', ['acting_parties', 'witness_parties', 'implemented_interfaces']),
+  };
+}
+
+/**
+ * Those that {@link PartyCombinations} remembers. Numbers below zero were not given by the writer. The rows are read one by
+ * one from the newest, and no further than they fit, because a row has as many parties as the ledger likes.
+ */
+async function newestOf(
+  client: ClientBase,
+  table: 'contract_parties' | 'event_parties',
+  columns: readonly [string, string, string],
+): Promise<StoredCombinations> {
+  const next = (before: string): string =>
+    `select parties_pk, octet_length(array_to_string(texts, ''))
+            + (cardinality(texts) + ${String(columns.length)})::bigint * ${String(bytesPerStep)} as size
+       from (select parties_pk, ${columns.join(' || ')} as texts from ${table} where parties_pk > 0 ${before}
+              order by parties_pk desc limit 1) one`;
+  const { rows } = await client.query<{ pk: number; first: string[]; second: string[]; third: string[] }>(
+    `with recursive newest as (
+       select parties_pk, 1 as count, size from (${next('')}) last
+       union all
+       select n.parties_pk, newest.count + 1, newest.size + n.size
+         from newest cross join lateral (${next('and parties_pk < newest.parties_pk')}) n
+        where newest.count < $1 and newest.size <= $2)
+     select parties_pk as pk, ${columns[0]} as first, ${columns[1]} as second, ${columns[2]} as third
+       from newest join ${table} using (parties_pk) where size <= $2 order by parties_pk`,
+    [rememberedCombinations, rememberedBytes],
+  );
+  const last = await tablesOf(client)
+    .selectFrom(table)
+    .select(({ fn }) => fn.max('parties_pk').as('pk'))
+    .executeTakeFirst();
+  return {
+    last: Math.max(0, last?.pk ?? 0),
+    newest: rows.map(({ pk, first, second, third }) => ({ pk, lists: [first, second, third] })),
   };
 }
 

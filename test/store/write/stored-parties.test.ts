@@ -1,0 +1,56 @@
+/** The stored combinations of parties that a session loads: exactly those that the previous session remembered. */
+import { expect, it } from 'vitest';
+import type { Lists } from '../../../src/model/party-combinations.ts';
+import { rememberedBytes, sizeOf } from '../../../src/model/party-combinations.ts';
+import { loadDictionary } from '../../../src/store/write/dictionary-store.ts';
+import { query } from '../../support/database.ts';
+import { schemasOfFile } from '../../support/schemas.ts';
+
+const schemas = schemasOfFile();
+
+/** Combinations of the whole limit together: a long list, and a name that fills the rest to the byte. */
+function thatFillTheLimit(): readonly Lists[] {
+  const long: Lists = [['ö €'], Array.from({ length: 40_000 }, (_, index) => `p${index}`), []];
+  const room = rememberedBytes - sizeOf(long) - sizeOf([[''], [], []]);
+  return [long, [['x'.repeat(room)], [], []]];
+}
+
+const literal = (list: readonly string[]): string =>
+  list.length > 3
+    ? `array(select 'p' || n from generate_series(0, ${list.length - 1}) n)`
+    : `array[${list.map((text) => (text.length > 99 ? `repeat('x', ${text.length})` : `'${text}'`)).join()}]::text[]`;
+
+async function store(schema: string, pk: number, lists: Lists): Promise<void> {
+  const values = lists.map(literal).join(', ');
+  await query(schemas.url, `insert into ${schema}.contract_parties values (${pk}, ${values})`);
+}
+
+it('are the newest ones up to the last byte of the limit', async () => {
+  const [long, filling] = thatFillTheLimit() as [Lists, Lists];
+  const database = await schemas.migrated('exact');
+  await store('exact', 1, [['before'], [], []]);
+  await store('exact', 2, long);
+  await store('exact', 3, filling);
+  const { contractParties } = await database.withClient(loadDictionary);
+  expect([long, filling].map((lists) => contractParties.number(...lists))).toEqual([2, 3]);
+  expect(contractParties.number(['before'], [], [])).toBe(4);
+});
+
+it('leave out what one byte more has no room for', async () => {
+  const [long, filling] = thatFillTheLimit() as [Lists, Lists];
+  const database = await schemas.migrated('beyond');
+  await store('beyond', 1, long);
+  await store('beyond', 2, [[`${filling[0][0] ?? ''}x`], [], []]);
+  const { contractParties } = await database.withClient(loadDictionary);
+  expect(contractParties.number(...long)).toBe(3);
+});
+
+it('are none after one that is too large, and the numbers go on', async () => {
+  const database = await schemas.migrated('large');
+  await store('large', -1, [['staged'], [], []]);
+  await store('large', 1, [['before'], [], []]);
+  await store('large', 2, [['x'.repeat(rememberedBytes)], [], []]);
+  const { contractParties, eventParties } = await database.withClient(loadDictionary);
+  expect(contractParties.number(['before'], [], [])).toBe(3);
+  expect(eventParties.number(['before'], [], [])).toBe(1);
+});
