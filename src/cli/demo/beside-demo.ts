@@ -9,7 +9,8 @@ import { notedDemo } from './running-demo.ts';
 
 /**
  * The environment with DATABASE_URL of the embedded server that runs here, unless a database is named; and beside the
- * database of a demo with LEDGER_URL and LEDGER_INTERFACES of its ledger, unless a ledger is named.
+ * database of a demo with LEDGER_URL and LEDGER_INTERFACES of its ledger, unless a ledger is named. Then it has no token
+ * and no other access to a ledger: those are of another one, and the sandbox wants none.
  */
 export async function besideDemo(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const flags = parseFlags(argv).values;
@@ -26,8 +27,23 @@ export async function besideDemo(argv: readonly string[], env: NodeJS.ProcessEnv
   if (note?.embeddedLedger !== true || databaseUrl === undefined || placeOf(databaseUrl) !== note.database) {
     return withDatabase;
   }
+  if (access.some((option) => flags.has(option.name))) return withDatabase;
   const interfaces = isNamed(options.ledger.wantedInterfaces) ? {} : { LEDGER_INTERFACES: 'tokens' };
-  return { ...withDatabase, LEDGER_URL: note.ledgerUrl, ...interfaces };
+  return { ...withoutAccess(withDatabase), LEDGER_URL: note.ledgerUrl, ...interfaces };
+}
+
+/** What proves to a ledger, or to whoever issues tokens for it, who we are. */
+const access: readonly Option<unknown>[] = [
+  options.ledger.token,
+  options.ledger.tokenFile,
+  options.ledger.certFile,
+  options.ledger.keyFile,
+  ...Object.values(options.oauth),
+];
+
+function withoutAccess(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const names = new Set(access.flatMap((option) => [option.env, `${option.env}_FILE`]));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
 /** Empty means the same as not set, as everywhere. */

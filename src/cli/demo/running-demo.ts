@@ -1,10 +1,13 @@
 /**
  * The note that an embedded run leaves in its folder of data while it runs: where it listens and what of it is embedded.
  * By it, and by what it answers itself, other commands find the run of their folder. It holds no secret: the password stays in the file of the server.
+ * The folder is looked for in the current one, and a copied project can bring a note along. So a note counts only if its file
+ * is ours and closed to other users, its process is ours, and its ledger is on this machine.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { isLoopback } from '../../loopback.ts';
 import type { StatusDocument } from '../../observe/health/health-tracker.ts';
 
 export interface DemoNote {
@@ -24,7 +27,8 @@ export interface DemoNote {
 /** Leaves or replaces the note of this process. */
 export function noteDemo(dataDir: string, note: DemoNote): void {
   const file = fileIn(dataDir);
-  writeFileSync(`${file}.new`, `${JSON.stringify(note)}\n`);
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, `${JSON.stringify(note)}\n`, { flag: 'wx', mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
@@ -60,23 +64,57 @@ export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
 
 function readNote(dataDir: string): DemoNote | undefined {
   try {
-    return JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as DemoNote;
+    const note: unknown = JSON.parse(readOwn(dataDir));
+    return isNote(note) ? note : undefined;
   } catch {
     return undefined;
   }
+}
+
+const longestNote = 64 * 1024;
+const byAnyoneElse = 0o077;
+
+/** The text of the note; throws where it is not ours alone. */
+function readOwn(dataDir: string): string {
+  // A link is not followed, and a pipe not waited for.
+  const file = openSync(fileIn(dataDir), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(file);
+    const isOurs = found.uid === process.getuid?.() && (found.mode & byAnyoneElse) === 0;
+    if (!isOurs || !found.isFile() || found.size > longestNote) throw new Error('the note is not ours');
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isNote(value: unknown): value is DemoNote {
+  const note = value as Partial<Record<keyof DemoNote, unknown>> | null;
+  if (typeof note !== 'object' || note === null) return false;
+  const { pid, httpUrl, ledgerUrl, database, schema, embeddedLedger, embeddedDatabase, live } = note;
+  if (!Number.isSafeInteger(pid) || Number(pid) <= 0) return false;
+  const areFlags = [embeddedLedger, embeddedDatabase, live].every((flag) => typeof flag === 'boolean');
+  const areTexts = [httpUrl, ledgerUrl, database, schema].every((text) => typeof text === 'string');
+  if (!areFlags || !areTexts || !isAddress(String(httpUrl))) return false;
+  return embeddedLedger === false || (isAddress(String(ledgerUrl)) && isLoopback(new URL(String(ledgerUrl)).hostname));
+}
+
+/** Whether it is `http://host:port` and nothing else: such a text can be shown and pasted. */
+function isAddress(text: string): boolean {
+  return URL.canParse(text) && /^http:\/\/(\[[\da-f:]+\]|[\w.-]+)(:\d+)?$/.test(text);
 }
 
 function fileIn(dataDir: string): string {
   return join(dataDir, 'running.json');
 }
 
-/** Whether there is a process with this id, ours or not. */
+/** Whether there is a process of ours with this id: of another user, it is not the one that left our note. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
+  } catch {
+    return false;
   }
 }
 

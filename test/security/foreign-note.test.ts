@@ -1,0 +1,92 @@
+/** The note of a running demo, as a project from elsewhere can bring it along: it receives nobody's token. */
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { programInProcess } from '../cli/in-process.ts';
+import type { Ended } from '../cli/program.ts';
+
+let folder: string;
+let listener: Server;
+let asked: IncomingHttpHeaders[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-cloned-'));
+  await mkdir(join(folder, '.ledger-indexer'));
+  asked = [];
+  listener = createServer((request, response) => {
+    asked.push(request.headers);
+    response.setHeader('content-type', 'application/json').end('{"offset":7}');
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  listener.closeAllConnections();
+  await new Promise((resolve) => listener.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+const ledgerUrl = (): string => `http://127.0.0.1:${String((listener.address() as AddressInfo).port)}`;
+
+async function leaveNote(change: object = {}, mode = 0o600, name = 'running.json'): Promise<void> {
+  const note = {
+    pid: process.ppid,
+    httpUrl: ledgerUrl(),
+    ledgerUrl: ledgerUrl(),
+    database: '127.0.0.1:9/ledger',
+    schema: 'ledger',
+    embeddedLedger: true,
+    embeddedDatabase: false,
+    live: true,
+    ...change,
+  };
+  await writeFile(join(folder, '.ledger-indexer', name), JSON.stringify(note), { mode });
+}
+
+/** As its victim: with the address of a database, and the token of a ledger. */
+const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
+  programInProcess(
+    ['ledger', 'end', ...flags],
+    { DATABASE_URL: 'postgres://me@127.0.0.1:9/ledger', LEDGER_TOKEN: 'victims-ledger-token' },
+    folder,
+  );
+
+it('a note that other users can read, as a checkout has it, does not count', async () => {
+  await leaveNote({}, 0o644);
+  expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
+  expect(asked).toEqual([]);
+});
+
+it('a link to a note does not count', async () => {
+  await leaveNote({}, 0o600, 'elsewhere.json');
+  await symlink('elsewhere.json', join(folder, '.ledger-indexer', 'running.json'));
+  expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
+  expect(asked).toEqual([]);
+});
+
+it.each([
+  ['no process', { pid: -1 }],
+  ['a ledger on another machine', { ledgerUrl: 'http://192.0.2.1:7575' }],
+  ['more than an address', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
+  ['something that is not a text', { httpUrl: { port: 9 } }],
+])('a note of %s does not count', async (_, change) => {
+  await leaveNote(change);
+  expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
+  expect(asked).toEqual([]);
+});
+
+it('the ledger of a note that counts is asked without a token', async () => {
+  await leaveNote();
+  await ledgerEnd();
+  expect(asked.length).toBeGreaterThan(0);
+  for (const headers of asked) expect(JSON.stringify(headers)).not.toContain('victims-ledger-token');
+});
+
+it('a token file that is named for the call is not sent there', async () => {
+  await leaveNote();
+  await writeFile(join(folder, 'token'), 'victims-ledger-token');
+  expect((await ledgerEnd('--ledger-token-file', 'token')).stderr).toContain('LEDGER_URL');
+  expect(asked).toEqual([]);
+});
