@@ -4,6 +4,7 @@
  * are closed, `nobody` itself.
  */
 import { spawnSync } from 'node:child_process';
+import type { Stats } from 'node:fs';
 import { chown, lchown, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -43,6 +44,17 @@ export async function giveTo(account: Account, path: string): Promise<void> {
   for (const entry of entries) await lchown(join(path, entry), owner, owner);
   // The folder comes last: it is the sign that everything below it was handed over.
   await chown(path, owner, owner);
+}
+
+/** Whether a file is this user's; the server's files of root may be of the account that root borrows. */
+export function isOurs({ uid }: Stats): boolean {
+  const own = process.getuid?.();
+  return uid === own || (own === 0 && uid === NOBODY);
+}
+
+/** Whether a file is closed to other users. */
+export function isClosed({ mode }: Stats): boolean {
+  return (mode & 0o077) === 0;
 }
 
 /** Whether an account without special rights can walk to `path`: all folders above it are open to everybody. */

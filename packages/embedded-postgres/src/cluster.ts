@@ -3,9 +3,9 @@
  * the names of the databases made so far. A folder that was half made when the process died is made again.
  */
 import { randomBytes } from 'node:crypto';
-import { access, chmod, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { giveTo, isReachable } from './account.ts';
+import { giveTo, isClosed, isOurs, isReachable } from './account.ts';
 import type { Place } from './run-program.ts';
 import { runProgram } from './run-program.ts';
 import { failedProgram, unusableData } from './unavailable.ts';
@@ -34,8 +34,9 @@ export interface Cluster {
  */
 export async function openCluster(place: Place, dataDir: string): Promise<Cluster> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await chmod(dataDir, 0o700);
   const folder = join(dataDir, 'cluster');
+  await requireOwn(dataDir, await isPresent(join(folder, 'PG_VERSION')));
+  await chmod(dataDir, 0o700);
   if (!(await isPresent(join(folder, 'PG_VERSION')))) await makeCluster(place, dataDir, folder);
   await giveTo(place.account, dataDir);
   await requireVersion(place.binaries.version, folder);
@@ -97,6 +98,24 @@ async function removeUnfinished(dataDir: string): Promise<void> {
 async function nameFor(place: Place, dataDir: string, folder: string): Promise<string> {
   if (place.account !== 'nobody' || (await isReachable(join(dataDir, '..')))) return folder;
   return '/proc/self/cwd';
+}
+
+/**
+ * Whoever made the data decides what the server runs, and its folder is given to the account of the server and closed. So
+ * it is neither another user's nor a link to some other folder, and was closed since the server was made in it.
+ */
+async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
+  const found = await lstat(dataDir);
+  if (found.isSymbolicLink())
+    throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to a folder where it leads');
+  if (!isOurs(found))
+    throw unusableData(`${dataDir} belongs to another user`, 'set INDEXER_DATA_DIR to a folder of yours');
+  if (hasCluster && !isClosed(found)) {
+    throw unusableData(
+      `${dataDir} is open to other users, who may have changed what the server runs`,
+      `if you trust its contents, run: chmod 700 ${dataDir}; otherwise remove it`,
+    );
+  }
 }
 
 async function requireVersion(server: string, folder: string): Promise<void> {

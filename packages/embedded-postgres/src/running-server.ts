@@ -1,16 +1,19 @@
 /** The embedded server that another process has started. */
-import { readFile } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isClosed, isOurs } from './account.ts';
 import { clusterUrl, DATABASE } from './cluster.ts';
 import { runningPostmaster } from './postmaster.ts';
 
 /**
  * Connection URL of the server that runs in `dataDir`, with its password: not for logs. Undefined when none runs there, or
- * its password is not for this user. Starts and changes nothing.
+ * its password is not for this user, or the folder is not this user's alone. Starts and changes nothing.
  */
 export async function runningServerUrl(dataDir: string): Promise<string | undefined> {
   const folder = resolve(dataDir);
   try {
+    const found = await lstat(folder);
+    if (!found.isDirectory() || !isOurs(found) || !isClosed(found)) return undefined;
     const password = (await readFile(join(folder, 'password'), 'utf8')).trim();
     const server = await runningPostmaster({ folder: join(folder, 'cluster') });
     return server === undefined ? undefined : clusterUrl(password, server.port, DATABASE);

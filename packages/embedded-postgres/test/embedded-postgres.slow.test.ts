@@ -1,7 +1,7 @@
 /** Promises of the embedded server: data that stays, orphans that are taken over, closed to others, nothing left. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,6 +12,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { platformPackage } from '../src/binaries.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres.ts';
 import { sharedBuffers } from '../src/page-cache.ts';
+import { runningServerUrl } from '../src/running-server.ts';
 import { maxWalSize, walRoom } from '../src/wal-size.ts';
 import { query } from '../../../test/support/database.ts';
 import { pause, waitFor } from '../../../test/support/wait-for.ts';
@@ -113,6 +114,32 @@ describe('the embedded Postgres', () => {
     await expect(query(url.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
     expect((await stat(join(dataDir, 'password'))).mode & 0o777).toBe(0o600);
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  });
+
+  it('neither follows a link that stands for its folder nor changes what it leads to', async () => {
+    const target = join(folder, 'target');
+    await mkdir(target, { mode: 0o755 });
+    await symlink(target, dataDir);
+    await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
+      code: 'EMBEDDED_POSTGRES_DATA',
+      message: expect.stringContaining('is a link') as string,
+    });
+    expect((await stat(target)).mode & 0o777).toBe(0o755);
+    expect(await readdir(target)).toEqual([]);
+  });
+
+  it('does not start on data that other users could have changed, and says how to trust them', async () => {
+    await startedBefore();
+    await chmod(dataDir, 0o755);
+    await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
+      code: 'EMBEDDED_POSTGRES_DATA',
+      remedy: expect.stringContaining(`chmod 700 ${dataDir}`) as string,
+    });
+    await chmod(dataDir, 0o700);
+    await using server = await startEmbeddedPostgres({ dataDir });
+    expect(await runningServerUrl(dataDir)).toBe(server.url);
+    await chmod(dataDir, 0o755);
+    expect(await runningServerUrl(dataDir)).toBeUndefined();
   });
 
   it('takes what memory and disk allow for long histories, unless it is told otherwise', async () => {
