@@ -32,7 +32,7 @@ export async function whileLocked<T>(folder: string, work: () => Promise<T>): Pr
 async function take(path: string): Promise<void> {
   for (let tries = 0; tries < 2; tries += 1) {
     try {
-      const file = await open(path, 'wx');
+      const file = await open(path, 'wx', 0o600);
       await file.writeFile(JSON.stringify({ host: hostname(), pid: process.pid } satisfies Holder));
       await file.close();
       return;

@@ -1,19 +1,46 @@
 /**
  * The folder of a lake and every operation on it. A file is written under another name, brought to the disk, and named by a
- * rename that is brought to the disk as well: whatever stops us, a name stands for the whole file or for none.
+ * rename that is brought to the disk as well: whatever stops us, a name stands for the whole file or for none. Links in it
+ * are refused, since they lead to folders and files that are none of the lake's.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readdir, readFile, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import {
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { lockName, whileLocked } from './folder-lock.ts';
 import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './lake-storage.ts';
+import { refused } from './manifest.ts';
 
 /** For files that have no name yet. */
 const unfinished = '.tmp';
 
+/** To be opened for reading: not what a link leads to. */
+const asItself = constants.O_RDONLY | constants.O_NOFOLLOW;
+
+/** Contents are in the files: they are for their user alone, unless the folder of the lake is open to a group. */
+const ownFile = 0o600;
+const ownFolder = 0o700;
+const groupOfFile = 0o040;
+const groupOfFolder = 0o050;
+const othersBits = 0o007;
+
 export class LakeFolder implements LakeStorage {
   readonly path: string;
   readonly #did: OnOperation;
+  #fileMode = ownFile;
+  #folderMode = ownFolder;
 
   constructor(path: string, onOperation: OnOperation = () => undefined) {
     this.path = path;
@@ -22,7 +49,13 @@ export class LakeFolder implements LakeStorage {
 
   /** Makes it and what is above it. */
   async prepare(): Promise<void> {
-    await mkdir(join(this.path, unfinished), { recursive: true });
+    await mkdir(this.path, { recursive: true, mode: ownFolder });
+    const { mode } = await stat(this.path);
+    const isForGroup = (mode & groupOfFolder) === groupOfFolder && (mode & othersBits) === 0;
+    this.#fileMode = isForGroup ? ownFile | groupOfFile : ownFile;
+    this.#folderMode = isForGroup ? ownFolder | groupOfFolder : ownFolder;
+    await this.#refuseLinks(`${unfinished}/`);
+    await mkdir(join(this.path, unfinished), { recursive: true, mode: ownFolder });
     this.#did('make folder');
   }
 
@@ -35,6 +68,7 @@ export class LakeFolder implements LakeStorage {
   }
 
   async list(folder: string): Promise<readonly string[]> {
+    await this.#refuseLinks(`${folder}/`);
     try {
       const entries = await readdir(join(this.path, folder), { withFileTypes: true });
       return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
@@ -57,9 +91,11 @@ export class LakeFolder implements LakeStorage {
   }
 
   async read(name: string): Promise<string | undefined> {
+    await this.#refuseLinks(name);
     try {
-      return await readFile(join(this.path, name), 'utf8');
+      return await readFile(join(this.path, name), { encoding: 'utf8', flag: asItself });
     } catch (thrown) {
+      if (codeOf(thrown) === 'ELOOP') throw isLink(name);
       return absent(thrown, undefined);
     }
   }
@@ -72,7 +108,10 @@ export class LakeFolder implements LakeStorage {
 
   async readPart(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = new Uint8Array(end - start);
-    const file = await open(join(this.path, name), 'r');
+    await this.#refuseLinks(name);
+    const file = await open(join(this.path, name), asItself).catch((thrown: unknown) => {
+      throw codeOf(thrown) === 'ELOOP' ? isLink(name) : thrown;
+    });
     try {
       for (let at = 0; at < bytes.length;) {
         const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at);
@@ -91,7 +130,9 @@ export class LakeFolder implements LakeStorage {
 
   async #begin(): Promise<FileOnDisk> {
     const path = join(this.path, unfinished, randomUUID());
-    const file = await open(path, 'wx');
+    const file = await open(path, 'wx', ownFile);
+    // Whatever mask the process has for new files.
+    await file.chmod(this.#fileMode);
     this.#did('begin a file');
     return new FileOnDisk(path, file, this.#did, (name) => this.#name(path, name));
   }
@@ -134,15 +175,28 @@ export class LakeFolder implements LakeStorage {
   }
 
   async #remove(name: string): Promise<void> {
+    await this.#refuseLinks(name);
     await rm(join(this.path, name), { force: true });
     this.#did(`remove ${name}`);
   }
 
   async #folderOf(name: string): Promise<void> {
-    const made = await mkdir(join(this.path, dirname(name)), { recursive: true });
+    await this.#refuseLinks(name);
+    const made = await mkdir(join(this.path, dirname(name)), { recursive: true, mode: this.#folderMode });
     if (made === undefined) return;
     this.#did(`make folder ${dirname(name)}`);
     await this.#sync('.');
+  }
+
+  /** @throws IndexerError LAKE_REFUSED where a folder on the way to this name is a link; the folder of the lake itself may be one */
+  async #refuseLinks(name: string): Promise<void> {
+    const folders = name.split('/').slice(0, -1);
+    for (let depth = 1; depth <= folders.length; depth += 1) {
+      const folder = folders.slice(0, depth).join('/');
+      const found = await lstat(join(this.path, folder)).catch((thrown: unknown) => absent(thrown, undefined));
+      if (found === undefined) return;
+      if (found.isSymbolicLink()) throw isLink(folder);
+    }
   }
 
   /** The names in a folder, to the disk. */
@@ -200,6 +254,10 @@ class FileOnDisk implements UnfinishedFile {
     await this.#file.close().catch(() => undefined);
     await rm(this.path, { force: true });
   }
+}
+
+function isLink(name: string): Error {
+  return refused(`${name} in it is a link`, 'put the folder or file itself there, or name another folder with --to');
 }
 
 function absent<T>(thrown: unknown, instead: T): T {

@@ -1,4 +1,7 @@
-/** `manifest.json`: what the lake is. A file that it does not name does not exist, whatever lies in the folder. */
+/**
+ * `manifest.json`: what the lake is. A file that it does not name does not exist, whatever lies in the folder. Files that it
+ * names are read, and removed when others take their place, so it names files of the lake and no others.
+ */
 import { IndexerError } from '../errors/indexer-error.ts';
 import type { LakeColumn } from './lake-column.ts';
 import type { LakeStorage } from './lake-storage.ts';
@@ -133,7 +136,44 @@ function parsed(text: string): Manifest {
   if (manifest.version !== version) {
     throw refused(`its manifest.json is of version ${String(manifest.version)}`, 'use the program that wrote it');
   }
+  refuseForeignNames(manifest);
   return manifest as Manifest;
+}
+
+/** A table or a typed view; also the folder of its files. */
+const tableName = /^\w+(\.\w+)?$/;
+const mostNamed = 80;
+
+/** Names that an export could not have written: of folders elsewhere, and of other files than those of the range. */
+function refuseForeignNames({ tables, ranges, files }: Partial<Manifest>): void {
+  if (!isRecord(tables) || !Array.isArray(ranges) || !Array.isArray(files)) {
+    throw refused('its manifest.json lacks tables, ranges or files', elsewhere);
+  }
+  for (const table of Object.keys(tables)) {
+    if (!tableName.test(table)) throw refused(`its manifest.json has a table "${shortened(table)}"`, elsewhere);
+  }
+  for (const file of files as readonly unknown[]) {
+    if (!isRecord(file) || !isOfLake(file, tables)) {
+      const path = isRecord(file) ? String(file['path']) : 'of no name';
+      throw refused(`its manifest.json names a file that is none of the lake: "${shortened(path)}"`, elsewhere);
+    }
+  }
+}
+
+function isOfLake({ table, from, to, path }: Readonly<Record<string, unknown>>, tables: object): boolean {
+  if (typeof table !== 'string' || !Object.hasOwn(tables, table)) return false;
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return false;
+  if (path === null) return true;
+  const start = `${table}/from=${String(from)}-to=${String(to)}`;
+  return typeof path === 'string' && path.startsWith(start) && /^(\.r\d+)?\.parquet$/.test(path.slice(start.length));
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function shortened(text: string): string {
+  return text.slice(0, mostNamed);
 }
 
 function refuseOther(manifest: Manifest, { participant, filterHash, shape }: LakeIdentity): void {

@@ -1,0 +1,115 @@
+/** A lake that somebody else could write to: the export reads, writes and removes nothing outside of its folder. */
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { schemasOfFile } from '../support/schemas.ts';
+import { begun, exportInRanges, updates } from './small-history.ts';
+import { exportTo, filesIn, lakeDir, manifestOf, type LakeDir, type ReadManifest } from './lake-world.ts';
+
+const schemas = schemasOfFile();
+let exported: LakeDir;
+beforeAll(async () => {
+  exported = lakeDir();
+  await begun(schemas, 'foreign', updates());
+  await exportInRanges(join(exported.path, 'lake'), schemas.url, 'foreign', 9);
+});
+afterAll(() => {
+  exported[Symbol.dispose]();
+});
+
+/** A folder with a lake, and one beside it with a file that is not of the lake. */
+function world(): Disposable & { readonly lake: string; readonly elsewhere: string } {
+  const dir = lakeDir();
+  const [lake, elsewhere] = [join(dir.path, 'lake'), join(dir.path, 'elsewhere')];
+  mkdirSync(elsewhere);
+  writeFileSync(join(elsewhere, 'precious'), 'kept');
+  writeFileSync(join(elsewhere, 'from=0-to=3.parquet'), 'kept');
+  cpSync(join(exported.path, 'lake'), lake, { recursive: true });
+  return { lake, elsewhere, [Symbol.dispose]: () => dir[Symbol.dispose]() };
+}
+
+const kept = (folder: string): readonly string[] =>
+  readdirSync(folder).map((name) => `${name} ${readFileSync(join(folder, name), 'utf8')}`);
+
+const isKept = ['from=0-to=3.parquet kept', 'precious kept'];
+
+describe('a manifest that names what is not of the lake is refused, and nothing is removed', () => {
+  const withPath = (path: string) => (manifest: ReadManifest) => ({
+    ...manifest,
+    files: manifest.files.map((file) =>
+      file.table === 'contracts' && file.from === 0 ? { ...file, path, marks: { redacted: 99, late: 99 } } : file,
+    ),
+  });
+  it.each<[string, (manifest: ReadManifest) => object]>([
+    ['a file elsewhere', withPath('../elsewhere/precious')],
+    ['a file elsewhere under a name of ours', withPath('contracts/../../elsewhere/from=0-to=3.parquet')],
+    ['a file of another range', withPath('contracts/from=4-to=6.parquet')],
+    ['a file of another table', withPath('exercises/from=0-to=3.parquet')],
+    [
+      'a table elsewhere',
+      (manifest) => ({ ...manifest, tables: { ...manifest.tables, '../elsewhere': { columns: [] } } }),
+    ],
+    ['a list that is none', (manifest) => ({ ...manifest, files: {} })],
+  ])('%s', async (_, change) => {
+    using folders = world();
+    const { lake, elsewhere } = folders;
+    writeFileSync(join(lake, 'manifest.json'), JSON.stringify(change(manifestOf(lake))));
+    const before = filesIn(lake);
+    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'LAKE_REFUSED');
+    expect(kept(elsewhere)).toEqual(isKept);
+    expect(filesIn(lake)).toEqual(before);
+  });
+});
+
+describe('a link in a lake is refused, and nothing is removed or written where it leads', () => {
+  it.each(['.tmp', 'contracts', 'contracts/_delta_log'])('%s', async (name) => {
+    using folders = world();
+    const { lake, elsewhere } = folders;
+    rmSync(join(lake, name), { recursive: true });
+    symlinkSync(elsewhere, join(lake, name));
+    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'LAKE_REFUSED');
+    expect(kept(elsewhere)).toEqual(isKept);
+  });
+
+  it('manifest.json', async () => {
+    using folders = world();
+    const { lake, elsewhere } = folders;
+    renameSync(join(lake, 'manifest.json'), join(elsewhere, 'manifest.json'));
+    symlinkSync(join(elsewhere, 'manifest.json'), join(lake, 'manifest.json'));
+    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'LAKE_REFUSED');
+  });
+});
+
+describe('files and folders of a lake', () => {
+  const modes = (folder: string): ReadonlySet<string> =>
+    new Set(
+      readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
+        const mode = (lstatSync(join(entry.parentPath, entry.name)).mode & 0o777).toString(8);
+        return `${entry.isDirectory() ? 'folder' : 'file'} ${mode}`;
+      }),
+    );
+
+  it('are for their user alone', () => {
+    const lake = join(exported.path, 'lake');
+    expect(lstatSync(lake).mode & 0o777).toBe(0o700);
+    expect(modes(lake)).toEqual(new Set(['folder 700', 'file 600']));
+  });
+
+  it('are for a group as well in a folder that was opened to it', async () => {
+    using dir = lakeDir();
+    chmodSync(dir.path, 0o750);
+    await exportTo(dir.path, schemas.url, 'foreign');
+    expect(modes(dir.path)).toEqual(new Set(['folder 750', 'folder 700', 'file 640']));
+  });
+});
