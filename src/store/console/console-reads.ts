@@ -4,6 +4,7 @@
  * server, in a transaction that only reads too.
  */
 import { randomBytes } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
@@ -50,8 +51,17 @@ export interface ConsoleReads extends QuestionReads {
   close(): Promise<void>;
 }
 
-/** Of what the server sends for one question, bytes: an answer of huge values is cut while it comes. */
-const mostBytes = 64 * 1024 * 1024;
+const mebibyte = 1024 ** 2;
+/** Fifteen questions may be under way: three of this machine, twelve of tokens. Each is in memory as bytes and as text. */
+const shareOfHeap = 1 / 30;
+
+/**
+ * Most bytes that the server may send for one question: an answer of huge values is cut while it comes.
+ * @param heap limit of the heap, bytes
+ */
+export function largestAnswer(heap: number): number {
+  return Math.max(1, Math.min(64, Math.floor((heap * shareOfHeap) / mebibyte))) * mebibyte;
+}
 /** Questions at once, and as many connections to cancel them. */
 const connections = 6;
 const mostFound = 20;
@@ -176,7 +186,11 @@ class ReaderLogin {
 
   #openAs({ url, urlFile, schema, statementTimeoutMs }: ConsoleReadsOptions): Database {
     const applicationName = 'ledger-indexer console';
-    const limits = { statementTimeoutMs, maxConnections: connections, oneUse: { mostBytes } };
+    const limits = {
+      statementTimeoutMs,
+      maxConnections: connections,
+      oneUse: { mostBytes: largestAnswer(getHeapStatistics().heap_size_limit) },
+    };
     return openDatabase({ url, urlFile, schema, applicationName, ...limits });
   }
 }

@@ -113,7 +113,8 @@ async function answerOf(
   return { columns: first.fields.map(columnOf), isJson: asJson, pages: pagesOf(first.rows, next, stop) };
 }
 
-const firstPageRows = 100;
+/** Few, because nobody knows yet how long the rows are. */
+const firstPageRows = 10;
 const pageRows = 1_000;
 /** Characters that a page should not exceed: rows may be long. */
 const pageLength = 4_000_000;

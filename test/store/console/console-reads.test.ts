@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConsolePage } from '../../../src/observe/page/console-page.ts';
-import { openConsoleReads, type ConsoleReads } from '../../../src/store/console/console-reads.ts';
+import { largestAnswer, openConsoleReads, type ConsoleReads } from '../../../src/store/console/console-reads.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { migrate } from '../../../src/store/schema/migrations.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
@@ -98,9 +98,15 @@ describe('a statement', () => {
     expect([long.rows.length, long.whole]).toEqual([2, false]);
   });
 
-  it('whose answer is huge is cut while it comes', async () => {
-    const huge = "select repeat('x', 1000000) from generate_series(1, 500)";
-    await expect(reads.ask(huge, bounds, never)).rejects.toThrow(/larger than 64 MiB/);
+  it('of which few rows fit is answered with these', async () => {
+    const long = "select repeat('x', 1000000) from generate_series(1, 500)";
+    const answer = await reads.ask(long, { rows: 1_000, characters: 4_000_000 }, never);
+    expect([answer.rows.length, answer.whole]).toEqual([4, false]);
+  });
+
+  it('may have less the less memory there is, so that fifteen at once leave half of the heap', () => {
+    const mebibyte = 1024 ** 2;
+    expect([96, 384, 1_920, 8_192].map((heap) => largestAnswer(heap * mebibyte) / mebibyte)).toEqual([3, 12, 64, 64]);
   });
 
   it('ends at its limit, and when it is stopped, in the database too', async () => {
@@ -153,4 +159,14 @@ describe('a statement', () => {
 it('names are looked for as they are written, whatever is in them', async () => {
   for (const text of ["'", '%', String.raw`\ `, '_', "x' union select 'a', 'b', 1 --"])
     expect((await reads.search(text, never)).rows, text).toEqual([]);
+});
+
+// The last one, because it gives the login another password.
+it('an answer that is huge is cut while it comes', async () => {
+  // The first rows are short, so that many are asked for at once.
+  const huge = "select repeat('x', case when n <= 10 then 1 else 1000000 end) from generate_series(1, 500) n";
+  const patient = openConsoleReads({ url: created.url, schema, statementTimeoutMs: 60_000, makeReader: true });
+  const most = { rows: 1_000, characters: 1_000_000_000 };
+  await expect(patient.ask(huge, most, never)).rejects.toThrow(/larger than \d+ MiB/);
+  await patient.close();
 });
