@@ -10,4 +10,10 @@ export const tokenCodes = {
     'do what the message names',
   ),
   TOKEN_UNKNOWN: kind('fatal', ExitCode.usage, 'token: there is none of this id', 'see `ledger-indexer token list`'),
+  TOKEN_LOGIN_KEPT: kind(
+    'fatal',
+    ExitCode.unexpected,
+    'token: it is revoked, and its login could not be dropped',
+    'run the statements that the message names; the login can no longer log in',
+  ),
 } as const;

@@ -1,6 +1,7 @@
 /** Tokens of readers: whoever shows one sees what its role may see, from anywhere, and nothing once it has ended. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { query } from '../support/database.ts';
+import { loginPasswordOf } from '../../src/reader-token.ts';
+import { createTestDatabase, query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listen, type Heard } from './listener.ts';
 import { appOrigin, elsewhere, TokenWorld, type Reader } from './token-world.ts';
@@ -257,6 +258,37 @@ describe('a token', needs(noLimits), () => {
     expect((await world.question(reader.token, 'select 1')).status).toBe(401);
     expect(await world.sql(`select from pg_roles where rolname = '${String(login?.['login_name'])}'`)).toEqual([]);
     expect((await world.token('list')).said.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
+  });
+
+  it('that is revoked takes along what its login made, and says so if something is left', async () => {
+    const [plain, far] = [await world.readerOf(one.role, one.party), await world.readerOf(one.role, one.party)];
+    const other = await createTestDatabase();
+    try {
+      for (const [reader, url] of [
+        [plain, world.history.database.url],
+        [far, other.url],
+      ] as const) {
+        const [found] = await world.sql(
+          `select login_name as login from ledger.reader_tokens where id = '${reader.id}'`,
+        );
+        const own = new URL(url);
+        [own.username, own.password] = [String(found?.['login']), loginPasswordOf(reader.token)];
+        const making = `begin read write; select lo_from_bytea(0, 'x');
+                        alter default privileges grant select on tables to public; commit`;
+        await query(own.href, making);
+      }
+      await world.token('revoke', plain.id);
+      expect(await world.sql('select from pg_largeobject_metadata')).toEqual([]);
+      await expect(world.token('revoke', far.id)).rejects.toMatchObject({
+        code: 'TOKEN_LOGIN_KEPT',
+        remedy: expect.stringContaining('drop owned by') as unknown,
+      });
+      expect((await world.question(far.token, 'select 1')).status).toBe(401);
+    } finally {
+      await other.drop();
+    }
+    // Now nothing is left.
+    await world.token('revoke', far.id);
   });
 
   it('that expires, and one whose role is dropped and made anew, ends as well', async () => {

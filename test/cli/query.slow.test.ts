@@ -229,7 +229,9 @@ it('query does not begin once it is stopped', async () => {
   const stopped = openDatabase({ url, schema: 'kept', statementTimeoutMs: 10_000, applicationName: 'test' });
   const options = { asJson: false, stop: AbortSignal.abort() };
   const used = vi.fn<() => Promise<void>>();
-  await expect(askDatabase(stopped, { statement: 'select 1', paged: true, explains: false }, options, used)).rejects.toThrow();
+  await expect(
+    askDatabase(stopped, { statement: 'select 1', paged: true, explains: false }, options, used),
+  ).rejects.toThrow();
   expect(used).not.toHaveBeenCalled();
   await stopped.close();
 });

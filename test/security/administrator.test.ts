@@ -1,10 +1,13 @@
 /** Roles made by an administrator who is no superuser, as managed servers have them. */
 import { randomBytes } from 'node:crypto';
+import { PassThrough } from 'node:stream';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
+import { tokenCommand } from '../../src/cli/roles/token.ts';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
+import { loginPasswordOf } from '../../src/reader-token.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { attempt } from './attempts.ts';
@@ -49,6 +52,22 @@ it('work, but readers limited to parties are refused, because nobody could give 
   await writer.end();
   const limited = runCommand(grantReaderCommand, [`${prefix}_x`, '--party', 'a::1'], { DATABASE_URL: url });
   await expect(limited).rejects.toMatchObject({ code: 'READER_REFUSED' });
+});
+
+it('have tokens whose logins are dropped with what they made', async () => {
+  const role = `${prefix}_reading`;
+  await runCommand(grantReaderCommand, [role], { DATABASE_URL: url });
+  let token = '';
+  const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
+  await runCommand(tokenCommand, ['create', '--role', role], { DATABASE_URL: url }, io);
+  const [found] = await query(url, 'select id, login_name as login from ledger.reader_tokens');
+  const own = new URL(url);
+  [own.username, own.password] = [String(found?.['login']), loginPasswordOf(token)];
+  await query(own.href, `begin read write; select lo_from_bytea(0, 'x'); commit`);
+  await runCommand(tokenCommand, ['revoke', String(found?.['id'])], { DATABASE_URL: url }, { print: () => undefined });
+  expect(await query(url, `select from pg_roles where rolname = '${own.username}'`)).toEqual([]);
+  expect(await query(url, 'select from pg_largeobject_metadata')).toEqual([]);
+  await query(created.url, `drop owned by ${role}; drop role ${role}`);
 });
 
 it('are refused with a name that others could use for more', async () => {

@@ -3,12 +3,17 @@ import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { contentStatistics } from '../../store/roles/content-statistics.ts';
 import { readerLogins } from '../../store/roles/reader-logins.ts';
+import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
 import { pageUrl } from '../../project-urls.ts';
 import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
 /** In the order in which they are shown. */
 export function readerChecks(database: Database): readonly Check[] {
-  return [{ name: 'limited readers', after: ['postgres'], run: () => limitedReaders(database) }];
+  const after = ['postgres'];
+  return [
+    { name: 'limited readers', after, run: () => limitedReaders(database) },
+    { name: 'large objects', after, run: () => largeObjects(database) },
+  ];
 }
 
 /** Postgres shows plans and the time of a statement to whoever may log in. */
@@ -29,5 +34,16 @@ async function limitedReaders(database: Database): Promise<Finding> {
   return warn(
     `${logins.join(', ')} can log in: by EXPLAIN and by time they learn scalar values of rows that row security hides`,
     `where that matters give each a database of its own (LEDGER_PARTIES), or /changes, webhooks or GraphQL and no login: ${pageUrl('docs/sql.md')}`,
+  );
+}
+
+/** Whoever may log in may make them, until a superuser takes that from everybody. */
+async function largeObjects(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const logins = await database.withClient((client) => unboundedWriters(client, database.schema));
+  if (logins.length === 0) return pass('no login that only reads may make them');
+  return warn(
+    `${logins.join(', ')} may make large objects and messages in the write-ahead log, which nothing bounds`,
+    'run `ledger-indexer grant-roles` as a superuser; with --shared-database it leaves the right to everybody',
   );
 }

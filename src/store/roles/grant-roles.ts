@@ -7,6 +7,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { grantReader, onlyReads } from './reader-role.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
+import { revokeUnboundedWrites } from './unbounded-writes.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 
 /** The roles that log in. */
@@ -162,6 +163,7 @@ function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): 
     `grant create on database ${database} to ${escapeIdentifier(roles.owner)}`,
     ...(shared ? [] : [`revoke temporary on database ${database} from public`]),
     ...(shared || !facts.publicMayCreate ? [] : ['revoke create on schema public from public']),
+    ...(shared || !facts.superuser ? [] : [revokeUnboundedWrites]),
   ];
 }
 

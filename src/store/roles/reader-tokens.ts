@@ -61,7 +61,7 @@ export async function listTokens(database: Database): Promise<readonly ListedTok
 
 /**
  * From now on it is refused, and its login is gone. Streams that it opened end by themselves.
- * @throws IndexerError TOKEN_UNKNOWN; STORE_NOT_PERMITTED where the login may not be dropped: the token is refused all the same
+ * @throws IndexerError TOKEN_UNKNOWN; STORE_NOT_PERMITTED or TOKEN_LOGIN_KEPT if its login stays: the token is refused all the same
  */
 export async function revokeToken(database: Database, id: string): Promise<void> {
   const { rows } = await database.withClient((client) =>

@@ -2,7 +2,8 @@
  * The logins of reader tokens: one for each token, which questions of the query page run as. Whoever has the token can log in with it too,
  * so a login has to end with its token.
  */
-import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
+import { DatabaseError, escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
 import { grantToWriters } from './read-as.ts';
@@ -42,13 +43,34 @@ export async function makeLogin(
   await grantToWriters(client, login);
 }
 
-/** Ends the sessions of a login and drops it, if it is there. @throws Error of Postgres where that is not permitted */
+const dependentObjects = '2BP01';
+
+/**
+ * Ends the sessions of a login and drops it, if it is there, with what it made in this database.
+ * @throws IndexerError TOKEN_LOGIN_KEPT if it made something in another database; Error of Postgres if it may not be dropped
+ */
 export async function dropLogin(client: ClientBase, login: string): Promise<void> {
-  const { rowCount } = await client.query('select from pg_roles where rolname = $1', [login]);
-  if (rowCount === 0) return;
-  await client.query(`alter role ${escapeIdentifier(login)} nologin`);
+  const { rows } = await client.query<{ superuser: boolean }>(
+    `select (select rolsuper from pg_roles where rolname = current_user) as superuser from pg_roles where rolname = $1`,
+    [login],
+  );
+  const [found] = rows;
+  if (found === undefined) return;
+  const name = escapeIdentifier(login);
+  await client.query(`alter role ${name} nologin`);
   await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [login]);
-  await client.query(`drop role ${escapeIdentifier(login)}`);
+  // To drop what a role owns one has to have its rights, which only a superuser has of all.
+  if (!found.superuser) await client.query(`grant ${name} to current_user`);
+  await client.query(`drop owned by ${name}`);
+  await client.query(`drop role ${name}`).catch((thrown: unknown) => {
+    if (!(thrown instanceof DatabaseError) || thrown.code !== dependentObjects) throw thrown;
+    throw new IndexerError(`the token is refused, and its login "${login}" owns something that is left`, {
+      code: 'TOKEN_LOGIN_KEPT',
+      remedy: `as a superuser run \`drop owned by ${name}\` in the other databases, then \`drop role ${name}\``,
+      facts: { login, found: thrown.detail ?? '' },
+      cause: thrown,
+    });
+  });
 }
 
 interface EndedLogin {
