@@ -63,6 +63,11 @@ export const attempts: readonly Attempt[] = [
   { sql: `select lo_import('/etc/hostname')` },
   { sql: `select lo_from_bytea(0, 'x')` },
   { sql: `select lo_create(0)` },
+  {
+    sql: `select pg_advisory_xact_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`,
+    may: ['redactor', 'writer', 'migrator'],
+  },
+  { sql: `select pg_try_advisory_lock_shared(7)`, may: ['redactor', 'writer', 'migrator'] },
   { sql: `select lo_creat(-1)` },
   { sql: `select pg_logical_emit_message(false, 'x', 'x')` },
   { sql: `create extension file_fdw` },

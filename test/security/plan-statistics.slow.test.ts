@@ -89,6 +89,7 @@ describe('what a payload holds that row security hides', needs(noLimits), () => 
     expect(await runChecks(readerChecks(database), 30_000)).toEqual([
       found(`${role} can log in`),
       found(`${role} may make large objects`),
+      found(`${role} may take advisory locks`),
     ]);
     await asReader(async (client) => {
       expect(await estimate(client, 'secret', 'foreign')).toBe(await estimate(client, 'secret', 'no value'));

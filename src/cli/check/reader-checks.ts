@@ -1,6 +1,7 @@
 /** Checks of roles that read: what they can do or learn beside what they were given. */
 import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
+import { readersThatLock } from '../../store/roles/advisory-locks.ts';
 import { contentStatistics } from '../../store/roles/content-statistics.ts';
 import { readerLogins } from '../../store/roles/reader-logins.ts';
 import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
@@ -13,6 +14,7 @@ export function readerChecks(database: Database): readonly Check[] {
   return [
     { name: 'limited readers', after, run: () => limitedReaders(database) },
     { name: 'large objects', after, run: () => largeObjects(database) },
+    { name: 'advisory locks', after, run: () => advisoryLocks(database) },
   ];
 }
 
@@ -45,5 +47,16 @@ async function largeObjects(database: Database): Promise<Finding> {
   return warn(
     `${logins.join(', ')} may make large objects and messages in the write-ahead log, which nothing bounds`,
     'run `ledger-indexer grant-roles` as a superuser; with --shared-database it leaves the right to everybody',
+  );
+}
+
+/** Whoever holds the lock of the writer keeps the indexer standing by. */
+async function advisoryLocks(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const logins = await database.withClient((client) => readersThatLock(client, database.schema));
+  if (logins.length === 0) return pass('no login that only reads may take them');
+  return warn(
+    `${logins.join(', ')} may take advisory locks, and with the one of the writer stop the indexer`,
+    'run `ledger-indexer grant-roles` as a superuser, or let readers ask a standby or a database of their own',
   );
 }

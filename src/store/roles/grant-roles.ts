@@ -5,6 +5,7 @@
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { leaveLocksTo } from './advisory-locks.ts';
 import { grantReader, onlyReads } from './reader-role.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
 import { revokeUnboundedWrites } from './unbounded-writes.ts';
@@ -157,13 +158,14 @@ function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): 
   const all = Object.entries(roles)
     .filter(([kind]) => kind !== 'owner' && kind !== 'reader')
     .map(([, role]) => escapeIdentifier(role));
+  const writing = [roles.owner, roles.migrator, roles.writer, roles.redactor];
   return [
     `grant connect on database ${database} to ${all.join(', ')}`,
     // `create schema if not exists` asks for it even where there is nothing to create.
     `grant create on database ${database} to ${escapeIdentifier(roles.owner)}`,
     ...(shared ? [] : [`revoke temporary on database ${database} from public`]),
     ...(shared || !facts.publicMayCreate ? [] : ['revoke create on schema public from public']),
-    ...(shared || !facts.superuser ? [] : [revokeUnboundedWrites]),
+    ...(shared || !facts.superuser ? [] : [revokeUnboundedWrites, leaveLocksTo(writing)]),
   ];
 }
 
