@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { TooManyInformational, limitInformational } from '../informational.ts';
 import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } from './reach.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface PosterOptions {
 
 /** Read of an answer, for the connection to be used again; nothing in it is looked at. */
 const mostAnswerBytes = 64 * 1024;
+/** The same with what stands around it: an answer may come in chunks of one byte, each with a head of its own. */
+const mostSocketBytes = 4 * mostAnswerBytes;
 /** Statuses that speak of the receiver and not of what it was sent. */
 const awayStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const longestRetryAfterMs = 60 * 60_000;
@@ -61,6 +64,7 @@ export class Poster {
       const agent = isSecure ? this.#https : this.#http;
       const length = String(Buffer.byteLength(body));
       const sent = call(url, { method: 'POST', agent, headers: { ...headers, 'content-length': length } });
+      limitInformational(sent);
       const isConnected = this.#watched(sent, isSecure ? 'secureConnect' : 'connect');
       settle(sent, { timeoutMs: this.#options.timeoutMs, isConnected, resolve });
       sent.end(body);
@@ -108,7 +112,7 @@ function settle(sent: ClientRequest, { timeoutMs, isConnected, resolve }: Settli
   }, timeoutMs);
   sent.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === addressRefused) finish(away(`its address is refused: ${error.message}`));
-    else finish(unanswered(isConnected(), `no answer: ${error.code ?? 'the connection failed'}`));
+    else finish(unanswered(isConnected(), `no answer: ${reasonOf(error)}`));
   });
   sent.on('response', (response) => {
     const answer = answerOf(response);
@@ -120,12 +124,18 @@ function settle(sent: ClientRequest, { timeoutMs, isConnected, resolve }: Settli
   });
 }
 
+function reasonOf(error: NodeJS.ErrnoException): string {
+  return error instanceof TooManyInformational ? error.message : (error.code ?? 'the connection failed');
+}
+
 /** For the connection to be used again. */
 function drain(response: IncomingMessage, done: (isWhole: boolean) => void): void {
   let bytes = 0;
+  const { socket } = response;
+  const before = socket.bytesRead;
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > mostAnswerBytes) done(false);
+    if (bytes > mostAnswerBytes || socket.bytesRead - before > mostSocketBytes) done(false);
   });
   response.once('end', () => done(true));
   response.once('error', () => done(false));

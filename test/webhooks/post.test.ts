@@ -33,6 +33,18 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
     for (let sent = 0; sent < 10; sent += 1) response.write(megabyte);
     response.end();
   },
+  '/endless-hints': (response) => {
+    const { socket } = response;
+    const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(1_000);
+    const more = (): void => {
+      if (socket?.destroyed === false) socket.write(hints, more);
+    };
+    more();
+  },
+  '/one-hint': (response) => {
+    response.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n');
+    response.writeHead(204).end();
+  },
   '/endless': (response) => {
     response.writeHead(200);
     const more = (): void => {
@@ -88,6 +100,8 @@ describe('a receiver', () => {
     ['/closes-half-way', { kind: 'delivered' }],
     ['/ten-megabytes', { kind: 'delivered' }],
     ['/endless', { kind: 'delivered' }],
+    ['/one-hint', { kind: 'delivered' }],
+    ['/endless-hints', refused('no answer: more than 8 informational responses (1xx), and no other')],
     ['/closes', refused('no answer: ECONNRESET')],
     ['/is-no-http', refused('no answer: HPE_INVALID_CONSTANT')],
   ])('%s is told from others', async (path, expected) => {

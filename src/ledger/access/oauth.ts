@@ -22,6 +22,7 @@ import {
 import { errorFromProvider } from '../errors/oauth-error.ts';
 import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
 import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
+import { limitInformational } from '../../informational.ts';
 import { travelsInClear } from '../../loopback.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 
@@ -233,6 +234,7 @@ function exchange(url: string, options: CustomFetchOptions, signal: AbortSignal,
     const open = secure ? httpsRequest : httpRequest;
     // No agent: a connection kept for a request in some minutes is usually dead by then.
     const request = open(url, { method, headers, agent: false, ...(secure && ca !== undefined ? { ca } : {}) });
+    limitInformational(request);
     const abort = (): void => {
       reject(signal.reason as Error);
       request.destroy();

@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type RawData, WebSocket } from 'ws';
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { limitInformational } from '../../informational.ts';
 import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
 import { isErrorFrame } from '../errors/ledger-error-body.ts';
@@ -100,6 +101,10 @@ function openSocket(options: FrameStreamOptions): WebSocket {
     perMessageDeflate: false,
     maxPayload: options.maxPayloadBytes ?? defaultMaxPayloadBytes,
     handshakeTimeout: options.handshakeTimeoutMs ?? defaultHandshakeTimeoutMs,
+    finishRequest: (request) => {
+      limitInformational(request);
+      request.end();
+    },
     ...(secure ? options.tls : {}),
   });
 }

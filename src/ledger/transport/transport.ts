@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { limitInformational } from '../../informational.ts';
 import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
 import { jsonArrayElements } from './json-array.ts';
 import { errorFromNetwork } from '../errors/ledger-error.ts';
@@ -140,6 +141,7 @@ async function send(options: TransportOptions, call: Call): Promise<Sent> {
     ...(secure ? { ca, cert, key } : {}),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
+  limitInformational(request);
   // Listens in this very tick: an error may come in the next one, and one without a listener ends the process.
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     request.on('error', reject);

@@ -1,0 +1,26 @@
+/**
+ * A server may send any number of informational responses (1xx) before the one that counts, and no parser limits them. Each
+ * costs CPU time, and looks like life to a limit on silence.
+ */
+import type { ClientRequest } from 'node:http';
+
+/** Servers send one or two: 100, 103. */
+const mostInformational = 8;
+
+/** What a request ends with whose server sends more of them. */
+export class TooManyInformational extends Error {
+  override readonly name = 'TooManyInformational';
+
+  constructor() {
+    super(`more than ${String(mostInformational)} informational responses (1xx), and no other`);
+  }
+}
+
+/** Has a request fail with {@link TooManyInformational} in time. To be called before it is sent. */
+export function limitInformational(request: ClientRequest): void {
+  let count = 0;
+  request.on('information', () => {
+    count += 1;
+    if (count > mostInformational) request.destroy(new TooManyInformational());
+  });
+}

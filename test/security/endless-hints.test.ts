@@ -1,0 +1,57 @@
+/** A server that sends informational responses (1xx) and never another one: who asks it has its answer soon. */
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createOAuthTokenSource } from '../../src/ledger/access/oauth.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
+import { createTransport } from '../../src/ledger/transport/transport.ts';
+import { openRun } from '../ledger/transport/stream-run.ts';
+
+let server: Server;
+let url: string;
+/** How many bytes each connection took. */
+const taken: number[] = [];
+
+beforeAll(async () => {
+  const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(100);
+  server = createServer((socket) => {
+    const at = taken.push(0) - 1;
+    const more = (): void => {
+      taken[at] = socket.bytesWritten;
+      if (!socket.destroyed) socket.write(hints, () => setImmediate(more));
+    };
+    socket.on('error', () => undefined).once('data', more);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+});
+afterAll(async () => {
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** Limits of the clients: none of them is reached. */
+const never = 600_000;
+
+it('a ledger, asked over HTTP', async () => {
+  const tokenSource = createTokenSource({});
+  const transport = createTransport({ url, tokenSource, insecure: false, requestTimeoutMs: never });
+  await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({
+    code: 'LEDGER_UNREACHABLE',
+    message: expect.stringContaining('more than 8 informational responses') as string,
+  });
+});
+
+it('a ledger, asked for a stream', async () => {
+  const error = await openRun(url, { handshakeTimeoutMs: never }).ended;
+  expect(error?.message).toContain('more than 8 informational responses');
+});
+
+it('a provider of tokens', async () => {
+  const provider = { tokenUrl: `${url}/token`, clientId: 'id', clientSecret: 'secret', scope: 'ledger' };
+  const source = createOAuthTokenSource({ ...provider, insecure: false, timeoutSeconds: never / 1000 });
+  await expect(source.read()).rejects.toHaveProperty('code', 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE');
+});
+
+it('none of them has read more than a socket holds', () => {
+  expect(taken).toHaveLength(3);
+  expect(Math.max(...taken)).toBeLessThan(16 * 1024 * 1024);
+});
