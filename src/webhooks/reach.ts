@@ -12,6 +12,8 @@ export type Reach = 'nowhere' | 'public' | 'private' | 'loopback';
 const loopback = blocks(['127.0.0.0/8', '::1/128']);
 /** Networks of one's own, the shared one of carriers included. */
 const own = blocks(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
+/** IPv6 addresses that are given to networks; whatever lies outside is reserved, or has a meaning of its own. */
+const globalIpv6 = blocks(['2000::/3']);
 /** Where no receiver is: unspecified, link-local (clouds tell secrets there), for documents and benchmarks, multicast, reserved, and
  * addresses that hold another one. */
 const never = blocks([
@@ -22,6 +24,8 @@ const never = blocks([
   '168.63.129.16/32',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  // Relays between IPv4 and IPv6, which are gone.
+  '192.88.99.0/24',
   '198.18.0.0/15',
   '198.51.100.0/24',
   '203.0.113.0/24',
@@ -34,6 +38,7 @@ const never = blocks([
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
+  '3fff::/20',
   'fe80::/10',
   'fec0::/10',
   'ff00::/8',
@@ -58,7 +63,9 @@ export function refusedAddress(address: string, reach: Reach): string | undefine
   if (isIP(plain) === 0 || /^::ffff:/i.test(plain)) return 'no receiver may be there';
   if (loopback.check(plain, family)) return reach === 'loopback' ? undefined : needs('loopback', 'this machine');
   if (never.check(plain, family)) return 'no receiver may be there';
-  if (!own.check(plain, family)) return undefined;
+  if (!own.check(plain, family)) {
+    return family === 'ipv4' || globalIpv6.check(plain, family) ? undefined : 'no receiver may be there';
+  }
   return reach === 'loopback' || reach === 'private' ? undefined : needs('private', 'a private network');
 }
 
