@@ -21,3 +21,56 @@ comment on function clear_unfinished_seed(bigint) is
 do $$ begin
   execute format('alter function clear_unfinished_seed(bigint) set search_path = %I, pg_temp', current_schema());
 end $$;
+
+-- The redactor needs the right to update contents, and a right on a column does not say which values. Its changes may only remove. Owners of
+-- the tables are free: `widen` and interfaces that come later add contents. Nobody but the owner may call it, so nobody else attaches it.
+create function only_remove() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before jsonb;
+  after jsonb;
+  name text;
+begin
+  if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    return new;
+  end if;
+  before := to_jsonb(old);
+  after := to_jsonb(new);
+  foreach name in array tg_argv loop
+    if after -> name <> 'null' and after -> name is distinct from before -> name then
+      raise insufficient_privilege using message = format('%s may only be set to null by %s', name, current_user);
+    end if;
+  end loop;
+  if before -> 'redaction_id' <> 'null' and before -> 'redaction_id' is distinct from after -> 'redaction_id' then
+    raise insufficient_privilege using message = format('a redaction may not be taken back by %s', current_user);
+  end if;
+  return new;
+end $$;
+comment on function only_remove() is
+  'Trigger: refuses roles other than the owner every value but null in the columns it is given, and another redaction_id where there is one.';
+revoke execute on function only_remove() from public;
+
+-- Citus takes no triggers on tables that it distributes; there the redactor may write any contents.
+do $$
+declare
+  guarded record;
+  distributed boolean := false;
+begin
+  for guarded in
+    select * from (values
+      ('contracts', 'payload, contract_key, contract_key_hash, created_event_blob'),
+      ('exercises', 'argument, result'),
+      ('interface_views', 'view, status_message, status_details'),
+      ('reassignments', 'created_event'),
+      ('completions', 'status_message')) t (relation, columns)
+  loop
+    if to_regclass('pg_catalog.pg_dist_partition') is not null then
+      execute 'select exists (select from pg_catalog.pg_dist_partition where logicalrelid = $1::regclass)'
+        into distributed using guarded.relation;
+    end if;
+    if not distributed then
+      execute format('create trigger only_remove before update on %I for each row execute function only_remove(%s)',
+                     guarded.relation, guarded.columns);
+    end if;
+  end loop;
+end $$;

@@ -9,11 +9,15 @@ export interface Attempt {
 }
 
 export const attempts: readonly Attempt[] = [
-  { sql: `update ledger.contracts set payload = '{}'`, may: ['redactor', 'migrator'] },
+  { sql: `update ledger.contracts set payload = '{}'`, may: ['migrator'] },
+  { sql: `update ledger.contracts set payload = null`, may: ['redactor', 'migrator'] },
+  { sql: `update ledger.contracts set contract_key = payload, payload = null`, may: ['migrator'] },
+  { sql: `update ledger.contracts set created_event_blob = 'x'`, may: ['migrator'] },
   { sql: `update ledger.contracts set parties_pk = 1`, may: ['migrator'] },
   { sql: `update ledger.contract_parties set signatories = '{}'`, may: ['migrator'] },
   { sql: `update ledger.event_parties set witness_parties = '{}'`, may: ['migrator'] },
-  { sql: `update ledger.exercises set argument = '{}'`, may: ['redactor', 'migrator'] },
+  { sql: `update ledger.exercises set argument = '{}'`, may: ['migrator'] },
+  { sql: `update ledger.exercises set argument = null, result = null`, may: ['redactor', 'migrator'] },
   { sql: `update ledger.updates set record_time = now()`, may: ['migrator'] },
   { sql: `update ledger.batches set epoch = 0`, may: ['migrator'] },
   { sql: `update ledger.live set "offset" = 0 where false`, may: ['migrator'] },
