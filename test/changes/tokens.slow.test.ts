@@ -1,6 +1,7 @@
 /** Tokens of readers: whoever shows one sees what its role may see, from anywhere, and nothing once it has ended. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
+import { grantReader } from '../../src/store/roles/reader-role.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { listen, type Heard } from './listener.ts';
@@ -86,6 +87,16 @@ describe('a token', needs(noLimits), () => {
       await world.sql(`revoke ${right} from ${one.role}`);
     }
     expect((await world.question(one.token, 'select 1')).status).toBe(200);
+  });
+
+  it('is made for no role that logs in, and such a role does not log in afterwards', async () => {
+    const login = await world.roleOfAll();
+    await world.sql(`alter role ${login} login`);
+    const made = world.token('create', '--role', login);
+    await expect(made).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    await expect(made).rejects.toThrow('logs in');
+    const given = grantReader(world.owner, { role: one.role, parties: [one.party], password: 'secret' });
+    await expect(given).rejects.toMatchObject({ code: 'READER_REFUSED' });
   });
 
   it('is made for no role that is a member of another', async () => {

@@ -29,6 +29,8 @@ interface Facts {
   readonly limited: boolean;
   /** The role may write into the tables, as the indexer does: made a reader, it would write no more. */
   readonly writes: boolean;
+  /** Tokens stand for the role, whose logins are members of it. */
+  readonly hasTokens: boolean;
   /** Somebody else than the owner may write: row-level security would refuse its COPY. */
   readonly foreignWriter: boolean;
 }
@@ -80,6 +82,8 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
             coalesce(r.rolsuper or r.rolbypassrls or r.oid = c.relowner
                      or exists (select from pg_auth_members m where m.member = r.oid), false) as unbound,
             coalesce(has_table_privilege(r.oid, c.oid, 'insert'), false) as writes,
+            exists (select from reader_tokens t join pg_roles l on l.rolname = t.login_name
+                     where t.role_name = $2 and pg_has_role(l.oid, r.oid, 'member')) as "hasTokens",
             exists (select from aclexplode(c.relacl) a
                      where a.privilege_type = 'INSERT' and a.grantee <> c.relowner
                        and not exists (select from pg_roles w where w.oid = a.grantee and w.rolbypassrls)
@@ -93,11 +97,17 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
   return { ...facts, limited: (await limitedRoles(client, storage)).includes(role) };
 }
 
-function refuse(facts: Facts, { role, parties }: ReaderRole): void {
+function refuse(facts: Facts, { role, parties, password }: ReaderRole): void {
   if (facts.writes) {
     throw refused(
       `role "${role}" may write into the tables: as a reader it would be set to read only, and the indexer with it`,
       'take a role of its own for this reader',
+    );
+  }
+  if (facts.hasTokens && password !== undefined) {
+    throw refused(
+      `role "${role}" has tokens, and their holders could read its statements and end its sessions if it logged in`,
+      'take a role of its own for whoever logs in, or revoke the tokens: ledger-indexer token list',
     );
   }
   if (parties.length === 0) {

@@ -3,6 +3,7 @@
  * its role. Whoever asks statements of his own gets no further than that login: a role that was only taken is laid off by a statement.
  */
 import { randomBytes } from 'node:crypto';
+import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { hashOf, loginPasswordOf, newToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 import type { Database } from '../connection/database.ts';
@@ -38,6 +39,7 @@ export function createToken(database: Database, { role, name, expiresAt }: Wante
   return database.transaction(async (client) => {
     const { problem } = await letReadAs(client, database.schema, role);
     if (problem !== null) throw new IndexerError(problem.found, { code: 'TOKEN_REFUSED', remedy: problem.remedy });
+    await refuseLogin(client, role);
     await makeLogin(client, database.schema, { login, role, expiresAt, password: loginPasswordOf(token) });
     await client.query(
       `insert into reader_tokens (id, hash, role_name, login_name, name, expires_at) values ($1, $2, $3, $4, $5, $6)`,
@@ -45,6 +47,19 @@ export function createToken(database: Database, { role, name, expiresAt }: Wante
     );
     return { id, token };
   });
+}
+
+/** Postgres lets members of a role see its statements and end its sessions, and the login of a token is a member. */
+async function refuseLogin(client: ClientBase, role: string): Promise<void> {
+  const { rowCount } = await client.query('select from pg_roles where rolname = $1 and rolcanlogin', [role]);
+  if (rowCount === 0) return;
+  throw new IndexerError(
+    `role "${role}" logs in, and holders of its tokens could read its statements and end its sessions`,
+    {
+      code: 'TOKEN_REFUSED',
+      remedy: 'make a role for tokens by grant-reader without --password-file, with the same --party',
+    },
+  );
 }
 
 /** All of them, the newest last. */
