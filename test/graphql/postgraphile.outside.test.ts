@@ -196,6 +196,35 @@ describe('the GraphQL API', needs(missing), () => {
       expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
     });
 
+    it('refuses at once what selects too much, however short it is, and answers others meanwhile', async () => {
+      const spread = (at: number): string => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`;
+      const spreads = Array.from({ length: 28 }, (_, at) => spread(at)).join('\n');
+      const bomb = `{ ...f0 } ${spreads} fragment f28 on Query { allEventsList(first: 1) { offset } }`;
+      const names = Array.from({ length: 1_000 }, (_, at) => `a${at}: allEventsList(first: 1) { offset }`);
+      const nested = `{ ${'a { '.repeat(9_000)} a ${'} '.repeat(9_000)} }`;
+      const [spreading, naming, nesting, other] = await Promise.all([
+        ask(bomb),
+        ask(`{ ${names.join(' ')} }`),
+        ask(nested),
+        ask('{ allEventsList(first: 1) { offset } }'),
+      ]);
+      for (const { status, text } of [spreading, naming]) {
+        expect(text).toContain('The request selects more than 1000 fields');
+        expect(status).toBe(400);
+      }
+      expect(nesting.status).toBe(400);
+      expect(nesting.text).toContain('tokens');
+      expect(other.status).toBe(200);
+      const few = names.slice(0, 100).join(' ');
+      expect(Object.keys((await ask(`{ ${few} }`)).data ?? {})).toHaveLength(100);
+    });
+
+    it('says where a mistake is, also of fragments that spread themselves', async () => {
+      const itself = await ask('{ ...f } fragment f on Query { ...f }');
+      expect(itself.errors[0]?.message).toContain('Cannot spread fragment "f" within itself');
+      expect((await ask('{ a ')).errors[0]?.message).toContain('Syntax Error');
+    });
+
     it('shows no helper, and writes nothing', async () => {
       const { data } = await ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
       const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;

@@ -9,6 +9,7 @@ import { maskError } from './errors.mjs';
 import { LimitsPlugin } from './limits.mjs';
 import { OverloadsPlugin } from './overloads.mjs';
 import { readerOf } from './readers.mjs';
+import { selectionsPlugin } from './selections.mjs';
 
 const {
   DATABASE_URL_FILE,
@@ -20,6 +21,7 @@ const {
   GRAPHQL_PORT = '5678',
   GRAPHQL_CONNECTIONS = '10',
   GRAPHQL_MAX_ROWS = '1000',
+  GRAPHQL_MAX_SELECTIONS = '1000',
 } = process.env;
 
 const prefix = POSTGRES_SCHEMA === 'ledger' ? '' : `${POSTGRES_SCHEMA}_`;
@@ -41,7 +43,12 @@ if (GRAPHQL_EXIT_ON_CHANGE === 'true') {
 
 export default {
   extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset],
-  plugins: [pgSmartTagsFromFile(tagsFile), OverloadsPlugin, LimitsPlugin],
+  plugins: [
+    pgSmartTagsFromFile(tagsFile),
+    OverloadsPlugin,
+    LimitsPlugin,
+    selectionsPlugin(Number(GRAPHQL_MAX_SELECTIONS)),
+  ],
   // Ids of its own would be called as columns are. An order that nobody asked for may sort all of history.
   disablePlugins: ['NodePlugin', 'PgConnectionArgOrderByDefaultValuePlugin'],
   pgServices: [
