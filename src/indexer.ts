@@ -268,8 +268,9 @@ export function pipelineParts(
   const { database, observer, candidate, stop, onRequest } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
-  const { insecure, parties, templates, createdEventBlobs, shape, topology } = ledger;
-  const client = { url: ledgerUrl, tokenSource, tls, insecure, requestTimeoutMs, signal: stop, onRequest };
+  const { insecure, parties, templates, createdEventBlobs, shape, topology, maxFrameBytes: maxAnswerBytes } = ledger;
+  const calls = { requestTimeoutMs, maxAnswerBytes, signal: stop, onRequest };
+  const client = { url: ledgerUrl, tokenSource, tls, insecure, ...calls };
   return {
     ledger: createLedgerClient(client),
     polledLedger: createLedgerClient({ ...client, requestTimeoutMs: pollTimeoutMs(indexer) }),

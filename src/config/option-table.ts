@@ -91,9 +91,13 @@ const ledgerOptions = {
     'LEDGER_EFFECTS',
   ),
   maxFrameBytes: optional(
-    ledger('LEDGER_MAX_FRAME', 'Largest frame, so largest update, that is accepted; it is held in memory whole.', {
-      unset: 'what fits into the memory, at most 256MiB',
-    }),
+    ledger(
+      'LEDGER_MAX_FRAME',
+      'Largest frame, so largest update, and largest package that is accepted; it is held in memory whole.',
+      {
+        unset: 'what fits into the memory, at most 256MiB',
+      },
+    ),
     size('1MiB', '512MiB'),
   ),
   topology: withDefault(

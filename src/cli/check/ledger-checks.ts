@@ -33,8 +33,9 @@ export async function openLedger(
   const { ledger } = config;
   const access = await openAccess(ledger, signal);
   const { tls, tokenSource } = access;
-  const { insecure } = ledger;
-  const client = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs: limitMs, signal });
+  const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;
+  const limits = { maxAnswerBytes, requestTimeoutMs: limitMs };
+  const client = createLedgerClient({ url, tokenSource, tls, insecure, ...limits, signal });
   return {
     config,
     url,

@@ -69,8 +69,16 @@ async function run(verb: Verb, args: VerbArguments, config: Config, output: Outp
   const { stdin, stop } = io;
   const access = await openAccess(ledger, stop);
   const { tls, tokenSource } = access;
-  const { insecure } = ledger;
-  const client = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
+  const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;
+  const client = createLedgerClient({
+    url,
+    tokenSource,
+    tls,
+    insecure,
+    maxAnswerBytes,
+    requestTimeoutMs,
+    signal: stop,
+  });
   try {
     await verb.run({ args, config, url, access, client, output, stdin, stop });
   } catch (thrown) {

@@ -16,9 +16,18 @@ const requestTimeoutMs = 20_000;
 /** @throws IndexerError CONFIGURATION_INVALID without a ledger */
 export async function openMove(config: Config, database: Database, stop: AbortSignal) {
   const { url, insecure, wantedInterfaces, parties, templates, createdEventBlobs, shape, topology } = config.ledger;
+  const { maxFrameBytes: maxAnswerBytes } = config.ledger;
   if (url === undefined) throw wrong('LEDGER_URL is not set', 'name the participant to go on from');
   const { tls, tokenSource } = await openAccess(config.ledger, stop);
-  const ledger = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
+  const ledger = createLedgerClient({
+    url,
+    tokenSource,
+    tls,
+    insecure,
+    maxAnswerBytes,
+    requestTimeoutMs,
+    signal: stop,
+  });
   const filter = { parties, templates, interfaces: [], createdEventBlobs, shape, topology };
   const identity = await askIdentity({ ledger, filter, wantedInterfaces });
   const ledgerEnd = await ledger.state.ledgerEnd();

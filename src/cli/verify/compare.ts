@@ -107,11 +107,19 @@ async function ledgerCall(
   stop: AbortSignal,
   progress: VerifyCall['progress'],
 ): Promise<VerifyCall> {
-  const { url, insecure } = config.ledger;
+  const { url, insecure, maxFrameBytes: maxAnswerBytes } = config.ledger;
   if (url === undefined) throw missing('LEDGER_URL');
   const access = await openAccess(config.ledger, stop);
   const { tls, tokenSource } = access;
-  const client = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
+  const client = createLedgerClient({
+    url,
+    tokenSource,
+    tls,
+    insecure,
+    maxAnswerBytes,
+    requestTimeoutMs,
+    signal: stop,
+  });
   // What the tables were filled with, whatever is configured now.
   const filter = snapshot.stream.filter as LedgerFilter;
   const { host: stretch } = snapshot.stream;

@@ -15,8 +15,7 @@ import { errorFromRefusal } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
 import { assertTokenMayTravel, type TokenSource } from '../access/token.ts';
 
-/** Of an answer that is held as a whole, or of one element of a list. */
-const maxAnswerBytes = 256 * 1024 * 1024;
+const defaultMaxAnswerBytes = 256 * 1024 * 1024;
 /** Of an answer that is an error: what stands behind that explains nothing more. */
 const maxRefusalBytes = 1024 * 1024;
 
@@ -30,6 +29,8 @@ export interface TransportOptions {
   readonly insecure: boolean;
   /** From the first byte sent to the last byte received; of a list, to the first byte and between bytes. */
   readonly requestTimeoutMs: number;
+  /** Largest accepted answer that is held as a whole, and largest element of a list; 256 MiB unless given. */
+  readonly maxAnswerBytes?: number | undefined;
   /** Aborts running calls. */
   readonly signal?: AbortSignal | undefined;
   /** Told of every call that is answered as a whole. Must not throw. */
@@ -83,7 +84,11 @@ interface Answer extends BytesAnswer {
   readonly token: string | undefined;
 }
 
-async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+function mostBytes({ maxAnswerBytes = defaultMaxAnswerBytes }: TransportOptions): number {
+  return maxAnswerBytes;
+}
+
+async function readBytes(chunks: AsyncIterable<Buffer>, maxAnswerBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of chunks) {
@@ -179,7 +184,8 @@ async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answe
   const read = async (): Promise<Answer> => {
     const response = await sent.response;
     status = response.statusCode ?? 0;
-    const bytes = await (status === 200 ? readBytes : readStart)(response as AsyncIterable<Buffer>);
+    const chunks = response as AsyncIterable<Buffer>;
+    const bytes = await (status === 200 ? readBytes(chunks, mostBytes(options)) : readStart(chunks));
     return { status, headers: response.headers, bytes, token: sent.token };
   };
   try {
@@ -224,7 +230,7 @@ async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerato
       const { headers } = response;
       throw refusal({ bytes: await readStart(chunks), status, headers, token: sent.token });
     }
-    yield* jsonArrayElements(chunks, maxAnswerBytes);
+    yield* jsonArrayElements(chunks, mostBytes(options));
   } catch (thrown) {
     throw translated(thrown, options);
   }
