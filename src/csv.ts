@@ -8,7 +8,12 @@ function quoted(value: string | null): string {
   return value === '' || /[",\r\n]/u.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
-/** Text that a spreadsheet would take for a formula, behind an apostrophe: others write reasons and ids. */
+/**
+ * Text in which a spreadsheet finds no formula, for values that other people write: an apostrophe stands before what would begin one. A cell
+ * begins with the text, and behind whatever else separates cells or rows: a spreadsheet that separates by `;` ignores quotes in the middle of
+ * its cells, so it splits a value that is quoted here.
+ */
 export function noFormula(value: string | null): string | null {
-  return value !== null && /^[=+\-@\t\r\n]/u.test(value) ? `'${value}` : value;
+  if (value === null) return null;
+  return value.replaceAll(/(^|[;|\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/gu, "$1'$2").replace(/^(?=[\t\r\n])/u, "'");
 }

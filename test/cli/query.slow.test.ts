@@ -51,6 +51,12 @@ describe('query prints', () => {
       'n,nothing,empty,text,yes,at,list,body\r\n' +
         '12345678901234567890.123456789012345678,,"","a,""b",t,2026-01-05 08:00:00+00,"{x,NULL}","{""deep"": [1.10]}"\r\n',
     );
+    const formulas = String.raw`select -1 as n, E'a\t=1' as "=t", 'b|+1', '＝1', 'c; @d', 'alice::1220-x'`;
+    expect((await printed(formulas, '--csv')).split('\r\n')[1]).toBe('-1,a\t=1,b|+1,＝1,c; @d,alice::1220-x');
+    expect(await printed(formulas, '--csv', '--spreadsheet')).toBe(
+      `n,'=t,?column?,?column?,?column?,?column?\r\n-1,a\t'=1,b|'+1,'＝1,c;' @d,alice::1220-x\r\n`,
+    );
+    expect((await ask('select 1', '--spreadsheet')).stderr).toContain('--spreadsheet belongs to --csv');
     expect(await printed('--csv', 'select 1 as n where false')).toBe('n\r\n');
   });
 

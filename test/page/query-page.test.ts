@@ -42,9 +42,10 @@ describe('/query', () => {
     expect(JSON.parse(text)).toMatchObject({ columns: [{ name: 'n', isNumber: true }], rows: [['1']], whole: true });
     const csv = await asked({
       path: '/query/csv',
-      body: `{"statement":"select 1 as n, '=1+1' as text, null as none"}`,
+      body: `{"statement":"select 1 as n, '=1+1' as text, null as none, 'a;=1+1' as separated, ' =1' as blank, -5 as negative"}`,
     });
-    expect(csv).toEqual([200, "n,text,none\r\n1,'=1+1,\r\n"]);
+    const row = "1,'=1+1,,a;'=1+1,' =1,-5";
+    expect(csv).toEqual([200, `n,text,none,separated,blank,negative\r\n${row}\r\n`]);
   });
 
   it.each([

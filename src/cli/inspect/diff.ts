@@ -3,14 +3,14 @@ import { loadConfig } from '../../config/config.ts';
 import type { Diff, DiffRow, DiffWanted } from '../../store/reads/diff.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
 import { csvLine } from '../../csv.ts';
-import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
+import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
 import { createOutput, joined, type RowFormat } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const usage = 'OFFSET|TIME OFFSET|TIME [--template T] [--party P] [--json | --csv | --table]';
+const usage = 'OFFSET|TIME OFFSET|TIME [--template T] [--party P] [--json | --csv [--spreadsheet] | --table]';
 
 export const diffCommand: Command = {
   name: 'diff',
@@ -25,6 +25,7 @@ export const diffCommand: Command = {
     { name: 'template', value: 'T', doc: 'its contracts one by one: package:Module:Entity, Module:Entity or Entity' },
     { name: 'party', value: 'P', doc: 'contracts of this stakeholder' },
     ...formatFlags('an object for each row'),
+    spreadsheetFlag,
   ],
   examples: ['diff 120000 120500', 'diff 2026-01-31T00:00:00Z 2026-02-01T00:00:00Z --template Amulet --csv'],
   exits: [
@@ -38,10 +39,11 @@ export const diffCommand: Command = {
     const wanted = wantedOf(given);
     const format = formatOf(given, stdout);
     if (format === undefined) throw wrong('diff prints in one format');
+    const text = csvText(given, format);
     const { readDiff } = await import('../../store/reads/diff.ts');
     const opening = { command: 'diff', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
     await withDatabase(loadConfig(given.options, env), opening, (database) =>
-      readDiff(database, wanted, (diff) => show(diff, format, stdout)),
+      readDiff(database, wanted, (diff) => show(diff, { format, text }, stdout)),
     );
   },
 };
@@ -71,13 +73,21 @@ function wrong(found: string) {
 
 const isText: ReadonlySet<string> = new Set(['template_fqn', 'contract_id', 'change']);
 
-async function show({ columns, pages }: Diff, format: Format, stdout: Terminal): Promise<void> {
+interface Printing {
+  readonly format: Format;
+  /** What a text becomes in CSV. */
+  readonly text: (value: string | null) => string | null;
+}
+
+async function show({ columns, pages }: Diff, { format, text }: Printing, stdout: Terminal): Promise<void> {
   const { isTTY = false, columns: cells = 0 } = stdout;
   const output = createOutput(stdout, format === 'table', isTTY ? (cells > 0 ? cells : 80) : undefined);
   if (format !== 'csv') return output.rows(pages, formatFor(columns));
   await output.text(csvLine(columns));
+  const line = (row: DiffRow): string =>
+    csvLine(row.map((value, at) => (isText.has(columns[at] ?? '') ? text(value) : value)));
   for await (const rows of pages) {
-    for (const piece of joined(rows, csvLine)) await output.piece(piece);
+    for (const piece of joined(rows, line)) await output.piece(piece);
   }
 }
 

@@ -4,7 +4,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Answer, AnswerRow, Question } from '../../store/reads/answer.ts';
 import type { Call, Command, Terminal } from '../command-line/command.ts';
 import { csvLine } from '../../csv.ts';
-import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
+import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
@@ -12,14 +12,14 @@ import { withAnyDatabase } from '../database/with-database.ts';
 
 export const queryCommand: Command = {
   name: 'query',
-  usage: 'SQL|- [--json | --csv | --table]',
+  usage: 'SQL|- [--json | --csv [--spreadsheet] | --table]',
   summary: 'one statement that reads, and its rows: a table on a terminal, else JSON lines; --csv',
   does: [
     'Runs select, with, values, table, explain or show in a transaction that only reads; - takes it from standard',
     'input.',
   ],
   operands: [{ name: 'SQL', repeated: true }],
-  flags: formatFlags('an object for each row, numbers with all their digits'),
+  flags: [...formatFlags('an object for each row, numbers with all their digits'), spreadsheetFlag],
   examples: ['query "select * from explore.token_balances"', 'query - --csv < balances.sql > balances.csv'],
   exits: [
     [2, 'the statement is not one that reads, or Postgres does not take it'],
@@ -33,7 +33,7 @@ export const queryCommand: Command = {
    */
   run: async (call) => {
     const { given, env, stdout, stop } = call;
-    const { word, format } = checked(given, stdout);
+    const { word, printing } = checked(given, stdout);
     const config = loadConfig(given.options, env);
     const statement = word === '-' ? await textOf(call) : word;
     if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
@@ -41,7 +41,7 @@ export const queryCommand: Command = {
     const question = questionOf(statement);
     if (question === undefined) throw wrong('query takes one select, with, values, table, explain or show');
     try {
-      await answer(config, question, format, call);
+      await answer(config, question, printing, call);
     } catch (thrown) {
       throw stop.aborted ? interrupted(thrown) : thrown;
     }
@@ -51,12 +51,18 @@ export const queryCommand: Command = {
 /** A reader may pause for an hour (`| less`); old row versions are kept for the query meanwhile. */
 const opening = { command: 'query', connections: 2, idleInTransactionMs: 60 * 60_000 };
 
-function checked(given: Given, stdout: Terminal): { readonly word: string; readonly format: Format } {
+interface Printing {
+  readonly format: Format;
+  /** What a text becomes in CSV. */
+  readonly text: (value: string | null) => string | null;
+}
+
+function checked(given: Given, stdout: Terminal): { readonly word: string; readonly printing: Printing } {
   const format = formatOf(given, stdout);
   if (format === undefined) throw wrong('query prints in one format');
   const [word = '', ...more] = given.operands;
   if (more.length > 0) throw wrong('query takes one statement: put it in quotes');
-  return { word, format };
+  return { word, printing: { format, text: csvText(given, format) } };
 }
 
 function wrong(found: string): IndexerError {
@@ -83,15 +89,15 @@ async function bytesOf(stdin: Call['stdin']): Promise<Uint8Array> {
   return Buffer.concat(pieces);
 }
 
-async function answer(config: Config, question: Question, format: Format, { stdout, stop }: Call): Promise<void> {
+async function answer(config: Config, question: Question, printing: Printing, { stdout, stop }: Call): Promise<void> {
   assertNamed(config);
   // Plans and settings are read to their end.
   const width = stdout.isTTY === true && question.paged ? widthOf(stdout) : undefined;
-  const output = createOutput(stdout, format === 'table', width);
-  const asJson = format === 'json';
+  const output = createOutput(stdout, printing.format === 'table', width);
+  const asJson = printing.format === 'json';
   const { ask } = await import('../../store/reads/answer.ts');
   await withAnyDatabase(config, opening, (database) =>
-    ask(database, question, { asJson, stop }, (found) => show(found, format, output)),
+    ask(database, question, { asJson, stop }, (found) => show(found, printing, output)),
   );
   if (stop.aborted) throw interrupted();
 }
@@ -108,8 +114,8 @@ function assertNamed({ database: { url }, indexer: { dataDir } }: Config): void 
   });
 }
 
-async function show(answer: Answer, format: Format, output: Output): Promise<void> {
-  if (format === 'csv') return csv(answer, output);
+async function show(answer: Answer, { format, text }: Printing, output: Output): Promise<void> {
+  if (format === 'csv') return csv(answer, text, output);
   const { columns, pages } = answer;
   const rows: RowFormat<AnswerRow> = {
     columns: columns.map(({ name, isNumber }) => (isNumber ? { title: name, right: true } : { title: name })),
@@ -124,10 +130,12 @@ function objectOf({ columns }: Answer, row: AnswerRow): Record<string, string | 
 }
 
 /** With a title row. */
-async function csv({ columns, pages }: Answer, output: Output): Promise<void> {
-  await output.text(csvLine(columns.map(({ name }) => name)));
+async function csv({ columns, pages }: Answer, text: Printing['text'], output: Output): Promise<void> {
+  await output.text(csvLine(columns.map(({ name }) => text(name))));
+  const line = (row: AnswerRow): string =>
+    csvLine(row.map((value, at) => (columns[at]?.isNumber === true ? value : text(value))));
   for await (const rows of pages) {
-    for (const piece of joined(rows, csvLine)) await output.text(piece);
+    for (const piece of joined(rows, line)) await output.text(piece);
   }
 }
 
