@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { startHttpServer } from '../../src/observe/http/http-server.ts';
@@ -51,6 +52,20 @@ describe('the HTTP server', () => {
       schema: 'ledger',
       version: '1.2.3',
     });
+  });
+
+  it('says nothing that looks like a token or a password, whatever the participant says', async () => {
+    const { server, health } = await start();
+    const secrets = [`lir_${'a'.repeat(43)}`, 'hunter2', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.x', 'in-the-query'];
+    const [token, password, jwt, query] = secrets.map(String);
+    const message = `refused by https://bob:${String(password)}@host/x?token=${String(query)} for ${String(token)}, Bearer ${String(jwt)}`;
+    health.phaseChanged('backing_off', new IndexerError(message, { code: 'LEDGER_UNAVAILABLE' }));
+    for (const path of ['/status', '/readyz', '/livez', `/wait?${String(token)}=1`]) {
+      const body = await (await fetch(`${server.url}${path}`)).text();
+      expect(JSON.parse(body)).toBeTypeOf('object');
+      for (const secret of secrets) expect(body, path).not.toContain(secret);
+    }
+    expect(await (await fetch(`${server.url}/readyz`)).text()).toContain('refused by https://bob:***@host');
   });
 
   it('answers 404 to other paths and 405 to other methods', async () => {

@@ -1,5 +1,6 @@
 /** Answers of a body that is complete. None is kept by anybody, and none is taken for another type than it says. */
 import type { ServerResponse } from 'node:http';
+import { scrub } from '../figures/scrub.ts';
 
 const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
@@ -8,8 +9,9 @@ export function send(response: ServerResponse, status: number, type: string, bod
   response.end(body);
 }
 
+/** Without tokens and passwords, which messages of the participant and of servers may have in them. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  send(response, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`);
+  send(response, status, 'application/json; charset=utf-8', `${scrub(JSON.stringify(body))}\n`);
 }
 
 /** The connection ends with it: what else the client sends is not read. @param more facts beside the reason */

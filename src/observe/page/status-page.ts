@@ -102,7 +102,7 @@ export class StatusPage {
     const sample = this.#history.samples.at(-1);
     const recent = { templates: templates ?? null, updates: facts?.updates ?? null, readAt, failure };
     const tick: Tick = { status, sample, recent };
-    return scrub(message('tick', tick));
+    return message('tick', tick);
   }
 }
 
@@ -125,7 +125,7 @@ const headers = {
 /** A message as it is sent; names are those of the browser's EventSource. */
 function message(event: string, data: unknown): string {
   // JSON has no line breaks outside of strings, and escapes those within.
-  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `event: ${event}\ndata: ${scrub(JSON.stringify(data))}\n\n`;
 }
 
 class Viewers {
