@@ -123,6 +123,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       waiters,
       page,
       console: console?.endpoint,
+      overview: access,
       changes: pushed.answers,
     });
     const opened = { database, shown, pushed, access, delivering, closeConsole: console?.close };

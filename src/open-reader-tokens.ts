@@ -4,6 +4,7 @@ import { ReaderTokens } from './observe/http/reader-tokens.ts';
 import type { Pace } from './pace.ts';
 import { openDatabase, type Database } from './store/connection/database.ts';
 import { readTokens } from './store/roles/reader-tokens.ts';
+import { limitedRoles } from './store/roles/secure-views.ts';
 import { endExpiredLogins } from './store/roles/token-logins.ts';
 
 /** A look at a handful of rows; with the time between two of them it is less than five seconds. */
@@ -11,6 +12,8 @@ const statementTimeoutMs = 2_000;
 
 export interface OpenTokens {
   readonly tokens: ReaderTokens;
+  /** Roles that are limited to parties, read again when the last answer is a few seconds old. @throws if none was ever read */
+  readonly limitedRoles: () => Promise<readonly string[]>;
   readonly close: (limitMs?: number) => Promise<void>;
 }
 
@@ -26,6 +29,7 @@ export function openReaderTokens(
   const stop = endSessions(database, expiredTokensMs);
   return {
     tokens,
+    limitedRoles: lastRead(() => database.withClient((client) => limitedRoles(client, schema)), tokensMs),
     close: (limitMs) => {
       stop();
       tokens.close();
@@ -50,5 +54,25 @@ function endSessions(database: Database, everyMs: number): () => void {
   return () => {
     stopped = true;
     clearTimeout(timer);
+  };
+}
+
+/** What was read last, if it is not older than that or cannot be read now; one read at a time. */
+function lastRead<T>(read: () => Promise<T>, forMs: number): () => Promise<T> {
+  let last: { readonly value: T; readonly at: number } | undefined;
+  let reading: Promise<T> | undefined;
+  const again = async (): Promise<T> => {
+    try {
+      last = { value: await read(), at: performance.now() };
+    } catch (thrown) {
+      if (last === undefined) throw thrown;
+    } finally {
+      reading = undefined;
+    }
+    return last.value;
+  };
+  return () => {
+    if (last !== undefined && performance.now() - last.at < forMs) return Promise.resolve(last.value);
+    return (reading ??= again());
   };
 }

@@ -246,6 +246,24 @@ describe('a token', needs(noLimits), () => {
     expect(row?.['hash']).not.toBe(Buffer.from(one.token).toString('hex'));
   });
 
+  it('of a role that reads everything is needed elsewhere for what shows all parties', async () => {
+    const everything = await world.readerOf(await world.roleOfAll(), one.party);
+    const [newest] = await world.sql('select max("offset") as at from ledger.updates');
+    for (const path of ['/status', `/update?offset=${String(newest?.['at'])}`]) {
+      const status = async (headers: Readonly<Record<string, string>>) => (await world.asked(path, headers)).status;
+      expect(await status({}), path).toBe(200);
+      for (const from of [elsewhere, { host: '10.0.0.5' }]) {
+        expect(await status(from), path).toBe(401);
+        expect(await status({ ...from, ...bearer(wrongToken) }), path).toBe(401);
+        expect(await status({ ...from, ...bearer(one.token) }), path).toBe(403);
+        expect(await status({ ...from, ...bearer(everything.token) }), path).toBe(200);
+      }
+    }
+    expect((await world.asked('/events', elsewhere)).status).toBe(401);
+    // Probes and Prometheus have no token.
+    for (const path of ['/livez', '/metrics']) expect((await world.asked(path, elsewhere)).status).toBe(200);
+  });
+
   it('is needed by who is somewhere else, under whatever name', async () => {
     expect((await world.asked('/changes', elsewhere)).status).toBe(403);
     expect((await world.asked('/changes', { host: 'evil.example' })).status).toBe(421);

@@ -16,12 +16,13 @@ import type { StatusDocument } from '../health/health-tracker.ts';
 import type { Verdict } from '../health/health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { StatusPage } from '../page/status-page.ts';
-import { refuse, send, sendJson } from './answers.ts';
+import { refuse, refuseAsker, send, sendJson } from './answers.ts';
 import type { ChangesAnswers } from './changes-endpoint.ts';
 import { answerConsole, type ConsoleEndpoint, isConsolePath } from './console-endpoint.ts';
 import { cutUnread, limitIdleSockets, OneAtATime } from './connections.ts';
 import { answerCors } from './cors.ts';
 import { Exposition } from './exposition.ts';
+import { refusedOverview, type OverviewAccess } from './overview-callers.ts';
 import { Unsent, unsentLimitFor } from './unsent.ts';
 import { answerWait } from './wait-endpoint.ts';
 
@@ -57,6 +58,8 @@ export interface HttpServerOptions {
   readonly page?: StatusPage;
   /** Answers `/query` and what is below it, which are not there without it. */
   readonly console?: ConsoleEndpoint | undefined;
+  /** Who is answered at `/status`, `/events` and `/update`; everybody without it. */
+  readonly overview?: OverviewAccess | undefined;
   /** Answers `/changes`, which is not there without it. */
   readonly changes?: ChangesAnswers | undefined;
 }
@@ -192,6 +195,8 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   }
   if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
   if (changes !== undefined) return changes.answer(query, request, response, options.unsent);
+  const refused = options.overview && (await refusedOverview(options.overview, path, request));
+  if (refused !== undefined) return refuseAsker(response, refused.status, refused.error);
   if (page !== undefined) return answerPage(page, path, query, request, response);
   if (path === '/metrics') {
     return send(response, 200, options.exposition.contentType, await options.exposition.now());
