@@ -17,6 +17,7 @@ import {
 } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { HostList, urlsOf } from './hosts.ts';
+import { guardPassword } from './password-guard.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
 import { hasCitus, planDistributed, sessionSettings, setUpQuery } from './session-settings.ts';
 import { toStoreError } from './store-error.ts';
@@ -202,6 +203,7 @@ function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: 
   return class extends Client {
     constructor(config?: ClientConfig) {
       super({ ...config, connectionString: hosts.url() });
+      guardPassword(this);
       hosts.note(this);
       if (onQuery !== undefined) timeQueries(this, onQuery);
     }

@@ -5,6 +5,7 @@
 import { Socket } from 'node:net';
 import { Client } from 'pg';
 import { isReadOnly, refuseReadOnly, type Database } from '../connection/database.ts';
+import { guardPassword } from '../connection/password-guard.ts';
 import { refusePooler } from '../connection/pooler-check.ts';
 import { sessionSettings, setUpQuery, type Setting } from '../connection/session-settings.ts';
 import { toStoreError } from '../connection/store-error.ts';
@@ -53,7 +54,7 @@ export async function openLockConnection(database: Database, leaseMs: number): P
 }
 
 function lockClient(connectionString: string, leaseMs: number, socket: Socket): Client {
-  return new Client({
+  const client = new Client({
     connectionString,
     application_name: 'ledger-indexer lock',
     connectionTimeoutMillis: connectLimitMs,
@@ -62,6 +63,8 @@ function lockClient(connectionString: string, leaseMs: number, socket: Socket): 
     keepAliveInitialDelayMillis: 10_000,
     stream: () => socket,
   });
+  guardPassword(client);
+  return client;
 }
 
 /** The server ends the session after a lease without a word; the keepalives free one whose host is gone while it is answered. */

@@ -1,0 +1,72 @@
+/** A server that says it is Postgres and asks for the password in a form that others can read: away from here it gets nothing. */
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { openLockConnection } from '../../src/store/lock/lock-connection.ts';
+import { needs } from '../support/skips/needs.ts';
+
+const away = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+const noNetwork = away === undefined ? 'needs an address of a network' : undefined;
+
+/** `R`, its length, and what is asked for. */
+const asking = {
+  'in clear text': Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]),
+  'as an MD5 hash': Buffer.from([0x52, 0, 0, 0, 12, 0, 0, 0, 5, 1, 2, 3, 4]),
+} as const;
+
+let server: Server;
+let ask: Buffer = asking['in clear text'];
+/** What came after the first message, which names user and database. */
+let told: Promise<string>[] = [];
+
+beforeAll(async () => {
+  server = createServer((socket) => {
+    let later = '';
+    socket.once('data', () => {
+      socket.write(ask);
+      socket.on('data', (bytes) => {
+        later += bytes.toString('latin1');
+        socket.end();
+      });
+    });
+    told.push(new Promise((resolve) => socket.on('error', () => undefined).once('close', () => resolve(later))));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+});
+afterAll(async () => {
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** Connects by the pool and by the connection that holds the lock; resolves to how both failed, and what the server was told. */
+async function attempt(host: string): Promise<{ readonly codes: unknown[]; readonly told: readonly string[] }> {
+  told = [];
+  const { port } = server.address() as AddressInfo;
+  const url = `postgres://writer:hunter2-password@${host}:${String(port)}/ledger`;
+  const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' });
+  const codeOf = (thrown: unknown): unknown => Reflect.get(Object(thrown), 'code');
+  try {
+    const byPool = await database.withClient(() => Promise.resolve('connected')).catch(codeOf);
+    const byLock = await openLockConnection(database, 60_000).catch(codeOf);
+    return { codes: [byPool, byLock], told: await Promise.all(told) };
+  } finally {
+    await database.close();
+  }
+}
+
+describe.each(Object.entries(asking))('a server that asks for the password %s', (_, bytes) => {
+  it('on another machine receives none', needs(noNetwork), async () => {
+    ask = bytes;
+    const answer = await attempt(away ?? '');
+    expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], told: ['', ''] });
+  });
+
+  it('on this machine receives it, as nobody else can read it there', async () => {
+    ask = bytes;
+    const answer = await attempt('127.0.0.1');
+    expect(answer.codes).not.toContain('STORE_TLS_REFUSED');
+    for (const text of answer.told) expect(text.startsWith('p')).toBe(true);
+  });
+});
