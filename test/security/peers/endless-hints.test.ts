@@ -1,10 +1,10 @@
 /** A server that sends informational responses (1xx) and never another one: who asks it has its answer soon. */
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createOAuthTokenSource } from '../../src/ledger/access/oauth.ts';
-import { createTokenSource } from '../../src/ledger/access/token.ts';
-import { createTransport } from '../../src/ledger/transport/transport.ts';
-import { openRun } from '../ledger/transport/stream-run.ts';
+import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
+import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import { createTransport } from '../../../src/ledger/transport/transport.ts';
+import { openRun } from '../../ledger/transport/stream-run.ts';
 
 let server: Server;
 let url: string;

@@ -1,11 +1,11 @@
 /** Lists of parties as long as a participant likes: a small heap is enough for them, and for what was stored of them. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { startDaemon } from '../e2e/runs/daemon.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { created, transaction } from '../support/frames.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { startDaemon } from '../../e2e/runs/daemon.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { created, transaction } from '../../support/frames.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const updates = 8;
 const observers = 40_000;

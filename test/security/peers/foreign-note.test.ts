@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { programInProcess } from '../cli/in-process.ts';
-import type { Ended } from '../cli/program.ts';
+import { programInProcess } from '../../cli/in-process.ts';
+import type { Ended } from '../../cli/program.ts';
 
 let folder: string;
 let listener: Server;

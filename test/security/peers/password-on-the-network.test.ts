@@ -2,9 +2,9 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/connection/database.ts';
-import { openLockConnection } from '../../src/store/lock/lock-connection.ts';
-import { needs } from '../support/skips/needs.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { openLockConnection } from '../../../src/store/lock/lock-connection.ts';
+import { needs } from '../../support/skips/needs.ts';
 
 const away = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])

@@ -1,11 +1,11 @@
 /** A package that is larger than a frame may be: it is not read, and the stream goes on. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { demoWorld } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import { startParticipant, type Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { runIndexer } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { created, transaction } from '../support/frames.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { demoWorld } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { startParticipant, type Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { runIndexer } from '../../e2e/runs/indexer-run.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { created, transaction } from '../../support/frames.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const mebibyte = 1024 * 1024;
 let database: TestDatabase;
