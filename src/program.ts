@@ -2,6 +2,7 @@
 import { ExitCode } from './errors/exit-code.ts';
 import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/figures/scrub.ts';
+import { escapeSteeringInLines } from './visible-text.ts';
 
 const [first, ...others] = process.argv.slice(2);
 const verb = first === undefined || first.startsWith('-') ? 'run' : first;
@@ -73,7 +74,8 @@ try {
   process.exitCode = await command();
 } catch (thrown) {
   const error = toIndexerError(thrown);
-  const said = scrub(`ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`);
+  const text = `ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`;
+  const said = escapeSteeringInLines(scrub(text));
   // Whoever read the output has seen enough.
   if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${said}\n`);
   process.exitCode = error.exitCode;

@@ -5,6 +5,7 @@
 import type { Writable } from 'node:stream';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { escapeFormat, escapeSteeringInLines } from '../../visible-text.ts';
 import { aligned, lineUp } from './aligned.ts';
 
 export interface Column {
@@ -45,7 +46,9 @@ const widestColumn = 60;
 export function createOutput(stdout: Writable, table: boolean, width?: number): Output {
   // Each write has its own callback; without a listener the same error would end the process.
   stdout.on('error', () => undefined);
-  const write = (text: string): Promise<void> => written(stdout, text);
+  // Tables are made visible cell by cell, with colours of ours between them. For programs nothing is changed.
+  const isTerminal = 'isTTY' in stdout && stdout.isTTY === true;
+  const write = (text: string): Promise<void> => written(stdout, isTerminal ? escapeFormat(text) : text);
   return {
     rows: async (batches, format) => {
       if (table) await writeTable(write, batches, format, width);
@@ -55,7 +58,8 @@ export function createOutput(stdout: Writable, table: boolean, width?: number): 
       await write(table ? pairLines(pairs) : `${JSON.stringify(value)}\n`);
     },
     text: async (text) => {
-      await write(text.endsWith('\n') ? text : `${text}\n`);
+      const shown = isTerminal ? escapeSteeringInLines(text) : text;
+      await write(shown.endsWith('\n') ? shown : `${shown}\n`);
     },
     piece: write,
   };
@@ -145,9 +149,9 @@ function pairLines(pairs: readonly (readonly [string, string])[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Text of the ledger must not steer the terminal. */
+/** Text of the ledger must not steer the terminal, nor look like another one. */
 export function visible(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ');
+  return escapeFormat(text.replaceAll(/\p{Cc}+/gu, ' '));
 }
 
 /** An id short enough for a table: the name in front of `::` stays whole. */

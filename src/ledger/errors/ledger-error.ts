@@ -7,13 +7,14 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 import { decodeLedgerError, type ErrorResource, isUnknownEndpoint, type LedgerErrorBody } from './ledger-error-body.ts';
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
+import { escapeFormat } from '../../visible-text.ts';
 import { ledgerError } from './make-ledger-error.ts';
 
 type Facts = Record<string, string | number | boolean>;
 
 /** Text of a peer, fit for one log line: short, printable, and with anything that looks like a token taken out. */
 function printable(text: string, length = 300): string {
-  return text
+  return escapeFormat(text)
     .replace(/\bBearer\s+\S+/giu, 'Bearer [removed]')
     .replace(/\beyJ[\w-]*(?:\.[\w-]*)*/gu, '[token removed]')
     .replace(/[\p{Cc}\s]+/gu, ' ')

@@ -4,6 +4,7 @@
  */
 import { type Logger, pino } from 'pino';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { escapeSteering } from '../../visible-text.ts';
 import { scrub } from '../figures/scrub.ts';
 
 export type { Logger } from 'pino';
@@ -105,17 +106,19 @@ const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fat
  */
 function prettyLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);
-  if (record === undefined) return `${escaped(line.replace(/\n$/, ''))}\n`;
+  if (record === undefined) return `${escapeSteering(line.replace(/\n$/, ''))}\n`;
   const { level, time, msg, err, ...others } = record;
   const failure = failureIn(err);
   const fields = failure === undefined && err !== undefined ? { ...others, err } : others;
   const paint = (code: string | undefined, text: string): string =>
     coloured && code !== undefined ? `\u001B[${code}m${text}\u001B[0m` : text;
   const name = typeof level === 'string' ? level : 'info';
-  const clock = typeof time === 'string' ? escaped(time.slice(11, 19)) : '';
-  const rest = Object.entries(fields).map(([key, value]) => paint('90', `${escaped(key)}=`) + escaped(shown(value)));
-  const parts = [paint('90', clock), paint(colours[name] ?? '32', escaped(name).toUpperCase().padEnd(5))];
-  if (typeof msg === 'string') parts.push(escaped(failure === undefined ? msg : `${msg}: ${failure}`));
+  const clock = typeof time === 'string' ? escapeSteering(time.slice(11, 19)) : '';
+  const rest = Object.entries(fields).map(
+    ([key, value]) => paint('90', `${escapeSteering(key)}=`) + escapeSteering(shown(value)),
+  );
+  const parts = [paint('90', clock), paint(colours[name] ?? '32', escapeSteering(name).toUpperCase().padEnd(5))];
+  if (typeof msg === 'string') parts.push(escapeSteering(failure === undefined ? msg : `${msg}: ${failure}`));
   return `${[...parts, ...rest].join('  ')}\n`;
 }
 
@@ -126,13 +129,6 @@ function failureIn(value: unknown): string | undefined {
   if (typeof code !== 'string' || typeof message !== 'string') return undefined;
   const remedy = 'remedy' in value && typeof value.remedy === 'string' ? `; what to do: ${value.remedy}` : '';
   return `${code}: ${message}${remedy}`;
-}
-
-/** What a terminal would obey, or show in another order than it stands: a name from the ledger must not move the cursor. */
-const unprintable = /[\p{Cc}\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
-
-function escaped(text: string): string {
-  return text.replaceAll(unprintable, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function parseRecord(line: string): Record<string, unknown> | undefined {

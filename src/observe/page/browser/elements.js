@@ -14,9 +14,27 @@ export function inside(element, selector) {
   return found;
 }
 
+/**
+ * Format characters as `\u202e`: shown as they are, what stands between them has another order, or is not seen, and a name
+ * could look like another one. @param {string} text
+ */
+export function visible(text) {
+  return text.replaceAll(/[\p{Cf}\u2028\u2029]/gu, (found) =>
+    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
+      '',
+    ),
+  );
+}
+
 /** Writes only what changes. @param {Element} element @param {string} text */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = visible(text);
+  if (element.textContent !== shown) element.textContent = shown;
+}
+
+/** What is shown over an element that is pointed at. @param {HTMLElement} element @param {string} text */
+export function setHint(element, text) {
+  element.title = visible(text);
 }
 
 /** @param {string} id @param {string} text */
@@ -33,7 +51,7 @@ export function show(id, text) {
 export function make(tag, className = '', text = '') {
   const element = document.createElement(tag);
   if (className !== '') element.className = className;
-  element.textContent = text;
+  element.textContent = visible(text);
   return element;
 }
 

@@ -1,5 +1,5 @@
 /** One update, opened over the page: its tree by names and ids. */
-import { byId, make, setText, show, snippet } from './elements.js';
+import { byId, make, setHint, setText, show, snippet } from './elements.js';
 import { count, templateName } from './format.js';
 
 /**
@@ -84,7 +84,7 @@ function nodeItem({ depth, event, template, choice, contractId, otherContractId 
   const name = template === null ? '' : templateName(template);
   const what = choice === null ? event : event === 'topology' ? choice : `${choice} on`;
   const title = make('span', '', `${what} ${name === '' ? '' : name.entity}`);
-  if (template !== null) title.title = template;
+  if (template !== null) setHint(title, template);
   item.append(make('span', 'sign', signs[event] ?? '›'), title);
   if (contractId !== null) item.append(idOf(contractId, ''));
   if (otherContractId !== null) item.append(idOf(otherContractId, event === 'created' ? 'in place of ' : 'became '));
@@ -96,7 +96,7 @@ function nodeItem({ depth, event, template, choice, contractId, otherContractId 
 function idOf(id, before) {
   const short = id.length <= 20 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`;
   const shown = make('span', 'soft', `${before}${short}`);
-  shown.title = id;
+  setHint(shown, id);
   return shown;
 }
 

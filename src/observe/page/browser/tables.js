@@ -1,5 +1,5 @@
 /** Templates, updates and errors. Rows stay where they are: as many as there is room for, empty ones included. */
-import { byId, make, setText } from './elements.js';
+import { byId, make, setHint, setText, visible } from './elements.js';
 import { clock, count, moment, rate, templateName } from './format.js';
 import { offsetButton } from './outline.js';
 
@@ -34,9 +34,9 @@ export function showUpdates(updates) {
     offsetButton(cell(0), update.offset);
     setText(cell(1), update.kind.replaceAll('_', ' '));
     setText(recorded, update.recordTime === null ? '–' : clock(update.recordTime));
-    recorded.title = update.recordTime ?? '';
+    setHint(recorded, update.recordTime ?? '');
     setText(templates, update.templates.map((name) => templateName(name).entity).join(', ') || '–');
-    templates.title = update.templates.join('\n');
+    setHint(templates, update.templates.join('\n'));
     showNumber(cell(4), count(update.events));
   });
   return false;
@@ -156,8 +156,8 @@ function showNumber(cell, text) {
 
 /** @param {HTMLElement} cell @param {string} name */
 function showTemplate(cell, name) {
-  if (cell.title === name && cell.textContent !== '') return;
-  cell.title = name;
+  if (cell.title === visible(name) && cell.textContent !== '') return;
+  setHint(cell, name);
   const { entity, rest } = templateName(name);
   cell.replaceChildren(make('span', '', entity), make('span', 'soft', `  ${rest}`));
 }

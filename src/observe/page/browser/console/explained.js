@@ -1,5 +1,5 @@
 /** What an id stands for, as the command `explain` tells it, opened over the page. Its address is part of the page's, so going back closes it. */
-import { byId, make, show } from '../elements.js';
+import { byId, make, setHint, show } from '../elements.js';
 import { post } from './questions.js';
 
 /** @typedef {import('../../console-messages.ts').ConsoleExplained} ConsoleExplained */
@@ -10,7 +10,7 @@ const prefix = '#explain/';
 export function explainLink(id) {
   const link = make('a', '', id.length <= 24 ? id : `${id.slice(0, 10)}…${id.slice(-6)}`);
   link.href = prefix + encodeURIComponent(id);
-  link.title = id;
+  setHint(link, id);
   return link;
 }
 

@@ -1,5 +1,5 @@
 /** The rows of a result. What is an id of the ledger opens what it is. */
-import { byId, make } from '../elements.js';
+import { byId, make, setHint, setText } from '../elements.js';
 import { explainLink } from './explained.js';
 
 /**
@@ -36,8 +36,8 @@ function cell({ name, isNumber }, value) {
   if (value === null) box.append(make('span', 'soft', 'null'));
   else if (isExplainable(name, value)) box.append(explainLink(value));
   else {
-    box.textContent = value.length <= longest ? value : `${value.slice(0, longest)}…`;
-    if (value.length > 24) box.title = value.slice(0, longestHint);
+    setText(box, value.length <= longest ? value : `${value.slice(0, longest)}…`);
+    if (value.length > 24) setHint(box, value.slice(0, longestHint));
   }
   return box;
 }

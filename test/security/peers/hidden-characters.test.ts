@@ -1,0 +1,82 @@
+/** Names with characters that turn the order of others around: whoever reads them sees the characters themselves. */
+import { Writable } from 'node:stream';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createOutput } from '../../../src/cli/command-line/output.ts';
+import { errorFromBody } from '../../../src/ledger/errors/ledger-error.ts';
+import { createLogger } from '../../../src/observe/log/logger.ts';
+import { openSession } from '../../../src/store/write/session.ts';
+import { escapeFormat } from '../../../src/visible-text.ts';
+import { programInProcess } from '../../cli/in-process.ts';
+import * as frames from '../../support/frames.ts';
+import { identity, schemasOfFile } from '../../support/schemas.ts';
+import { decodeUpdate } from '../../support/wire/decode.ts';
+
+const schemas = schemasOfFile();
+/** Shown as it is, `Bank` would stand where `knaB` does; and a zero-width blank makes two names of one. */
+const name = '\u202EknaB\u2066\u200B::1220';
+const shown = String.raw`\u202eknaB\u2066\u200b::1220`;
+/** A script of the page, which has no types here. */
+const elements = new URL('../../../src/observe/page/browser/elements.js', import.meta.url).pathname;
+const hidden = /[\p{Cf}\u2028\u2029]/u;
+
+beforeAll(async () => {
+  const database = await schemas.migrated('ledger');
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  const batch = session.newBatch(0);
+  const event = frames.created({ offset: 1, signatories: [name], createArgument: { owner: name }, interfaceViews: [] });
+  batch.add(decodeUpdate(frames.text(frames.transaction(1, [{ CreatedEvent: event }]))));
+  await session.writeBatch(batch, 0);
+});
+
+describe('a name with hidden characters', () => {
+  const run = (...argv: readonly string[]) => programInProcess(argv, { DATABASE_URL: schemas.url });
+
+  it('is escaped by explain', async () => {
+    const { stdout } = await run('explain', '1');
+    expect(stdout).toContain(shown);
+    expect(stdout).not.toMatch(hidden);
+  });
+
+  it('is escaped in the tables of query, and is as it is for programs', async () => {
+    const statement = 'select signatories[1] as name from explore.contracts';
+    const table = await run('query', statement, '--table');
+    expect(table.stdout).toContain(shown);
+    expect(table.stdout).not.toMatch(hidden);
+    for (const format of ['--json', '--csv']) expect((await run('query', statement, format)).stdout).toContain(name);
+  });
+
+  it('is escaped in JSON and CSV on a terminal, where JSON means the same', async () => {
+    let printed = '';
+    const terminal = new Writable({
+      write: (text: Buffer, _encoding, done) => {
+        printed += text.toString();
+        done();
+      },
+    });
+    const output = createOutput(Object.assign(terminal, { isTTY: true }), false);
+    await output.object({ name }, []);
+    expect(printed).not.toMatch(hidden);
+    expect(JSON.parse(printed)).toEqual({ name });
+    printed = '';
+    await output.text(`${name},\u001B[2J\tx\ny`);
+    expect(printed).toBe(`${shown},${String.raw`\u001b[2J`}\tx\ny\n`);
+  });
+
+  it('is escaped in what the ledger says of a failure, and in the log', () => {
+    const error = errorFromBody({ code: 'X', cause: `no such party ${name}` });
+    expect(error.message).toContain(shown);
+    const lines: string[] = [];
+    const stream = { write: (line: string) => lines.push(line) > 0 };
+    createLogger({ level: 'info', format: 'pretty', stream }).logger.info({ party: name }, 'seen');
+    expect(lines.join('')).toContain(String.raw`\u202eknaB\u2066\u200b`);
+    expect(lines.join('')).not.toMatch(hidden);
+  });
+
+  it('is escaped on the pages as it is elsewhere', async () => {
+    const { visible: visibleOnPage } = (await import(elements)) as { visible: (text: string) => string };
+    const all = `${name}\u00AD\u{E0041}\u2028\uFEFFplain ✓ ä`;
+    expect(visibleOnPage(all)).toBe(escapeFormat(all));
+    expect(visibleOnPage(all)).toBe(String.raw`${shown}\u00ad\udb40\udc41\u2028\ufeffplain ✓ ä`);
+  });
+});
