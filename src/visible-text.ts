@@ -6,8 +6,8 @@
 /** Format characters (Cf), and separators that break a line for some. */
 const format = /[\p{Cf}\u2028\u2029]/gu;
 const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-/** The same but for line breaks and tabs. */
-const steeringLines = /[\p{Cf}\u2028\u2029]|(?![\t\n])\p{Cc}/gu;
+/** The same but for tabs and line breaks, also those of CSV. */
+const steeringLines = /[\p{Cf}\u2028\u2029]|(?!\t|\r?\n)\p{Cc}/gu;
 
 /** With every control and format character as `\u001b`. */
 export function escapeSteering(text: string): string {
