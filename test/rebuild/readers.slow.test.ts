@@ -80,7 +80,7 @@ async function readOn(name: string, read: (ask: Ask) => Promise<number>, stop: A
   await client.end();
 }
 
-describe('readers', { timeout: 180_000 }, () => {
+describe('readers', { timeout: 240_000 }, () => {
   it('meet no error and no older checkpoint while storages are swapped, there and back', async () => {
     await using indexer = await world.run('ledger', whole);
     const stop = new AbortController();

@@ -21,17 +21,17 @@ beforeAll(async () => {
     INDEXER_START: 'genesis',
     LEDGER_INTERFACES: demoInterfaces.join(','),
   });
-  await indexer.reaches(ledger.ledgerEnd(), 60_000);
+  await indexer.reaches(ledger.ledgerEnd(), 180_000);
   const view = `select from pg_views where schemaname = 'typed' and viewname = 'token_holding_v1__holding'`;
   await waitFor(
     'the typed views',
     async () => ((await query(database.url, view)).length > 0 ? true : undefined),
-    60_000,
+    180_000,
   );
   const where = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
   const text = greeting(where, indexer.httpUrl, 'ledger');
   queries = text.split('\n').filter((line) => line.endsWith(';'));
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await indexer[Symbol.asyncDispose]();
@@ -64,7 +64,7 @@ describe('the greeting', () => {
   });
 
   it('says how fresh the rows are, never from the future', async () => {
-    await waitFor('live updates', () => Promise.resolve(ledger.updates() > 7_500 ? true : undefined), 60_000);
+    await waitFor('live updates', () => Promise.resolve(ledger.updates() > 7_500 ? true : undefined), 180_000);
     const [found] = await rows(queries[2] ?? '');
     expect(Number(found?.['updates'])).toBeGreaterThan(100);
     const [ahead] = await rows('select count(*)::int as count from explore.updates where record_time > indexed_at');
@@ -89,11 +89,11 @@ describe('what users run', () => {
         const [row] = await rows(sql);
         return Number(row?.['paid']) > 0 ? row : undefined;
       },
-      60_000,
+      180_000,
     );
     expect(Number(found['licenses'])).toBeGreaterThanOrEqual(40);
     expect(Number(found['renewals'])).toBeGreaterThanOrEqual(Number(found['paid']));
-  }, 120_000);
+  }, 240_000);
 
   it('finds balances locked and free', async () => {
     const sql = `select payload->'instrumentId'->>'id' as id,
@@ -109,7 +109,7 @@ describe('what users run', () => {
           ? true
           : undefined;
       },
-      60_000,
+      180_000,
     );
-  }, 120_000);
+  }, 240_000);
 });
