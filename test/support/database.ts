@@ -59,8 +59,8 @@ async function connected(url: string): Promise<Client> {
 const adminShutdown = '57P01';
 
 /**
- * Sessions that wait for the next read, by URL. Tests ask the same again and again until something has happened: a new session
- * costs 15 ms of CPU, the statement itself 1 ms.
+ * Sessions that wait for the next read, by URL. Tests repeat a statement until something has happened. A new session costs
+ * 15 ms of CPU, the statement 1 ms.
  */
 const waiting = new Map<string, readonly Waiting[]>();
 

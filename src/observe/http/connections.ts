@@ -44,7 +44,7 @@ export function limitIdleSockets(server: Server, most: number): void {
 export class OneAtATime {
   readonly #answering = new WeakSet<Socket>();
 
-  /** False: the connection is cut, and there is nobody to answer. */
+  /** False: the connection is closed, so the request gets no answer. */
   begin(socket: Socket, response: ServerResponse): boolean {
     if (this.#answering.has(socket)) socket.destroy();
     if (socket.destroyed) return false;

@@ -22,7 +22,7 @@ export class Unsent {
     this.#limit = limit;
   }
 
-  /** Counts what an answer has still to send, until its client has taken it. To be told of whenever a write found no room. */
+  /** Counts what an answer has still to send, until its client has taken it. To be called whenever a write found no room. */
   hold(response: ServerResponse): void {
     if (response.closed || response.writableLength === 0) return;
     if (!this.#held.has(response)) this.#watch(response);

@@ -113,7 +113,7 @@ async function answerOf(
   return { columns: first.fields.map(columnOf), isJson: asJson, pages: pagesOf(first.rows, next, stop) };
 }
 
-/** Few, because nobody knows yet how long the rows are. */
+/** Few, because the length of the rows is not known yet. */
 const firstPageRows = 10;
 const pageRows = 1_000;
 /** Characters that a page should not exceed: rows may be long. */

@@ -60,7 +60,7 @@ export async function keepNoContentStatistics(client: ClientBase, storage: strin
   for (const { name } of objects.rows) await client.query(`drop statistics ${schema}.${escapeIdentifier(name)}`);
 }
 
-/** The same, and removes those that are kept: their indexes are built again, beside writers. No part of a transaction. */
+/** The same, and removes those that are kept: their indexes are built again without blocking writers. Not within a transaction. */
 export async function dropContentStatistics(database: Database): Promise<void> {
   await database.transaction((client) => keepNoContentStatistics(client, database.schema));
   await database.withClient(async (client) => {

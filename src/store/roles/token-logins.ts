@@ -96,7 +96,7 @@ select l.rolname::text as login,
 
 /**
  * Ends the sessions of tokens that have expired or are revoked, and makes their logins `nologin` where this role may. Postgres itself looks
- * at `valid until` when somebody logs in with a password, and never again.
+ * at `valid until` only when a client logs in with a password.
  * @returns milliseconds until the next token expires; undefined if none will
  */
 export async function endExpiredLogins(database: Database): Promise<number | undefined> {

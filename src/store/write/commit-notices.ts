@@ -1,7 +1,7 @@
 /**
- * Tells whoever listens in the database that a checkpoint is committed: `NOTIFY <schema>_offset`, with the checkpoint as payload. Each notice
- * is sent after the commit and on its own. A queue of notices that a listener leaves full refuses the transaction of the notice, so a notice
- * within the batch would stop the writer for as long as that listener likes.
+ * Notifies listeners of the database of each committed checkpoint: `NOTIFY <schema>_offset`, with the checkpoint as payload. A notice is sent
+ * after the commit, on its own. When the queue of notices is full, Postgres refuses a transaction with a notice at its commit, so a notice
+ * within the batch would let any login stop the writer.
  */
 import type { Database } from '../connection/database.ts';
 
@@ -16,7 +16,7 @@ export class CommitNotices {
     this.#channel = `${database.schema}_offset`;
   }
 
-  /** Tells of a checkpoint that is committed. While one notice is sent, only the newest checkpoint waits. Never rejects. */
+  /** Sends a notice of a committed checkpoint. While one is sent, only the newest checkpoint waits. Never rejects. */
   tell(checkpoint: number): Promise<void> {
     this.#newest = checkpoint;
     return (this.#sending ??= this.#send());
@@ -29,7 +29,7 @@ export class CommitNotices {
       try {
         await this.#notify(checkpoint);
       } catch {
-        // Who listens compares the payload with where it was, so that the next notice makes up for this one.
+        // A listener compares the payload with the last one, so the next notice makes up for this one.
       }
     }
     this.#sending = undefined;
@@ -40,7 +40,7 @@ export class CommitNotices {
       try {
         await client.query('select pg_notify($1, $2)', [this.#channel, String(checkpoint)]);
       } catch (thrown) {
-        // Moves the end of a full queue on, where whoever kept it full has left: nothing else does so soon.
+        // Moves the end of a full queue once the login that kept it full has left.
         await client.query('select pg_notification_queue_usage()');
         throw thrown;
       }

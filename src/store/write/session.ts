@@ -49,7 +49,7 @@ export type StoreBatch = Batch<BinaryRows>;
 const writer = `${hostname()}:${String(process.pid)}`;
 
 export interface SessionOptions {
-  /** Whether listeners of the database are told of checkpoints. */
+  /** Whether listeners of the database are notified of checkpoints. */
   readonly notify: boolean;
   /** Throws when this process may no longer write; asked before every batch. */
   readonly assertHeld?: () => void;
