@@ -188,12 +188,14 @@ describe('after a swap', () => {
     expect(await value(world, unknown)).toEqual([]);
   });
 
-  it('functions of the storage work in the schema they are in', async () => {
+  it('functions of the storage work in the schema they are in, or name every schema', async () => {
     const paths = `select array_agg(distinct n.nspname || ' ' || c) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_before') and c like 'search_path%'`;
     expect(await value(world, paths)).toEqual([
       'ledger search_path=ledger, pg_temp',
+      'ledger search_path=pg_catalog, pg_temp',
       'ledger_before search_path=ledger_before, pg_temp',
+      'ledger_before search_path=pg_catalog, pg_temp',
     ]);
   });
 });
