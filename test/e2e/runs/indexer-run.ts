@@ -47,7 +47,9 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
     () => (ended = 'by itself'),
     (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
   );
-  const get = (path: string): Promise<Response> => fetch(`${indexer.httpUrl}${path}`);
+  // A connection may be closed for idling at the moment it is used again; who only reads asks once more (RFC 9110, 9.2.2).
+  const get = (path: string): Promise<Response> =>
+    fetch(`${indexer.httpUrl}${path}`).catch(() => fetch(`${indexer.httpUrl}${path}`));
   const status: IndexerRun['status'] = async () => (await (await get('/status')).json()) as never;
   return {
     httpUrl: indexer.httpUrl,
