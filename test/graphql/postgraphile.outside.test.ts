@@ -272,12 +272,12 @@ describe('the GraphQL API', needs(missing), () => {
       const answers = await Promise.all(turns.map(async (who) => ({ who, ...(await api.ask(what, {}, asking[who])) })));
       let seen = 0;
       for (const { who, data, errors } of answers) {
-        expect(errors).toEqual([]);
+        // As text, so that the line of a failure says what went wrong.
+        expect(errors.map((each) => JSON.stringify(each)).join('\n')).toBe('');
         const lists = Object.entries(data ?? {}).flatMap(([field, rows]) =>
           Array.isArray(rows) ? (rows as Json[]).map((row) => ({ field, row })) : [],
         );
         const leaked = lists.filter(({ row }) => !mentions(row, parties[who]));
-        // As text: the line of a failure names no more than the number of fields of an object.
         expect(leaked.map((each) => JSON.stringify(each)).join('\n'), `for ${parties[who]}`).toBe('');
         seen += lists.length;
         for (const [field, view] of counted) {

@@ -48,7 +48,14 @@ export async function startPostgraphile(tags: string, env: Readonly<Record<strin
   const log: string[] = [];
   const child = spawn(node ?? '', [cli], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], GRAPHQL_PORT: '0', NODE_ENV: 'production', ...env },
+    // A machine that is busy with other tests answers late.
+    env: {
+      PATH: process.env['PATH'],
+      GRAPHQL_PORT: '0',
+      NODE_ENV: 'production',
+      GRAPHQL_STATEMENT_TIMEOUT: '60s',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
