@@ -1,15 +1,23 @@
-// Prints so many ports of 127.0.0.1 on which nobody listens, one a line.
+// Prints so many ports of 127.0.0.1 on which nobody listens, one a line. They are below those that Linux gives to whoever asks
+// for any port (32768 and up), so that no process takes one before it is used.
 import { createServer } from 'node:net';
+import { randomInt } from 'node:crypto';
 
-const servers = await Promise.all(
-  Array.from(
-    { length: Number(process.argv[2] ?? 1) },
-    () =>
-      new Promise((resolve) => {
-        const server = createServer().listen(0, '127.0.0.1', () => resolve(server));
-      }),
-  ),
-);
+/** A port and the server that holds it, or undefined where another process does. */
+function hold(port) {
+  return new Promise((resolve) => {
+    const server = createServer()
+      .once('error', () => resolve(undefined))
+      .listen(port, '127.0.0.1', () => resolve(server));
+  });
+}
+
+const wanted = Number(process.argv[2] ?? 1);
+const servers = [];
+while (servers.length < wanted) {
+  const server = await hold(randomInt(10_000, 32_768));
+  if (server !== undefined) servers.push(server);
+}
 for (const server of servers) {
   console.log(server.address().port);
   server.close();
