@@ -3,6 +3,8 @@
  * it returns their text, and a problem for every argument it cannot place.
  */
 import { optionList } from './option-table.ts';
+import type { Option } from './option.ts';
+import { maskUrl } from './url-secrets.ts';
 
 export interface ParsedFlags {
   /** Text by flag name without dashes; lists given twice are joined, everything else keeps the last text. */
@@ -51,14 +53,19 @@ function readFlag(argument: string, next: string | undefined): Flag {
   if (option === undefined) {
     return { problem: `--${name}: no such flag${didYouMean(`--${name}`, flagNames)}`, takesNext: follows };
   }
-  if (option.secret === 'value') {
-    const problem = `--${name}: expected in ${option.env} or ${option.env}_FILE, because every user of the machine can read arguments`;
-    return { problem, takesNext: follows };
+  if (option.secret === 'value') return { problem: elsewhere(option), takesNext: follows };
+  const text = inline ?? (follows ? next : undefined);
+  if (option.secret === 'url' && text !== undefined && maskUrl(text) !== text) {
+    return { problem: `${elsewhere(option)}; a flag takes an address without a password`, takesNext: follows };
   }
   if (inline !== undefined) return { name, text: inline, takesNext: false };
   if (option.type === 'boolean') return { name, text: 'true', takesNext: false };
-  if (!follows) return { problem: `--${name}: expected a value`, takesNext: false };
-  return { name, text: next, takesNext: true };
+  if (text === undefined) return { problem: `--${name}: expected a value`, takesNext: false };
+  return { name, text, takesNext: true };
+}
+
+function elsewhere({ name, env }: Option<unknown>): string {
+  return `--${name}: expected in ${env} or ${env}_FILE, because every user of the machine can read arguments`;
 }
 
 const flagNames = optionList.filter((option) => option.secret !== 'value').map((option) => `--${option.name}`);

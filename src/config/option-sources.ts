@@ -8,6 +8,7 @@ import { IndexerError } from '../errors/indexer-error.ts';
 import { didYouMean, nearly, parseFlags } from './option-flags.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
+import { maskAddress, maskUrl } from './url-secrets.ts';
 
 export type Origin = 'flag' | 'file' | 'environment' | 'default';
 
@@ -62,19 +63,6 @@ export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): 
       if (problems.size > 0) throw invalid([...problems]);
     },
   };
-}
-
-/** A database URL with the password hidden, wherever it stands. */
-export function maskUrl(url: string): string {
-  // Greedy up to the last @: an unescaped @ or / in a password must not leave its tail visible.
-  return url
-    .replace(/(:\/\/[^:/?@]*):.*@/, '$1:***@')
-    .replaceAll(/([?&][a-z]*(?:password|passphrase|token|secret)=)[^&]*/gi, '$1***');
-}
-
-/** An address without what may hold a key: credentials, query and fragment, also where it does not look like one. */
-function maskAddress(text: string): string {
-  return text.replace(/^((?:[a-z][a-z+.-]*:\/\/)?).*@/is, '$1***@').replace(/([?#]).*$/s, '$1***');
 }
 
 function lookUp(

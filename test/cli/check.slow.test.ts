@@ -133,7 +133,8 @@ describe('check', { timeout: 180_000 }, () => {
   });
 
   it('prints a line with a mark for each, and the fix below what failed', async () => {
-    const { code, stdout } = await program(['check', '--database-url', 'postgres://a:hidden@127.0.0.1:1/b'], {
+    const { code, stdout } = await program(['check'], {
+      DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b',
       LEDGER_URL: sandbox.url,
       LEDGER_TOKEN: readers,
     });

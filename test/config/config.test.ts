@@ -104,6 +104,22 @@ describe('loadConfig', () => {
     });
   });
 
+  it('refuses a flag that holds a password, in any place of an address, without showing it', () => {
+    for (const url of [
+      'postgres://me:hunter2@db/x',
+      'postgres://db/x?user=me&password=hunter2',
+      'postgres://:hunter2@db',
+    ]) {
+      const refused = refusal(['--database-url', url, '--http-port', '0'], {}).message;
+      expect(refused).toContain('--database-url: expected in DATABASE_URL or DATABASE_URL_FILE');
+      expect(refused).not.toContain('hunter2');
+      expect(refusal([`--console-database-url=${url}`], {}).message).toContain('INDEXER_CONSOLE_DATABASE_URL_FILE');
+    }
+    expect(loadConfig(['--database-url', 'postgres://me@db:5432/x?sslmode=require'], {}).database.url).toContain(
+      'me@db',
+    );
+  });
+
   it('keeps the path of the token file instead of its content, and drops a fixed token beside it', () => {
     const { ledger } = loadConfig([], { LEDGER_TOKEN: 'abc', LEDGER_TOKEN_FILE: '/nowhere/token' });
     expect(ledger).toMatchObject({ token: undefined, tokenFile: '/nowhere/token' });

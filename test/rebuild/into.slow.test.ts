@@ -20,6 +20,7 @@ import { brokenRules } from '../history/rules.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { runCommand } from '../support/run-command.ts';
+import { secretFile } from '../support/secret-file.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { rebuild, value, whole } from './world.ts';
 import { startRebuild, type RebuildProcess } from './process.ts';
@@ -102,7 +103,7 @@ const steps = ['catching up', 'laying down', 'taking up'] as const;
 describe('a stream that is handed over to another server', { timeout: 120_000 }, () => {
   it('goes on there with nothing lost or twice, whatever was killed on the way', async () => {
     const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
-    const words = ['--into', server.url, '--yes'];
+    const words = ['--into-file', secretFile(server.url), '--yes'];
     for (const step of steps) {
       const child = startRebuild(target, words);
       // Nobody can take it up while this is held.
@@ -162,8 +163,12 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     await world.index('ledger', { ...whole, DATABASE_URL: server.url });
     const back = { ...whole, DATABASE_URL: server.url };
     await expect(rebuild(world, '--yes', whole)).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
-    await expect(rebuild(world, `--into ${server.url}`, back)).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
-    expect(await rebuild(world, `--into ${world.database.url} --yes`, back)).toContain('done: handed over at offset');
+    await expect(rebuild(world, `--into-file ${secretFile(server.url)}`, back)).rejects.toMatchObject({
+      code: 'REBUILD_REFUSED',
+    });
+    expect(await rebuild(world, `--into-file ${secretFile(world.database.url)} --yes`, back)).toContain(
+      'done: handed over at offset',
+    );
     expect(await turns()).toEqual([null, 'handed over']);
     world.grow(20);
     await world.index('ledger', whole);
@@ -172,13 +177,15 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
 
   it('stays where it is when it is given up, and nothing is left there', async () => {
     await query(server.url, 'drop schema ledger, explore, typed, pqs cascade');
-    expect(await rebuild(world, `--into ${server.url} --level --yes`, whole)).toContain('is level; to hand over');
+    expect(await rebuild(world, `--into-file ${secretFile(server.url)} --level --yes`, whole)).toContain(
+      'is level; to hand over',
+    );
     expect(await turns()).toEqual([null, 'filling']);
     const reader = new Client({ connectionString: world.database.url });
     await reader.connect();
     // Who holds this keeps the stream from being laid down.
     await reader.query('begin; lock table ledger.retention_holds in share mode');
-    const running = rebuild(world, `--into ${server.url} --yes`, whole);
+    const running = rebuild(world, `--into-file ${secretFile(server.url)} --yes`, whole);
     await waitFor(
       'it is hindered',
       async () => (await value(world, `select problem from ledger.works where name = 'rebuild'`)) ?? undefined,

@@ -9,6 +9,7 @@ import type { ComparedPqs, PqsDifference } from '../../src/cli/verify/pqs-compar
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { secretFile } from '../support/secret-file.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { createPqsDatabase, type PqsDatabase } from './pqs-database.ts';
 
@@ -47,7 +48,7 @@ async function run(...argv: readonly string[]): Promise<{ readonly code: number;
   const lines: string[] = [];
   const env = { DATABASE_URL: here.url };
   const io = { print: (line: string) => lines.push(line) };
-  return { code: await runCommand(comparePqsCommand, ['--pqs', pqs.url, ...argv], env, io), lines };
+  return { code: await runCommand(comparePqsCommand, ['--pqs-file', secretFile(pqs.url), ...argv], env, io), lines };
 }
 async function compared(...argv: readonly string[]): Promise<ComparedPqs & { readonly code: number }> {
   const { code, lines } = await run('--json', ...argv);

@@ -3,12 +3,12 @@
  * drops what the swap has left; `--into` makes it in another database and hands the stream over. Without `--yes` it only
  * says what would happen.
  */
-import { readFileSync } from 'node:fs';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import type { Logging } from '../../observe/log/logger.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
+import { givenAddress } from '../command-line/given-address.ts';
 import { writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
@@ -84,16 +84,8 @@ export const rebuildCommand: Command = {
 
 /** @throws IndexerError USAGE */
 function intoOf(given: Call['given']): Into | undefined {
-  const file = given.text('into-file');
-  const url = given.text('into');
-  if (file === undefined) return url === undefined ? undefined : { url, urlFile: undefined, place: placeOf(url) };
-  if (url !== undefined) throw misuse('--into and --into-file are one thing, given twice', usage);
-  try {
-    const found = readFileSync(file, 'utf8').trim();
-    return { url: found, urlFile: file, place: placeOf(found) };
-  } catch {
-    throw misuse(`--into-file: "${file}" cannot be read`, usage);
-  }
+  const found = givenAddress(given, 'into', usage);
+  return found && { ...found, place: placeOf(found.url) };
 }
 
 const levelFlag = ({ onlyLevel }: Wish): string => (onlyLevel ? ' --level' : '');

@@ -1,10 +1,10 @@
 /** `compare-pqs`: a PQS and this database at one offset, through the functions that both have. Changes nothing in either. */
-import { readFileSync } from 'node:fs';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { integer } from '../../config/option.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
+import { givenAddress, type GivenAddress } from '../command-line/given-address.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { openFor, withDatabase } from '../database/with-database.ts';
@@ -71,23 +71,15 @@ export const comparePqsCommand: Command = {
 const statementTimeoutMs = 4 * 60 * 60_000;
 const opening = { command: 'compare-pqs', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
 
-interface There {
-  readonly url: string;
-  readonly urlFile: string | undefined;
+interface There extends GivenAddress {
   readonly schema: string;
 }
 
 /** @throws IndexerError USAGE */
 function placeOf(given: Given): There {
-  const [url, file, schema = 'public'] = [given.text('pqs'), given.text('pqs-file'), given.text('pqs-schema')];
-  if (url !== undefined && file !== undefined) throw wrong('--pqs and --pqs-file are one thing, given twice');
-  if (url !== undefined) return { url, urlFile: undefined, schema };
-  if (file === undefined) throw wrong('compare-pqs needs the database of the PQS');
-  try {
-    return { url: readFileSync(file, 'utf8').trim(), urlFile: file, schema };
-  } catch {
-    throw wrong(`--pqs-file: "${file}" cannot be read`);
-  }
+  const found = givenAddress(given, 'pqs', usage);
+  if (found === undefined) throw wrong('compare-pqs needs the database of the PQS');
+  return { ...found, schema: given.text('pqs-schema') ?? 'public' };
 }
 
 function wrong(found: string): IndexerError {

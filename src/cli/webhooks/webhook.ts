@@ -6,11 +6,12 @@ import type { AddedWebhook, ListedWebhook } from '../../store/webhooks/hooks.ts'
 import { refusedUrl } from '../../webhooks/reach.ts';
 import { newSecret } from '../../webhooks/signature.ts';
 import { json, writing, type Command, type Print } from '../command-line/command.ts';
+import { givenAddress } from '../command-line/given-address.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const usage = `ledger-indexer webhook add NAME --url URL --role ROLE [--template T] [--party P] [--kind K]… [--after OFFSET]
+const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--kind K]… [--after OFFSET]
   ledger-indexer webhook list [--json]
   ledger-indexer webhook remove NAME
   ledger-indexer webhook resume NAME [--after OFFSET]
@@ -36,6 +37,7 @@ export const webhookCommand: Command = {
   ],
   flags: [
     { name: 'url', value: 'URL', doc: 'https address of the receiver; see INDEXER_WEBHOOKS' },
+    { name: 'url-file', value: 'FILE', doc: 'the same from a file: an address that holds a secret is no argument' },
     { name: 'role', value: 'ROLE', doc: 'a role of grant-reader: what it may see is sent' },
     { name: 'template', value: 'NAME', doc: 'events of this template only, package-name:Module:Entity' },
     { name: 'party', value: 'PARTY', doc: 'events that name this party only' },
@@ -82,7 +84,7 @@ function actionOf(given: Given): Action {
 }
 
 const flagsOf: Readonly<Record<string, readonly string[]>> = {
-  add: ['url', 'role', 'template', 'party', 'kind', 'after'],
+  add: ['url', 'url-file', 'role', 'template', 'party', 'kind', 'after'],
   list: ['json'],
   resume: ['after'],
   dead: ['json'],
@@ -99,8 +101,9 @@ function refuseStrayFlags(given: Given, action: string): void {
 }
 
 function adding(name: string, given: Given): Action {
-  const [url, role, after] = [given.text('url'), given.text('role'), afterOf(given)];
-  if (url === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
+  const [address, role, after] = [givenAddress(given, 'url', usage), given.text('role'), afterOf(given)];
+  if (address === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
+  const { url } = address;
   // Where it may go is decided by the indexer that delivers; what nobody would deliver to is refused here.
   const reason = refusedUrl(url, 'loopback');
   if (reason !== undefined) throw misuse(`--url cannot be delivered to: ${reason}`, usage);

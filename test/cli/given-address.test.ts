@@ -1,0 +1,36 @@
+/** Addresses in arguments, which every user of the machine can read. */
+import { describe, expect, it } from 'vitest';
+import { givenAddress } from '../../src/cli/command-line/given-address.ts';
+import type { Given } from '../../src/cli/command-line/parse.ts';
+import { comparePqsCommand } from '../../src/cli/verify/compare-pqs.ts';
+import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
+import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
+import { runCommand } from '../support/run-command.ts';
+import { secretFile } from '../support/secret-file.ts';
+
+const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', LEDGER_URL: 'http://127.0.0.1:9' };
+const secret = 'postgres://me:hunter2@127.0.0.1:9/x';
+
+describe('an address that holds a password', () => {
+  it.each([
+    ['compare-pqs --pqs', comparePqsCommand, ['--pqs', secret]],
+    ['rebuild --into', rebuildCommand, ['--into', secret]],
+    ['webhook add --url', webhookCommand, ['add', 'x', '--url', secret, '--role', 'r']],
+  ])('%s refuses it as an argument, and does not show it', async (_, command, argv) => {
+    const refused = await runCommand(command, argv, env).then(String, (thrown: unknown) => thrown);
+    expect(refused).toMatchObject({ code: 'USAGE', message: expect.stringContaining('holds a password') as string });
+    expect(JSON.stringify(refused)).not.toContain('hunter2');
+  });
+
+  it('is taken from a file, of which both the contents and the path are kept', () => {
+    const file = secretFile(secret);
+    expect(givenAddress(given({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
+    expect(() => givenAddress(given({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow('given twice');
+    expect(() => givenAddress(given({ 'url-file': `${file}-absent` }), 'url', '')).toThrow('cannot be read');
+    expect(givenAddress(given({}), 'url', '')).toBeUndefined();
+  });
+});
+
+function given(texts: Readonly<Record<string, string>>): Given {
+  return { text: (name: string) => texts[name] } as Given;
+}

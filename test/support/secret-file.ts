@@ -1,0 +1,14 @@
+/** A file that holds a secret, for commands that take none as an argument. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** Its path; removed when the test that asks for it has ended. */
+export function secretFile(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'secret-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'secret');
+  writeFileSync(path, `${text}\n`, { mode: 0o600 });
+  return path;
+}
