@@ -103,6 +103,15 @@ describe('verify of a clean run', () => {
     expect(Number(active.count)).toBeGreaterThan(50);
   });
 
+  it('is equal where the participant lists parties in another order than before', async () => {
+    sandbox.faults.reverseParties = {};
+    const run = await verify('--tail', '100', '--acs', ...range());
+    sandbox.faults.reverseParties = undefined;
+    expect(run.results.map(({ kind, outcome }) => [kind, outcome])).toEqual(
+      ['tail', 'replay', 'acs'].map((kind) => [kind, 'equal']),
+    );
+  });
+
   it('keeps its results for readers, and writes a report to a file', async () => {
     const file = join(tmpdir(), `verify-${String(process.pid)}.json`);
     try {

@@ -3,7 +3,7 @@ import { comparedRow, type ComparedRow, type FieldTexts } from '../../model/comp
 import { printedText } from '../../model/printed-json.ts';
 import type { JsonObject } from './field.ts';
 import { asSent, halfFields, packageName, type PackageName, plainly, type Print } from './plain-frame.ts';
-import { free, list, micros, part, plain, set, whole } from './plain-field.ts';
+import { free, micros, part, plain, set, whole } from './plain-field.ts';
 
 /** A contract that the ledger holds active. */
 export interface PlainActive {
@@ -94,8 +94,8 @@ function activeFields(created: JsonObject, { synchronizer, counter }: Stay, prin
     template: plain(created['templateId']),
     payload: print(created['createArgument']),
     contract_key: print(created['contractKey']),
-    signatories: list(created['signatories']),
-    observers: list(created['observers']),
+    signatories: set(created['signatories']),
+    observers: set(created['observers']),
     created_at: micros(created['createdAt']),
     reassignment_counter: counter,
   };

@@ -34,11 +34,6 @@ export function whole(value: unknown): string | null {
   return plain(value);
 }
 
-/** A list of texts as JSON. */
-export function list(value: unknown): string {
-  return JSON.stringify(value ?? []);
-}
-
 /** A list of texts in whose order nothing lies, in the order and the blanks of `json_agg`. */
 export function set(value: unknown): string {
   const names = (value ?? []) as readonly string[];

@@ -7,7 +7,7 @@ import { comparedRow, type ComparedRow } from '../../model/compared-rows.ts';
 import { printedText, printedValue } from '../../model/printed-json.ts';
 import { type JsonObject, undecodable } from './field.ts';
 import { partText, RawJson, scanFrame } from './raw-json.ts';
-import { free, inexact, list, micros, part, parts, plain, set, whole } from './plain-field.ts';
+import { free, inexact, micros, part, parts, plain, set, whole } from './plain-field.ts';
 
 /** An update as rows. */
 export interface PlainUpdate {
@@ -161,9 +161,9 @@ function contractRows(created: JsonObject, index: number, arrival: Arrival, prin
     payload: print(created['createArgument']),
     contract_key: print(created['contractKey']),
     contract_key_hash: plain(created['contractKeyHash']),
-    signatories: list(created['signatories']),
-    observers: list(created['observers']),
-    witness_parties: list(created['witnessParties']),
+    signatories: set(created['signatories']),
+    observers: set(created['observers']),
+    witness_parties: set(created['witnessParties']),
     created_event_blob: plain(created['createdEventBlob']),
     created_at: micros(created['createdAt']),
     acs_delta: plain(created['acsDelta']),
@@ -192,8 +192,8 @@ function exerciseRow(event: JsonObject, index: number, print: Print): ComparedRo
     choice: plain(event['choice']),
     argument: print(event['choiceArgument']),
     result: print(event['exerciseResult']),
-    acting_parties: list(event['actingParties']),
-    witness_parties: list(event['witnessParties']),
+    acting_parties: set(event['actingParties']),
+    witness_parties: set(event['witnessParties']),
     consuming: plain(event['consuming']) ?? 'false',
     last_descendant_node_id: whole(event['lastDescendantNodeId']),
     implemented_interfaces: set(event['implementedInterfaces']),
@@ -205,7 +205,7 @@ function archiveRow(event: JsonObject, index: number): ComparedRow {
   return comparedRow('archive', `archive ${whole(event['nodeId']) ?? String(index)}`, {
     contract_id: plain(event['contractId']),
     template: plain(event['templateId']),
-    witness_parties: list(event['witnessParties']),
+    witness_parties: set(event['witnessParties']),
     implemented_interfaces: set(event['implementedInterfaces']),
   });
 }
@@ -248,7 +248,7 @@ export function halfFields(half: JsonObject, contract: JsonObject, index: number
     submitter: free(half['submitter']),
     reassignment_counter: whole(half['reassignmentCounter']),
     assignment_exclusivity: exclusivity,
-    witness_parties: list(contract['witnessParties']),
+    witness_parties: set(contract['witnessParties']),
   };
 }
 

@@ -20,7 +20,13 @@ const json = (column: string): string =>
 const asSent = (column: string): string =>
   `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
 const micros = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint::text`;
-const list = (column: string): string => `array_to_json(${column})::text`;
+/**
+ * A set: a participant that was restarted lists the parties of an event in another order, and a filter its interfaces. Most have
+ * one member, which needs no sorting.
+ */
+const set = (column: string): string =>
+  `case when cardinality(${column}) = 1 then array_to_json(${column})::text
+        else coalesce((select json_agg(p.name order by p.name collate "C") from unnest(${column}) p (name)), '[]')::text end`;
 const templateName = (alias: string): string =>
   `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name`;
 
@@ -30,15 +36,11 @@ const active: FieldSql<'active'> = {
   template: templateName('t'),
   payload: json('c.payload'),
   contract_key: json('c.contract_key'),
-  signatories: list('c.signatories'),
-  observers: list('c.observers'),
+  signatories: set('c.signatories'),
+  observers: set('c.observers'),
   created_at: micros('c.created_at'),
   reassignment_counter: 'coalesce(c.reassignment_counter, 0)::text',
 };
-
-/** A set: the ledger gives no order to the stakeholders of a list, nor to the interfaces of a filter. */
-const set = (column: string): string =>
-  `coalesce((select json_agg(p.name order by p.name collate "C") from unnest(${column}) p (name)), '[]')::text`;
 
 const seeded: FieldSql<'seeded'> = {
   ...active,
@@ -78,9 +80,9 @@ const contract: FieldSql<'contract'> = {
   payload: json('r.payload'),
   contract_key: json('r.contract_key'),
   contract_key_hash: 'r.contract_key_hash',
-  signatories: list('r.signatories'),
-  observers: list('r.observers'),
-  witness_parties: list('r.witness_parties'),
+  signatories: set('r.signatories'),
+  observers: set('r.observers'),
+  witness_parties: set('r.witness_parties'),
   created_event_blob: 'r.created_event_blob',
   created_at: micros('r.created_at'),
   acs_delta: 'r.acs_delta::text',
@@ -102,8 +104,8 @@ const exercise: FieldSql<'exercise'> = {
   choice: 'h.choice',
   argument: json('r.argument'),
   result: json('r.result'),
-  acting_parties: list('r.acting_parties'),
-  witness_parties: list('r.witness_parties'),
+  acting_parties: set('r.acting_parties'),
+  witness_parties: set('r.witness_parties'),
   consuming: 'r.consuming::text',
   last_descendant_node_id: 'r.last_descendant_node_id::text',
   implemented_interfaces: set('r.implemented_interfaces'),
@@ -113,7 +115,7 @@ const exercise: FieldSql<'exercise'> = {
 const archive: FieldSql<'archive'> = {
   contract_id: 'r.contract_id',
   template: templateName('t'),
-  witness_parties: list('r.witness_parties'),
+  witness_parties: set('r.witness_parties'),
   implemented_interfaces: set('r.implemented_interfaces'),
 };
 
@@ -126,7 +128,7 @@ const reassignment: FieldSql<'reassignment'> = {
   submitter: 'r.submitter',
   reassignment_counter: 'r.reassignment_counter::text',
   assignment_exclusivity: micros('r.assignment_exclusivity'),
-  witness_parties: list('r.witness_parties'),
+  witness_parties: set('r.witness_parties'),
 };
 
 const inFlight: FieldSql<'in_flight'> = {

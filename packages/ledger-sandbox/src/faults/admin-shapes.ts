@@ -41,6 +41,7 @@ const faultShapes: Readonly<Record<FaultName, Shape>> = {
   unknownKind: { takes: moment },
   dropKeys: { needs: { keys: 'texts' }, takes: moment },
   addKeys: { needs: { keys: 'object' }, takes: moment },
+  reverseParties: { takes: moment },
   prune: { takes: { ...moment, to: 'count' } },
   invalidJson: { takes: moment },
   invalidUtf8: { takes: moment },

@@ -41,6 +41,7 @@ type MomentFault =
   | 'unknownKind'
   | 'dropKeys'
   | 'addKeys'
+  | 'reverseParties'
   | 'prune'
   | 'invalidJson'
   | 'invalidUtf8'
@@ -53,6 +54,7 @@ const edits: readonly [MomentFault, (text: string, faults: Faults) => string][] 
   ['unknownKind', edit.ofUnknownKind],
   ['dropKeys', (text, { dropKeys }) => edit.withoutKeys(text, dropKeys?.keys ?? [])],
   ['addKeys', (text, { addKeys }) => edit.withKeys(text, addKeys?.keys ?? {})],
+  ['reverseParties', edit.withPartiesReversed],
   ['oversizedFrames', (text, { oversizedFrames }) => edit.padded(text, oversizedFrames?.bytes ?? 0)],
   ['invalidJson', (text) => text.slice(0, Math.ceil(text.length / 2))],
 ];

@@ -44,6 +44,18 @@ export function withKeys(text: string, keys: JsonObject): string {
   return editFrame(text, (object) => (Object.keys(object).length > 1 ? { ...object, ...keys } : object));
 }
 
+const partyLists = new Set(['signatories', 'observers', 'witnessParties', 'actingParties']);
+
+/** The frame with its lists of parties in the opposite order. */
+export function withPartiesReversed(text: string): string {
+  const isParties = (key: string, value: Json): value is Json[] => partyLists.has(key) && Array.isArray(value);
+  return editFrame(text, (object) =>
+    Object.fromEntries(
+      Object.entries(object).map(([key, value]) => [key, isParties(key, value) ? value.toReversed() : value]),
+    ),
+  );
+}
+
 /** The update as one of a kind no release knows. */
 export function ofUnknownKind(text: string): string {
   return text.replace(/^\{"update":\{"\w+"/, '{"update":{"SandboxUpdate"');

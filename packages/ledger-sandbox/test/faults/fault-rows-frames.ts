@@ -98,4 +98,24 @@ export const frameRows: readonly FaultRow[] = [
       expect(frames[0]).toMatch(/^\{"update":\{"Transaction":\{"value":\{/);
     },
   },
+  {
+    rows: ['L11'],
+    says: 'parties are listed in another order, those in payloads are not',
+    async run({ url, ledger, faults }) {
+      const begin = ledger.ledgerEnd();
+      const createArgument = { observers: ['a', 'b'] };
+      const CreatedEvent = {
+        contractId: '00aa',
+        createArgument,
+        signatories: ['a', 'b'],
+        witnessParties: ['c', 'a', 'b'],
+      };
+      ledger.appendRaw({ update: { Transaction: { value: { updateId: 'u', events: [{ CreatedEvent }] } } } });
+      faults.reverseParties = {};
+      const { frames } = await watch(url, updates, after(begin, ledger.ledgerEnd()));
+      expect(frames[0]).toContain(
+        '"createArgument":{"observers":["a","b"]},"signatories":["b","a"],"witnessParties":["b","a","c"]',
+      );
+    },
+  },
 ];
