@@ -106,7 +106,10 @@ it('let a real indexer seed and follow as the writer, with the same tables as th
   expect(limited.logged('backing off')).toBe(2);
   await using free = await live(created.url, 'reference');
   generateHistory(sandbox.ledger, { seed: 8, updates: 100 });
-  for (const indexer of [limited, free]) await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+  for (const indexer of [limited, free]) {
+    await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+    await indexer.completionsReach(sandbox.ledger.ledgerEnd());
+  }
   expect(await digestOf(created.url, 'ledger')).toBe(await digestOf(created.url, 'reference'));
   const [owner] = await query(
     created.url,

@@ -55,7 +55,7 @@ const maintained: Readonly<Record<string, string>> = {
   paddings: 'padding',
   quarantine: 'attempts, attempted_at',
   verifications: 'outcome, at_offset, started_at, seconds, compared, different, quarantined, note',
-  completion_ranges: 'to_offset',
+  completion_ranges: 'to_offset, parties, reason, recorded_at',
   // How far a work is, or why this role cannot do it.
   works: 'state, step, unit, done, total, per_second, problem, changed_at',
   // How far each was told.
