@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
+import { startGateway } from './gateway.ts';
 import { secret, startOutlineWorld, type OutlineWorld } from './outline-world.ts';
 
 describe('a row of the page', needs(noBrowser), () => {
@@ -40,6 +41,29 @@ describe('a row of the page', needs(noBrowser), () => {
     expect(await page.locator(':focus').textContent()).toBe(await row.textContent());
     expect(await page.content()).not.toContain(secret);
     expect(errors).toEqual([]);
+  });
+
+  it('is shown behind a gateway that has the indexer below a path, with all that the page leads to', async () => {
+    await using gateway = await startGateway(world.indexer.httpUrl, '/indexer/');
+    const { page, shows, errors, requests } = await look(browser, gateway.url);
+    await shows('updates', /Iou/);
+    await page.locator('#updates button').nth(1).click();
+    await shows('outline-tree', /Transfer on Iou/);
+    await page.keyboard.press('Escape');
+    expect(errors).toEqual([]);
+    for (const [link, text] of [
+      ['status', '"checkpoint"'],
+      ['readyz', '"ready":true'],
+      ['query', 'Status page'],
+    ] as const) {
+      await page.locator(`a[href="${link}"]`).first().click();
+      await page.waitForURL(`${gateway.url}${link}`);
+      expect(await page.content()).toContain(text);
+      if (link !== 'query') await page.goBack();
+    }
+    await page.getByRole('link', { name: 'Status page' }).click();
+    await page.waitForURL(gateway.url);
+    expect(requests.filter((url) => !url.startsWith(gateway.url) && !url.startsWith('data:'))).toEqual([]);
   });
 
   it.each([

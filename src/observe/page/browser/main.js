@@ -157,7 +157,7 @@ function lose() {
 }
 
 function follow() {
-  const events = new EventSource('/events');
+  const events = new EventSource('events');
   events.addEventListener('hello', ({ data }) => onHello(JSON.parse(data)));
   events.addEventListener('tick', ({ data }) => onTick(JSON.parse(data)));
   events.addEventListener('error', () => {

@@ -38,7 +38,7 @@ export async function openUpdate(offset) {
 /** @param {number} offset @returns {Promise<UpdateOutline | string>} the update, or why there is none */
 async function read(offset) {
   try {
-    const response = await fetch(`/update?offset=${offset}`);
+    const response = await fetch(`update?offset=${offset}`);
     const body = await response.json();
     return response.ok ? body : String(body.error);
   } catch {

@@ -57,7 +57,7 @@ function stop() {
 /** @param {string} statement @param {AbortSignal} signal */
 async function rows(statement, signal) {
   /** @type {import('./questions.js').Posted<ConsoleRows>} */
-  const { found, failure } = await post('/query', { statement }, signal);
+  const { found, failure } = await post('query', { statement }, signal);
   if (signal.aborted) return;
   if (failure !== undefined) tell(failure, 'bad');
   byId('shown-as').hidden = found === undefined;
@@ -85,7 +85,7 @@ function showAs(what) {
 /** @param {string} statement @param {AbortSignal} signal */
 async function exportCsv(statement, signal) {
   try {
-    const response = await send('/query/csv', { statement }, signal);
+    const response = await send('query/csv', { statement }, signal);
     if (!response.ok) return tell(inWords(await response.json()), 'bad');
     const link = make('a');
     link.href = URL.createObjectURL(await response.blob());
@@ -106,7 +106,7 @@ function choose(statement) {
 
 async function prepare() {
   /** @type {import('./questions.js').Posted<ConsoleGuide>} */
-  const { found, failure } = await post('/query/guide', {});
+  const { found, failure } = await post('query/guide', {});
   if (found === undefined) return tell(failure ?? '', 'bad');
   show('most-seconds', count(found.mostSeconds));
   const ready = found.queries.map(({ title, statement }) => {

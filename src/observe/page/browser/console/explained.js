@@ -30,7 +30,7 @@ async function follow() {
   show('explained-text', '');
   if (!box.open) box.showModal();
   /** @type {import('./questions.js').Posted<ConsoleExplained>} */
-  const answer = await post('/query/explain', { id });
+  const answer = await post('query/explain', { id });
   // Somebody may have gone on to another one.
   if (box.dataset.id !== id) return;
   show('explained-state', answer.failure ?? '');

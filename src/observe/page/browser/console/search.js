@@ -32,7 +32,7 @@ async function look(text, explore, choose) {
     return show('search-state', '');
   }
   /** @type {import('./questions.js').Posted<ConsoleRows>} */
-  const { found, failure } = await post('/query/search', { text }, mine.signal);
+  const { found, failure } = await post('query/search', { text }, mine.signal);
   if (mine.signal.aborted) return;
   const rows = found?.rows ?? [];
   show('search-state', failure ?? (rows.length === 0 ? 'No template and no party has this in its name.' : ''));

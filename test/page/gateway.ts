@@ -1,0 +1,38 @@
+/** A gateway that shows an indexer below a path, as nginx does with `location /indexer/ { proxy_pass http://indexer/; }`. */
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Gateway extends AsyncDisposable {
+  /** Ends with a slash. */
+  readonly url: string;
+}
+
+/** @param path with a slash at both ends; what is asked for elsewhere is not found */
+export async function startGateway(target: string, path: string): Promise<Gateway> {
+  const { host, hostname, port } = new URL(target);
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.url?.startsWith(path) !== true) {
+      outgoing.writeHead(404).end();
+      return;
+    }
+    const options = { hostname, port, path: `/${incoming.url.slice(path.length)}`, method: incoming.method };
+    const passed = request({ ...options, headers: { ...incoming.headers, host } }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}${path}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
