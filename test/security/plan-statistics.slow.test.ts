@@ -78,7 +78,7 @@ describe('what a payload holds that row security hides', needs(noLimits), () => 
     expect(await query(created.url, kept)).toHaveLength(2);
     const definitions = `select indexdef from pg_indexes where schemaname = 'ledger' order by indexname`;
     const before = await query(created.url, definitions);
-    await grantReader(database, { role, parties: [frames.alice], password: role });
+    await grantReader(database, { role, parties: [frames.alice], password: role, sharedDatabase: true });
     expect(await query(created.url, definitions)).toEqual(before);
     expect(built).toMatch(/^built: /);
     expect(await index('meta.id')).toContain(`limited to parties`);
@@ -90,6 +90,8 @@ describe('what a payload holds that row security hides', needs(noLimits), () => 
       found(`${role} can log in`),
       found(`${role} may make large objects`),
       found(`${role} may take advisory locks`),
+      expect.objectContaining({ name: 'reader connections', state: 'pass' }),
+      expect.objectContaining({ name: 'temporary files', state: 'pass' }),
     ]);
     await asReader(async (client) => {
       expect(await estimate(client, 'secret', 'foreign')).toBe(await estimate(client, 'secret', 'no value'));

@@ -88,6 +88,8 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
     // No socket file: its path could be too long, and its folder closed.
     unix_socket_directories: '',
     shared_buffers: sharedBuffers(),
+    // Superusers and members of pg_use_reserved_connections get in when all other connections are taken.
+    reserved_connections: '20',
     // The first change of a page after a checkpoint writes the whole page to the log: the rarer, the less is written.
     max_wal_size: maxWalSize(room),
     checkpoint_timeout: '15min',

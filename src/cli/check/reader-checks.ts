@@ -3,6 +3,7 @@ import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { readersThatLock } from '../../store/roles/advisory-locks.ts';
 import { contentStatistics } from '../../store/roles/content-statistics.ts';
+import { defaultConnections, readerUse } from '../../store/roles/reader-limits.ts';
 import { readerLogins } from '../../store/roles/reader-logins.ts';
 import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
 import { pageUrl } from '../../project-urls.ts';
@@ -15,8 +16,12 @@ export function readerChecks(database: Database): readonly Check[] {
     { name: 'limited readers', after, run: () => limitedReaders(database) },
     { name: 'large objects', after, run: () => largeObjects(database) },
     { name: 'advisory locks', after, run: () => advisoryLocks(database) },
+    { name: 'reader connections', after, run: () => readerConnections(database) },
+    { name: 'temporary files', after, run: () => temporaryFiles(database) },
   ];
 }
+
+const asSuperuser = 'run `ledger-indexer grant-reader`, `token create` or `grant-roles` again as a superuser';
 
 /** Postgres shows plans and the time of a statement to whoever may log in. */
 async function limitedReaders(database: Database): Promise<Finding> {
@@ -46,7 +51,7 @@ async function largeObjects(database: Database): Promise<Finding> {
   if (logins.length === 0) return pass('no login that only reads may make them');
   return warn(
     `${logins.join(', ')} may make large objects and messages in the write-ahead log, which nothing bounds`,
-    'run `ledger-indexer grant-roles` as a superuser; with --shared-database it leaves the right to everybody',
+    `${asSuperuser}; with --shared-database they leave the right to every login`,
   );
 }
 
@@ -57,6 +62,40 @@ async function advisoryLocks(database: Database): Promise<Finding> {
   if (logins.length === 0) return pass('no login that only reads may take them');
   return warn(
     `${logins.join(', ')} may take advisory locks, and with the one of the writer stop the indexer`,
-    'run `ledger-indexer grant-roles` as a superuser, or let readers ask a standby or a database of their own',
+    `${asSuperuser}, or let readers ask a standby or a database of their own`,
+  );
+}
+
+/** A login without a limit may take every connection, and an indexer that has to reconnect finds none. */
+async function readerConnections(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const use = await database.withClient((client) => readerUse(client, database.schema));
+  const [first] = use.anyConnections;
+  if (first !== undefined) {
+    return warn(
+      `${use.anyConnections.join(', ')} may take every connection of the server, and the indexer stops without one`,
+      `for each: \`alter role ${first} connection limit ${String(defaultConnections)}\``,
+    );
+  }
+  if (use.connections === 0) return pass('no login only reads');
+  const found = `all logins that only read: at most ${String(use.connections)} connections`;
+  if (use.reserved) return pass(`${found}; the server keeps some for the indexer`);
+  if (use.connections <= use.available) return pass(found);
+  return warn(
+    `${found}, ${String(Math.max(0, use.available))} are left beside those of the indexer: together they can take them all`,
+    'lower the limits (`alter role … connection limit N`), or raise max_connections; from Postgres 16 on set reserved_connections = 20 ' +
+      'and run `ledger-indexer grant-roles` as a superuser',
+  );
+}
+
+/** A sort that does not fit the memory of a session goes to the disk, without a limit unless one is set. */
+async function temporaryFiles(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const { anyTemporaryFiles } = await database.withClient((client) => readerUse(client, database.schema));
+  const [first] = anyTemporaryFiles;
+  if (first === undefined) return pass('every login that only reads has a limit of temporary files');
+  return warn(
+    `${anyTemporaryFiles.join(', ')} may fill the disk of the server with temporary files`,
+    `as a superuser, for each: \`alter role ${first} set temp_file_limit = '2GB'\`, or temp_file_limit for the whole server`,
   );
 }

@@ -6,6 +6,7 @@ import { dryRun, writing, type Command, type Print } from '../command-line/comma
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
+import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
 const opening = {
   command: 'grant-reader',
@@ -16,11 +17,16 @@ const opening = {
 export const grantReaderCommand: Command = {
   name: 'grant-reader',
   summary: 'a role that reads everything, or with --party what these parties may see',
-  does: ['With --party, row security limits the role to what these parties witnessed.'],
+  does: [
+    'With --party, row security limits the role to what these parties witnessed.',
+    'A superuser who runs it also takes advisory locks and large objects from the logins of this database that only read.',
+  ],
   operands: [{ name: 'ROLE' }],
   flags: [
     { name: 'party', value: 'PARTY', list: true, doc: 'limit the role to this party; may be repeated' },
     { name: 'password-file', value: 'FILE', doc: 'file with the password of the role' },
+    connections,
+    sharedDatabase,
     dryRun,
   ],
   examples: ['grant-reader analyst', 'grant-reader alice_reader --party alice::1220ab --dry-run'],
@@ -28,11 +34,11 @@ export const grantReaderCommand: Command = {
   page: 'docs/sql.md#roles-for-readers',
   /** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
   run: async ({ given, env, print }) => {
-    const { role, parties, passwordFile, dryRun } = checked(given);
+    const { role, parties, passwordFile, dryRun, ...limits } = checked(given);
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
-      const reader = { role, parties, password };
+      const reader = { role, parties, password, ...limits };
       if (dryRun) return show(await planReader(database, reader), database.schema, parties, print);
       await grantReader(database, reader);
       const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
@@ -46,9 +52,12 @@ interface Arguments {
   readonly parties: readonly string[];
   readonly passwordFile: string | undefined;
   readonly dryRun: boolean;
+  readonly connections: number | undefined;
+  readonly sharedDatabase: boolean;
 }
 
-const usage = 'usage: ledger-indexer grant-reader ROLE [--party PARTY]... [--password-file FILE] [--dry-run]';
+const usage =
+  'usage: ledger-indexer grant-reader ROLE [--party PARTY]... [--password-file FILE] [--connections N] [--shared-database] [--dry-run]';
 
 function show(plan: readonly (readonly string[])[], schema: string, parties: readonly string[], print: Print): void {
   for (const statements of plan) {
@@ -71,7 +80,14 @@ function checked(given: Given): Arguments {
   if (parties.some((party) => !/^[A-Za-z0-9:_ -]{1,255}$/.test(party))) {
     throw misuse('--party needs a party id, such as alice::1220ab…', usage);
   }
-  return { role, parties, passwordFile: given.text('password-file'), dryRun: given.has('dry-run') };
+  return {
+    role,
+    parties,
+    passwordFile: given.text('password-file'),
+    dryRun: given.has('dry-run'),
+    connections: connectionsOf(given),
+    sharedDatabase: given.has('shared-database'),
+  };
 }
 
 async function passwordOf(file: string, hidden: boolean): Promise<string> {

@@ -7,6 +7,7 @@ import { scramVerifier } from '../../store/roles/scram.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
+import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
 const opening = {
   command: 'grant-roles',
@@ -22,7 +23,8 @@ export const grantRolesCommand: Command = {
   flags: [
     { name: 'prefix', value: 'NAME', doc: 'before the names of the roles' },
     { name: 'password-dir', value: 'FOLDER', doc: 'files named after the roles, with their passwords' },
-    { name: 'shared-database', doc: 'others use this database too: leave their rights alone' },
+    connections,
+    sharedDatabase,
     dryRun,
   ],
   examples: ['grant-roles --dry-run', 'grant-roles --prefix ledger --password-dir ./passwords'],
@@ -39,7 +41,12 @@ export const grantRolesCommand: Command = {
     const isDry = given.has('dry-run');
     const { grantRoles, loginRoles, planRoles } = await import('../../store/roles/grant-roles.ts');
     const passwords = await passwordsOf(loginRoles, given.text('password-dir'), isDry);
-    const request = { prefix, passwords, sharedDatabase: given.has('shared-database') };
+    const request = {
+      prefix,
+      passwords,
+      sharedDatabase: given.has('shared-database'),
+      connections: connectionsOf(given),
+    };
     await withDatabase(config, opening, async (database) => {
       if (isDry) show(await planRoles(database, request), schema, print);
       else tell(await grantRoles(database, request), print);
@@ -48,7 +55,7 @@ export const grantRolesCommand: Command = {
 };
 
 const usage =
-  'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--shared-database] [--dry-run]; ' +
+  'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--connections N] [--shared-database] [--dry-run]; ' +
   'the folder has files migrator, writer, redactor, reader';
 
 function show({ roles, statements }: RolePlan, schema: string, print: Print): void {

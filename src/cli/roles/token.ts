@@ -7,18 +7,20 @@ import { type Call, json, writing, type Command } from '../command-line/command.
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
+import { sharedDatabase } from './role-flags.ts';
 
-const usage = `ledger-indexer token create --role ROLE [--name TEXT] [--expires 90d|DATE]
+const usage = `ledger-indexer token create --role ROLE [--name TEXT] [--expires 90d|DATE] [--shared-database]
   ledger-indexer token list [--json]
   ledger-indexer token revoke ID`;
 
 export const tokenCommand: Command = {
   name: 'token',
-  usage: 'create --role ROLE [--name TEXT] [--expires 90d|DATE] | list | revoke ID',
+  usage: 'create --role ROLE [--name TEXT] [--expires 90d|DATE] [--shared-database] | list | revoke ID',
   summary: 'tokens of readers at /changes and /query: create, list, revoke',
   does: [
     'Who shows the token as Authorization: Bearer reads as the role of grant-reader, from anywhere.',
     'create prints it once, on standard output alone; a login of its own is made in the database, and dropped by revoke.',
+    'create, run by a superuser, takes advisory locks and large objects from the logins of this database that only read.',
   ],
   operands: [
     { name: 'ACTION', words: ['create', 'list', 'revoke'] },
@@ -28,6 +30,7 @@ export const tokenCommand: Command = {
     { name: 'role', value: 'ROLE', doc: 'a role of grant-reader: what it may see is answered' },
     { name: 'name', value: 'TEXT', doc: 'whose it is, for whoever lists it' },
     { name: 'expires', value: 'WHEN', doc: 'an age such as 90d from now, or a date: refused from then on' },
+    sharedDatabase,
     json,
   ],
   examples: ['token create --role alice_reader --name dashboard --expires 90d', 'token revoke 5f0c2a1b'],
@@ -54,6 +57,9 @@ function actionOf(given: Given): Action {
   if (more.length > 0) throw misuse('token takes one id', usage);
   const ofCreate = ['role', 'name', 'expires'].find((flag) => given.text(flag) !== undefined);
   if (action !== 'create' && ofCreate !== undefined) throw misuse(`--${ofCreate} belongs to: token create`, usage);
+  if (action !== 'create' && given.has('shared-database')) {
+    throw misuse('--shared-database belongs to: token create', usage);
+  }
   if (action !== 'list' && given.has('json')) throw misuse('--json belongs to: token list', usage);
   if (action === 'revoke') {
     if (id === undefined) throw misuse('token revoke needs an id', usage);
@@ -70,9 +76,10 @@ function creating(given: Given): Action {
   const name = given.text('name') ?? null;
   if (name !== null && !/^[^\p{Cc}]{1,100}$/u.test(name)) throw misuse('--name takes 1 to 100 characters', usage);
   const expiresAt = expiryOf(given.text('expires'));
+  const shared = given.has('shared-database');
   return async (database, { print, stderr }) => {
     const { createToken } = await import('../../store/roles/reader-tokens.ts');
-    const { id, token } = await createToken(database, { role, name, expiresAt });
+    const { id, token } = await createToken(database, { role, name, expiresAt, sharedDatabase: shared });
     const until = expiresAt === null ? 'until it is revoked' : `until ${expiresAt.toISOString()}`;
     // Not where the token goes: that may be a file.
     stderr.write(`token ${id} reads as ${role} ${until}; it is shown this once\n`);

@@ -5,10 +5,9 @@
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
-import { leaveLocksTo } from './advisory-locks.ts';
 import { grantReader, onlyReads } from './reader-role.ts';
+import { takeFromPublic } from './public-functions.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
-import { revokeUnboundedWrites } from './unbounded-writes.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 
 /** The roles that log in. */
@@ -21,11 +20,17 @@ export interface RoleRequest {
   readonly passwords: Readonly<Partial<Record<LoginRole, string>>>;
   /** Other programs use the database as well: what everybody may do in it stays. */
   readonly sharedDatabase: boolean;
+  /** How many connections the reader may have open; as {@link ReaderRole} has it. */
+  readonly connections?: number | undefined;
 }
+
+/** Its members may use the connections that the server keeps by `reserved_connections`. */
+const reservedConnections = 'pg_use_reserved_connections';
 
 interface Facts {
   readonly database: string;
   readonly me: string;
+  readonly version: number;
   readonly superuser: boolean;
   readonly mayBypass: boolean;
   /** May make and change roles; the migrator may not, and only grants anew what it owns. */
@@ -62,6 +67,8 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
       `alter default privileges for role ${escapeIdentifier(roles.owner)} revoke execute on functions from public`,
       ...writerGrants(roles.writer, database.schema),
       ...redactorGrants(roles.redactor, database.schema),
+      // Last: the roles that write are those with rights on the tables.
+      ...(facts.superuser && !request.sharedDatabase ? takeFromPublic : []),
     ];
     return { roles, statements, bypass: facts.mayBypass || !facts.administers, administers: facts.administers };
   });
@@ -75,13 +82,20 @@ export async function grantRoles(database: Database, request: RoleRequest): Prom
   });
   // What the owner makes is granted to the reader by default.
   if (plan.administers)
-    await grantReader(database, { role: plan.roles.reader, parties: [], password: request.passwords.reader });
+    await grantReader(database, {
+      role: plan.roles.reader,
+      parties: [],
+      password: request.passwords.reader,
+      sharedDatabase: request.sharedDatabase,
+      connections: request.connections,
+    });
   return plan;
 }
 
 async function readFacts(client: ClientBase, storage: string, roles: StreamRoles): Promise<Facts> {
   const { rows } = await client.query<Facts>(
-    `select current_database()::text as database, current_user::text as me, m.rolsuper as superuser,
+    `select current_database()::text as database, current_user::text as me,
+            current_setting('server_version_num')::int as version, m.rolsuper as superuser,
             m.rolsuper or m.rolcreaterole as administers,
             m.rolsuper or (m.rolbypassrls and m.rolcreaterole) as "mayBypass",
             array(select r.rolname::text from pg_roles r where r.rolname = any ($1)) as existing,
@@ -90,7 +104,8 @@ async function readFacts(client: ClientBase, storage: string, roles: StreamRoles
                      and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication
                           or exists (select from pg_auth_members a join pg_roles g on g.oid = a.roleid
                                       where a.member = r.oid and not (r.rolname = $2 and g.rolname = $3)
-                                        and not (r.rolname = any ($6) and ${onlyReads('g')})))) as mighty,
+                                        and not (r.rolname = any ($6) and ${onlyReads('g')})
+                                        and not (r.rolname = any ($7) and g.rolname = $8 and not a.admin_option)))) as mighty,
             array(select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
                    where n.nspname = any ($4) and p.prosecdef and p.oid <> coalesce(to_regprocedure($5), 0)) as strange,
             has_schema_privilege('public', 'public', 'create') as "publicMayCreate",
@@ -103,6 +118,8 @@ async function readFacts(client: ClientBase, storage: string, roles: StreamRoles
       Object.values(readSchemas(storage)),
       withOwnersRights(storage),
       [roles.owner, roles.writer],
+      [roles.migrator, roles.writer],
+      reservedConnections,
     ],
   );
   const [facts] = rows;
@@ -149,6 +166,9 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
     `grant ${escapeIdentifier(owner)} to ${escapeIdentifier(migrator)}`,
     // Only a member of the new owner may give things to it.
     ...(facts.superuser ? [] : [`grant ${escapeIdentifier(owner)} to ${me}`]),
+    ...(facts.superuser && facts.version >= 160_000
+      ? [`grant ${reservedConnections} to ${escapeIdentifier(writer)}, ${escapeIdentifier(migrator)}`]
+      : []),
     `alter role ${escapeIdentifier(migrator)} in database ${database} set role = ${escapeLiteral(owner)}`,
   ];
 }
@@ -158,14 +178,12 @@ function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): 
   const all = Object.entries(roles)
     .filter(([kind]) => kind !== 'owner' && kind !== 'reader')
     .map(([, role]) => escapeIdentifier(role));
-  const writing = [roles.owner, roles.migrator, roles.writer, roles.redactor];
   return [
     `grant connect on database ${database} to ${all.join(', ')}`,
     // `create schema if not exists` asks for it even where there is nothing to create.
     `grant create on database ${database} to ${escapeIdentifier(roles.owner)}`,
     ...(shared ? [] : [`revoke temporary on database ${database} from public`]),
     ...(shared || !facts.publicMayCreate ? [] : ['revoke create on schema public from public']),
-    ...(shared || !facts.superuser ? [] : [revokeUnboundedWrites, leaveLocksTo(writing)]),
   ];
 }
 

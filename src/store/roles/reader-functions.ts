@@ -23,17 +23,45 @@ export async function readersThatMayCall(
   return rows.map(({ name }) => name);
 }
 
-/** The statement that revokes them from `public` in this database, and grants them to these roles. Only a superuser may run it. */
-export function revokeFromPublic(functions: string, roles: readonly string[] = []): string {
-  const grant = `execute 'grant execute on function ' || called || ' to ${roles.join(', ')}';`;
+/**
+ * The statement that revokes them from `public` in this database. It changes nothing that is revoked or granted already, so that it can be
+ * run with every grant. Only a superuser may run it.
+ */
+export function revokeFromPublic(functions: string): string {
   return `do $$
 declare
   called text;
 begin
-  for called in select p.oid::regprocedure::text from pg_proc p where ${functions} loop
-    execute 'revoke execute on function ' || called || ' from public';
-    ${roles.length === 0 ? '' : grant}
+  for called in select p.oid::regprocedure::text from pg_proc p
+                 where ${functions} and has_function_privilege('public', p.oid, 'execute') loop
+    execute format('revoke execute on function %s from public', called);
   end loop;
 end
 $$`;
 }
+
+/** The statement that grants them to the owners of all streams in this database, and to the roles that may change their tables. */
+export function grantToThoseWhoWrite(functions: string): string {
+  return `do $$
+declare
+  called text;
+  writing text;
+begin
+  for called, writing in
+    select p.oid::regprocedure::text, r.rolname from pg_proc p cross join pg_roles r
+     where ${functions} and not has_function_privilege(r.oid, p.oid, 'execute') and r.oid in (${thoseWhoWrite}) loop
+    execute format('grant execute on function %s to %I', called, writing);
+  end loop;
+end
+$$`;
+}
+
+/** SQL: roles by oid. Rights on columns are left out: no role has only these. */
+const thoseWhoWrite = `
+  select w.role from pg_namespace n cross join lateral (
+    select n.nspowner as role
+     union all select t.relowner from pg_class t where t.relnamespace = n.oid
+     union all select a.grantee from pg_class t cross join aclexplode(t.relacl) a
+                where t.relnamespace = n.oid and a.privilege_type in ('INSERT', 'UPDATE', 'DELETE')) w
+   where exists (select from pg_class t where t.relnamespace = n.oid and t.relname = 'contracts')
+     and exists (select from pg_class t where t.relnamespace = n.oid and t.relname = 'batches')`;

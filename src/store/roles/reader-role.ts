@@ -8,6 +8,8 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { dropContentStatistics } from './content-statistics.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
+import { takeFromPublic } from './public-functions.ts';
+import { defaultConnections, limitTemporaryFiles } from './reader-limits.ts';
 import { readSchemas, readersPath, type ReadSchemas } from '../connection/read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
@@ -17,6 +19,10 @@ export interface ReaderRole {
   readonly parties: readonly string[];
   /** As `create role` takes it; undefined leaves the password, and whether the role may log in, as it is. */
   readonly password: string | undefined;
+  /** How many connections it may have open; undefined: {@link defaultConnections} for a new role, and of one that exists what it has. */
+  readonly connections?: number | undefined;
+  /** Other programs use the database as well: what everybody may do in it stays. */
+  readonly sharedDatabase?: boolean;
 }
 
 interface Facts {
@@ -24,6 +30,10 @@ interface Facts {
   readonly owner: string;
   readonly version: number;
   readonly exists: boolean;
+  /** Whoever grants is a superuser. */
+  readonly superuser: boolean;
+  /** Statements that limit its temporary files. */
+  readonly temporaryFiles: readonly string[];
   /** Sees past every policy: superuser, bypassrls, or a member of another role. */
   readonly unbound: boolean;
   readonly limited: boolean;
@@ -76,9 +86,10 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
 }
 
 async function readFacts(client: ClientBase, storage: string, role: string): Promise<Facts> {
-  const { rows } = await client.query<Omit<Facts, 'limited'>>(
+  const { rows } = await client.query<Omit<Facts, 'limited' | 'temporaryFiles'>>(
     `select current_database()::text as database, pg_get_userbyid(c.relowner)::text as owner,
             current_setting('server_version_num')::int as version, r.oid is not null as exists,
+            (select rolsuper from pg_roles where rolname = current_user) as superuser,
             coalesce(r.rolsuper or r.rolbypassrls or r.oid = c.relowner
                      or exists (select from pg_auth_members m where m.member = r.oid), false) as unbound,
             coalesce(has_table_privilege(r.oid, c.oid, 'insert'), false) as writes,
@@ -94,7 +105,8 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
   );
   const [facts] = rows;
   if (facts === undefined) throw refused(`schema "${storage}" holds no stream`, 'run `ledger-indexer migrate` first');
-  return { ...facts, limited: (await limitedRoles(client, storage)).includes(role) };
+  const limited = (await limitedRoles(client, storage)).includes(role);
+  return { ...facts, limited, temporaryFiles: await limitTemporaryFiles(client, role) };
 }
 
 function refuse(facts: Facts, { role, parties, password }: ReaderRole): void {
@@ -147,7 +159,13 @@ function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly 
     `revoke all on all functions in schema ${schema} from ${name}`,
     `${later} in schema ${schema} revoke execute on functions from ${name}`,
   ]);
-  const role = [...roleStatements(facts, reader), ...settings(facts, reader.role, schemas)];
+  const role = [
+    // Before there is a login that could call them.
+    ...(facts.superuser && reader.sharedDatabase !== true ? takeFromPublic : []),
+    ...roleStatements(facts, reader),
+    ...facts.temporaryFiles,
+    ...settings(facts, reader.role, schemas),
+  ];
   if (reader.parties.length === 0) {
     const reads = names.map((schema) => `grant select on all tables in schema ${schema} to ${name}`);
     const laterReads = names.map((schema) => `${later} in schema ${schema} grant select on tables to ${name}`);
@@ -160,11 +178,13 @@ function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly 
   return [[...role, ...clean, ...revoked], ...policyStatements(reader.role, reader.parties), usage];
 }
 
-function roleStatements({ exists }: Facts, { role, password }: ReaderRole): string[] {
+function roleStatements({ exists }: Facts, { role, password, connections }: ReaderRole): string[] {
   const login = password === undefined ? '' : ` login password ${escapeLiteral(password)}`;
+  const most = connections ?? (exists ? undefined : defaultConnections);
+  const options = `${login}${most === undefined ? '' : ` connection limit ${String(most)}`}`;
   const name = escapeIdentifier(role);
-  if (!exists) return [`create role ${name}${login}`];
-  return login === '' ? [] : [`alter role ${name}${login}`];
+  if (!exists) return [`create role ${name}${options}`];
+  return options === '' ? [] : [`alter role ${name}${options}`];
 }
 
 function settings({ database }: Facts, role: string, schemas: ReadSchemas): string[] {

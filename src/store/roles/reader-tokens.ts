@@ -7,6 +7,7 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { hashOf, loginPasswordOf, newToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 import type { Database } from '../connection/database.ts';
+import { takeFromPublicIfSuperuser } from './public-functions.ts';
 import { letReadAs } from './read-as.ts';
 import { moreThanReading } from './role-reach.ts';
 import { dropLogin, makeLogin } from './token-logins.ts';
@@ -15,6 +16,8 @@ export interface WantedToken {
   readonly role: string;
   readonly name: string | null;
   readonly expiresAt: Date | null;
+  /** Other programs use the database as well: what everybody may do in it stays. */
+  readonly sharedDatabase?: boolean;
 }
 
 export interface MadeToken {
@@ -33,13 +36,15 @@ export interface ListedToken {
 }
 
 /** @throws IndexerError TOKEN_REFUSED where the role is none of readers, STORE_NOT_PERMITTED where logins may not be made */
-export function createToken(database: Database, { role, name, expiresAt }: WantedToken): Promise<MadeToken> {
+export function createToken(database: Database, wanted: WantedToken): Promise<MadeToken> {
+  const { role, name, expiresAt, sharedDatabase = false } = wanted;
   const [id, token] = [randomBytes(4).toString('hex'), newToken()];
   const login = `${database.schema}_token_${id}`;
   return database.transaction(async (client) => {
     const { problem } = await letReadAs(client, database.schema, role);
     if (problem !== null) throw new IndexerError(problem.found, { code: 'TOKEN_REFUSED', remedy: problem.remedy });
     await refuseLogin(client, role);
+    if (!sharedDatabase) await takeFromPublicIfSuperuser(client);
     await makeLogin(client, database.schema, { login, role, expiresAt, password: loginPasswordOf(token) });
     await client.query(
       `insert into reader_tokens (id, hash, role_name, login_name, name, expires_at) values ($1, $2, $3, $4, $5, $6)`,

@@ -7,6 +7,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
 import { grantToWriters } from './read-as.ts';
+import { limitTemporaryFiles } from './reader-limits.ts';
 import { scramVerifier } from './scram.ts';
 
 /** Of one login: questions of the page, and what cancels them. */
@@ -40,6 +41,7 @@ export async function makeLogin(
      ${settings} default_transaction_read_only = on;
      ${settings} search_path = ${readersPath(readSchemas(storage))}`,
   );
+  for (const statement of await limitTemporaryFiles(client, login)) await client.query(statement);
   await grantToWriters(client, login);
 }
 

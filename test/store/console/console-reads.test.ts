@@ -138,6 +138,9 @@ describe('a statement', () => {
   });
 
   it('leaves no lock behind', async () => {
+    expect(await one('select 1')).toBe('1');
+    // No login that only reads has the function.
+    await query(created.url, `grant execute on function pg_advisory_lock(bigint) to ${schema}_console`);
     await one('select pg_advisory_lock(42)');
     const client = new Client({ connectionString: created.url });
     await client.connect();

@@ -1,0 +1,14 @@
+/** What a superuser who makes roles that read takes from every login in the database, so that readers cannot stop the indexer or fill the disk. */
+import type { ClientBase } from 'pg';
+import { leaveLocksToWriters } from './advisory-locks.ts';
+import { revokeUnboundedWrites } from './unbounded-writes.ts';
+
+/** The statements. Only a superuser may run them, after the roles that write have their rights on tables. */
+export const takeFromPublic: readonly string[] = [revokeUnboundedWrites, ...leaveLocksToWriters];
+
+/** The same, if the current role is a superuser; otherwise nothing. `ledger-indexer check` names the readers that keep the functions. */
+export async function takeFromPublicIfSuperuser(client: ClientBase): Promise<void> {
+  const { rowCount } = await client.query('select from pg_roles where rolname = current_user and rolsuper');
+  if (rowCount === 0) return;
+  for (const statement of takeFromPublic) await client.query(statement);
+}

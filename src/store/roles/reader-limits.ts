@@ -1,0 +1,107 @@
+/**
+ * What the logins of readers may use of a server: connections, and disk for temporary files. Postgres limits neither unless it is told
+ * to, and a server without a free connection stops the indexer at its next reconnect.
+ */
+import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { moreThanReading } from './role-reach.ts';
+
+/** Of a role that `grant-reader` makes: a fifth of the connections of a server with the default settings. */
+export const defaultConnections = 20;
+
+/** Of one session: a sort of ten million rows of 200 bytes. */
+const temporaryFiles = '2GB';
+
+/** Room for one indexer, which has up to 14 open, and for its background work or its standby. */
+const ofIndexer = 20;
+
+interface Server {
+  readonly superuser: boolean;
+  readonly version: number;
+  /** Neither the server nor the role has a limit of temporary files. */
+  readonly unlimited: boolean;
+}
+
+/**
+ * The statement that limits the temporary files of a role, or nothing: it has a limit or a setting of its own, or this session may not
+ * set one. The limit holds in every database of the server. The role may not exist yet.
+ */
+export async function limitTemporaryFiles(client: ClientBase, role: string): Promise<readonly string[]> {
+  const { rows } = await client.query<Server>(
+    `select m.rolsuper as superuser, current_setting('server_version_num')::int as version,
+            ${unlimitedHere} and not exists (
+              select from pg_db_role_setting s join pg_roles r on r.oid = s.setrole
+               where r.rolname = $1 and ${setsTemporaryFiles('s')}) as unlimited
+       from pg_roles m where m.rolname = current_user`,
+    [role],
+  );
+  const [server] = rows;
+  if (server?.unlimited !== true || !(server.superuser || (await mayLimit(client, server.version)))) return [];
+  return [`alter role ${escapeIdentifier(role)} set temp_file_limit = ${escapeLiteral(temporaryFiles)}`];
+}
+
+async function mayLimit(client: ClientBase, version: number): Promise<boolean> {
+  if (version < 150_000) return false;
+  const { rows } = await client.query<{ may: boolean }>(
+    `select has_parameter_privilege('temp_file_limit', 'set') as may`,
+  );
+  return rows[0]?.may === true;
+}
+
+/** SQL: whether the server and this database have no limit. What the session has by its own role says nothing of others. */
+const unlimitedHere = `(select setting = '-1' or source in ('user', 'database user', 'client', 'session')
+    from pg_settings where name = 'temp_file_limit')`;
+
+function setsTemporaryFiles(alias: string): string {
+  return `exists (select from unnest(${alias}.setconfig) c where c like 'temp_file_limit=%')`;
+}
+
+export interface ReaderUse {
+  /** Logins that only read and have no limit of connections, by name. */
+  readonly anyConnections: readonly string[];
+  /** Logins that only read and have no limit of temporary files. */
+  readonly anyTemporaryFiles: readonly string[];
+  /** All connections that the limited ones may open. */
+  readonly connections: number;
+  /** What is left of the server's connections for roles that are no superusers, when the indexer has its own. */
+  readonly available: number;
+  /** The server keeps connections for the roles that write. */
+  readonly reserved: boolean;
+}
+
+/** Reads it from the catalog. A reader is a login that may use schema `explore` and only reads. The storage is the search path. */
+export async function readerUse(client: ClientBase, storage: string): Promise<ReaderUse> {
+  const { rows } = await client.query<{ name: string; most: number; unlimited: boolean }>(
+    `select l.rolname::text as name, l.rolconnlimit as most,
+            coalesce((select substr(c, length('temp_file_limit=') + 1) = '-1'
+                        from pg_db_role_setting s cross join unnest(s.setconfig) c
+                       where s.setrole in (0, l.oid) and c like 'temp_file_limit=%'
+                         and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+                       order by s.setrole = 0, s.setdatabase = 0 limit 1), ${unlimitedHere}) as unlimited
+       from pg_roles l
+      where l.rolcanlogin and has_schema_privilege(l.oid, to_regnamespace(quote_ident($1)), 'usage')
+        and ${moreThanReading('l.oid', storage)} is null
+      order by 1`,
+    [readSchemas(storage).explore],
+  );
+  const named = (found: (row: (typeof rows)[number]) => boolean) => rows.filter(found).map(({ name }) => name);
+  return {
+    anyConnections: named(({ most }) => most < 0),
+    anyTemporaryFiles: named(({ unlimited }) => unlimited),
+    connections: rows.reduce((sum, { most }) => sum + Math.max(0, most), 0),
+    ...(await connectionsOf(client)),
+  };
+}
+
+async function connectionsOf(client: ClientBase): Promise<Pick<ReaderUse, 'available' | 'reserved'>> {
+  const { rows } = await client.query<{ most: number; superusers: number; kept: number; strangers: number }>(
+    `select current_setting('max_connections')::int as most, current_setting('superuser_reserved_connections')::int as superusers,
+            coalesce(current_setting('reserved_connections', true), '0')::int as kept,
+            (select count(*)::int from pg_roles w
+              where w.rolcanlogin and not w.rolsuper and has_table_privilege(w.oid, 'contracts', 'insert')
+                and not pg_has_role(w.oid, coalesce(to_regrole('pg_use_reserved_connections')::oid, w.oid), 'usage')) as strangers`,
+  );
+  const { most = 0, superusers = 0, kept = 0, strangers = 0 } = rows[0] ?? {};
+  const reserved = kept >= ofIndexer && strangers === 0;
+  return { available: most - superusers - kept - (reserved ? 0 : ofIndexer), reserved };
+}

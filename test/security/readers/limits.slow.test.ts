@@ -1,0 +1,199 @@
+/** What the login of a reader may use of a server. The server is one of this file: its connections are all taken. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { runChecks } from '../../../src/cli/check/outcome.ts';
+import { readerChecks } from '../../../src/cli/check/reader-checks.ts';
+import { migrateCommand } from '../../../src/cli/follow/migrate.ts';
+import { grantReaderCommand } from '../../../src/cli/roles/grant-reader.ts';
+import { grantRolesCommand } from '../../../src/cli/roles/grant-roles.ts';
+import { tokenCommand } from '../../../src/cli/roles/token.ts';
+import { loginPasswordOf } from '../../../src/reader-token.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { query } from '../../support/database.ts';
+import { runCommand } from '../../support/run-command.ts';
+
+const noConnectionLeft = '53300';
+const limitExceeded = '53400';
+const notPermitted = '42501';
+
+let folder: string;
+let server: EmbeddedPostgres;
+const open: Client[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reader-limits-'));
+  // Three of them are for superusers, and 20 are reserved: seven are left for everybody.
+  const settings = { max_connections: '30', shared_buffers: '32MB', max_wal_size: '128MB' };
+  server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
+  for (const kind of ['migrator', 'writer', 'redactor', 'reader', 'mine']) await writeFile(join(folder, kind), 'x\n');
+  await runCommand(migrateCommand, [], { DATABASE_URL: server.url });
+  await grantRoles();
+});
+afterEach(async () => {
+  for (const client of open.splice(0)) await client.end();
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function grantRoles(...flags: readonly string[]) {
+  return runCommand(grantRolesCommand, ['--password-dir', folder, ...flags], { DATABASE_URL: server.url });
+}
+
+function grantReader(role: string, ...flags: readonly string[]) {
+  const argv = [role, '--password-file', join(folder, 'mine'), ...flags];
+  return runCommand(grantReaderCommand, argv, { DATABASE_URL: server.url });
+}
+
+async function connect(role: string, password = 'x'): Promise<Client> {
+  const url = new URL(server.url);
+  [url.username, url.password] = [role, password];
+  const client = new Client({ connectionString: url.href });
+  client.on('error', () => undefined);
+  await client.connect();
+  open.push(client);
+  return client;
+}
+
+/** How many connections it gets. */
+async function connectAll(role: string): Promise<number> {
+  for (let count = 0; ; count += 1) {
+    try {
+      await connect(role);
+    } catch (thrown) {
+      expect(thrown).toMatchObject({ code: noConnectionLeft });
+      return count;
+    }
+  }
+}
+
+async function limitOf(role: string): Promise<unknown> {
+  const [found] = await query(server.url, `select rolconnlimit as most from pg_roles where rolname = '${role}'`);
+  return found?.['most'];
+}
+
+async function checked(name: string): Promise<{ readonly state: string; readonly found: string } | undefined> {
+  const schema = 'ledger';
+  const options = { schema, statementTimeoutMs: 60_000, applicationName: 'test limits', maxConnections: 2 };
+  const database = openDatabase({ url: server.url, ...options });
+  try {
+    return (await runChecks(readerChecks(database), 30_000)).find((outcome) => outcome.name === name);
+  } finally {
+    await database.close();
+  }
+}
+
+describe('connections', () => {
+  it('of a new reader are limited, and a reader that exists keeps its limit unless another is named', async () => {
+    await grantReader('few', '--connections', '2');
+    expect(await connectAll('few')).toBe(2);
+    await grantReader('few');
+    expect(await limitOf('few')).toBe(2);
+    await grantReader('few', '--connections', '3');
+    expect(await limitOf('few')).toBe(3);
+    await grantReader('usual');
+    expect(await limitOf('usual')).toBe(20);
+    expect(await limitOf('ledger_reader')).toBe(20);
+    await grantRoles('--connections', '5');
+    expect(await limitOf('ledger_reader')).toBe(5);
+    await query(server.url, 'alter role ledger_reader connection limit -1');
+    await grantRoles();
+    expect(await limitOf('ledger_reader')).toBe(-1);
+    await expect(grantReader('few', '--connections', '0')).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  it('that a reader takes all leave some to the writer and the migrator', async () => {
+    await grantReader('greedy', '--connections', '99');
+    expect(await connectAll('greedy')).toBeGreaterThan(0);
+    await connect('ledger_writer');
+    await connect('ledger_migrator');
+    await expect(connect('ledger_redactor')).rejects.toMatchObject({ code: noConnectionLeft });
+  });
+
+  it('of readers without a limit, or that could take them all, are found by check', async () => {
+    await query(server.url, 'alter role ledger_reader connection limit -1');
+    expect(await checked('reader connections')).toMatchObject({
+      state: 'warn',
+      found: expect.stringMatching(/^ledger_reader may take every connection/) as unknown,
+    });
+    await query(server.url, 'alter role ledger_reader connection limit 20');
+    await grantReader('greedy', '--connections', '99');
+    expect(await checked('reader connections')).toMatchObject({ state: 'pass' });
+    await query(server.url, 'revoke pg_use_reserved_connections from ledger_writer');
+    expect(await checked('reader connections')).toMatchObject({
+      state: 'warn',
+      found: expect.stringContaining('together they can take them all') as unknown,
+    });
+    await grantRoles();
+    expect(await checked('reader connections')).toMatchObject({ state: 'pass' });
+  });
+});
+
+describe('the roles of a stream', () => {
+  it.each([
+    ['writer', 'pg_monitor', ''],
+    ['redactor', 'pg_use_reserved_connections', ''],
+    ['reader', 'pg_use_reserved_connections', ''],
+    ['writer', 'pg_use_reserved_connections', 'with admin option'],
+  ])('are refused when the %s is a member of %s %s', async (kind, group, option) => {
+    await query(server.url, `grant ${group} to ledger_${kind} ${option}`);
+    try {
+      await expect(grantRoles()).rejects.toMatchObject({
+        code: 'ROLES_REFUSED',
+        message: expect.stringContaining(`ledger_${kind}`) as unknown,
+      });
+    } finally {
+      await query(server.url, `revoke ${group} from ledger_${kind}`);
+    }
+    await grantRoles();
+  });
+});
+
+describe('temporary files', () => {
+  /** 200,000 numbers do not fit the least memory of a sort. */
+  const sort = `set work_mem = '64kB';
+    select count(*) from (select i from generate_series(1, 200000) i order by random() offset 0) s`;
+
+  it('of a reader and of the login of a token have a limit that they cannot change', async () => {
+    await grantReader('sorting');
+    await runCommand(grantReaderCommand, ['group_of_tokens'], { DATABASE_URL: server.url });
+    let token = '';
+    const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
+    await runCommand(tokenCommand, ['create', '--role', 'group_of_tokens'], { DATABASE_URL: server.url }, io);
+    const [made] = await query(server.url, 'select login_name as login from ledger.reader_tokens');
+    const logins = [
+      await connect('sorting'),
+      await connect('ledger_reader'),
+      await connect(String(made?.['login']), loginPasswordOf(token)),
+    ];
+    for (const client of logins) {
+      expect((await client.query('show temp_file_limit')).rows).toEqual([{ temp_file_limit: '2GB' }]);
+      await expect(client.query('set temp_file_limit = -1')).rejects.toMatchObject({ code: notPermitted });
+    }
+    expect(await checked('temporary files')).toMatchObject({ state: 'pass' });
+  });
+
+  it('are kept to what an administrator set, and check finds a login without a limit', async () => {
+    await grantReader('sorting');
+    await query(server.url, `alter role sorting set temp_file_limit = '1MB'`);
+    await grantReader('sorting');
+    await expect((await connect('sorting')).query(sort)).rejects.toMatchObject({ code: limitExceeded });
+    await query(server.url, 'alter role sorting reset temp_file_limit');
+    expect(await checked('temporary files')).toMatchObject({
+      state: 'warn',
+      found: expect.stringMatching(/^sorting may fill the disk/) as unknown,
+    });
+    await query(server.url, 'alter role sorting set temp_file_limit = -1');
+    await grantReader('sorting');
+    expect(await checked('temporary files')).toMatchObject({ state: 'warn' });
+  });
+});

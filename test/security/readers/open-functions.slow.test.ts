@@ -1,0 +1,103 @@
+/** Functions of Postgres that every login may call, after roles were made by `grant-reader` and `token create` alone: no other command has run. */
+import { randomBytes } from 'node:crypto';
+import { PassThrough } from 'node:stream';
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { migrateCommand } from '../../../src/cli/follow/migrate.ts';
+import { grantReaderCommand } from '../../../src/cli/roles/grant-reader.ts';
+import { tokenCommand } from '../../../src/cli/roles/token.ts';
+import { loginPasswordOf } from '../../../src/reader-token.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { runCommand } from '../../support/run-command.ts';
+import { attempt } from '../attempts.ts';
+
+const lock = `select pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`;
+const statements = [lock, 'select pg_try_advisory_xact_lock_shared(7)', `select lo_from_bytea(0, 'x')`];
+
+let created: TestDatabase;
+let prefix: string;
+
+beforeEach(async () => {
+  created = await createTestDatabase();
+  prefix = `open_${randomBytes(4).toString('hex')}`;
+  const logins = ['owner', 'inserting', 'deleting'].map((kind) => `create role ${prefix}_${kind} login password 'x'`);
+  await query(created.url, `${logins.join('; ')}; grant create on database ${nameOf(created.url)} to ${prefix}_owner`);
+  await runCommand(migrateCommand, [], { DATABASE_URL: urlOf('owner') });
+  await query(
+    created.url,
+    `grant insert on ledger.contracts to ${prefix}_inserting; grant delete on ledger.updates to ${prefix}_deleting`,
+  );
+});
+afterEach(async () => {
+  await created.drop();
+  const roles = await query(
+    process.env['TEST_POSTGRES_URL'] ?? '',
+    `select string_agg(quote_ident(rolname), ', ') as names from pg_roles where rolname like '${prefix}%'`,
+  );
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${String(roles[0]?.['names'])}`);
+});
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+function urlOf(kind: string, password = 'x'): string {
+  const url = new URL(created.url);
+  [url.username, url.password] = [`${prefix}_${kind}`, password];
+  return url.href;
+}
+
+async function outcomes(url: string): Promise<readonly (string | undefined)[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const found: (string | undefined)[] = [];
+    for (const sql of statements) found.push(await attempt(client, sql));
+    return found;
+  } finally {
+    await client.end();
+  }
+}
+
+async function grantReader(...flags: readonly string[]): Promise<void> {
+  await runCommand(grantReaderCommand, [`${prefix}_reader`, ...flags], { DATABASE_URL: created.url });
+  await query(created.url, `alter role ${prefix}_reader login password 'x'`);
+}
+
+/** The URL of the login of a new token, of a role that was made while nothing was taken from anybody. */
+async function loginOfToken(...flags: readonly string[]): Promise<string> {
+  await runCommand(grantReaderCommand, [`${prefix}_group`, '--shared-database'], { DATABASE_URL: created.url });
+  let token = '';
+  const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
+  const argv = ['create', '--role', `${prefix}_group`, ...flags];
+  await runCommand(tokenCommand, argv, { DATABASE_URL: created.url }, io);
+  const [made] = await query(created.url, 'select login_name as login from ledger.reader_tokens');
+  await query(created.url, `alter role ${String(made?.['login'])} rename to ${prefix}_token`);
+  await query(created.url, `alter role ${prefix}_token password '${loginPasswordOf(token)}'`);
+  return urlOf('token', loginPasswordOf(token));
+}
+
+const refused = statements.map(() => '42501');
+const keepLocks = [undefined, undefined, '42501'];
+const keepAll = statements.map(() => undefined);
+
+it('are taken from the reader by grant-reader, and locks are left to the roles that write', async () => {
+  await grantReader();
+  // A second time there is nothing to take.
+  await grantReader();
+  expect(await outcomes(urlOf('reader'))).toEqual(refused);
+  for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
+});
+
+it('are taken from the login of a token by token create', async () => {
+  expect(await outcomes(await loginOfToken())).toEqual(refused);
+  for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
+});
+
+it('are left to every login in a shared database', async () => {
+  await grantReader('--shared-database');
+  expect(await outcomes(urlOf('reader'))).toEqual(keepAll);
+  expect(await outcomes(await loginOfToken('--shared-database'))).toEqual(keepAll);
+  const help = runCommand(tokenCommand, ['list', '--shared-database'], { DATABASE_URL: created.url });
+  await expect(help).rejects.toMatchObject({ code: 'USAGE' });
+});
