@@ -3,9 +3,11 @@
  * What fails for a moment is tried again. Source: Amazon S3 API reference, PutObject, GetObject, DeleteObject,
  * ListObjectsV2.
  */
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { IndexerError } from '../errors/indexer-error.ts';
+import { sendToBucket } from './bucket-request.ts';
 
 export interface BucketAccess {
   /** Without a slash at the end. */
@@ -21,7 +23,7 @@ export interface ObjectBody {
   readonly bytes: number;
   /** In hexadecimal digits: the server compares it with what arrives. */
   readonly sha256: string;
-  readonly open: () => ReadableStream<Uint8Array> | Uint8Array;
+  readonly open: () => Readable | Uint8Array;
 }
 
 /** `match` and `none` decide by what is there: an object of this ETag, or no object. */
@@ -159,22 +161,8 @@ export class BucketClient {
       cache: this.#keys,
     });
     const signed = await signer.sign();
-    const abort = new AbortController();
-    const patience = patienceMs * (1 + Math.ceil((body?.bytes ?? 0) / bytesPerPatience));
-    const timer = setTimeout(() => abort.abort(), patience);
-    try {
-      const content = body === undefined ? {} : { body: body.open(), duplex: 'half' as const };
-      const init: RequestInit = {
-        method,
-        headers: signed.headers,
-        signal: abort.signal,
-        redirect: 'error',
-        ...content,
-      };
-      return await fetch(signed.url, init);
-    } finally {
-      clearTimeout(timer);
-    }
+    const limitMs = patienceMs * (1 + Math.ceil((body?.bytes ?? 0) / bytesPerPatience));
+    return sendToBucket({ method, url: signed.url, headers: signed.headers, body: body?.open(), limitMs });
   }
 }
 
@@ -210,8 +198,9 @@ async function refusal({ method, key }: Asked, response: Response): Promise<Inde
 
 function unreachable({ method, key }: Asked, cause: unknown): IndexerError {
   if (cause instanceof IndexerError) return cause;
+  const reason = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
   return new IndexerError(
-    `the bucket does not answer ${method} of ${key ?? 'its list'}, tried ${String(mostTries)} times`,
+    `the bucket does not answer ${method} of ${key ?? 'its list'}, tried ${String(mostTries)} times${reason}`,
     {
       code: 'LAKE_UNWRITABLE',
       remedy: 'look at the endpoint (AWS_ENDPOINT_URL) and the way to it, and run it again: it goes on where it was',

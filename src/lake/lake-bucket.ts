@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { BucketClient, ObjectBody } from './bucket-client.ts';
 import { BucketLock } from './bucket-lock.ts';
 import { lockName } from './folder-lock.ts';
@@ -125,8 +125,7 @@ class GatheredFile implements UnfinishedFile {
 
   async finish(name: string): Promise<WrittenFile> {
     const [bytes, sha256] = [this.#bytes, this.#hash.digest('hex')];
-    const open = (): ReadableStream<Uint8Array> =>
-      Readable.toWeb(this.#file.createReadStream({ start: 0, autoClose: false })) as ReadableStream<Uint8Array>;
+    const open = (): Readable => this.#file.createReadStream({ start: 0, autoClose: false });
     await this.#put(name, { bytes, sha256, open });
     await this.#file.close();
     return { bytes, sha256 };

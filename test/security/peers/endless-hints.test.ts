@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import { BucketClient } from '../../../src/lake/bucket-client.ts';
 import { createTransport } from '../../../src/ledger/transport/transport.ts';
 import { openRun } from '../../ledger/transport/stream-run.ts';
 
@@ -51,7 +52,17 @@ it('a provider of tokens', async () => {
   await expect(source.read()).rejects.toHaveProperty('code', 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE');
 });
 
+it('a bucket', async () => {
+  const key = { region: 'us-east-1', accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: undefined };
+  const bucket = new BucketClient('lake', { endpoint: url, ...key });
+  await expect(bucket.get('manifest.json')).rejects.toMatchObject({
+    code: 'LAKE_UNWRITABLE',
+    message: expect.stringContaining('more than 8 informational responses') as string,
+  });
+});
+
 it('none of them has read more than a socket holds', () => {
-  expect(taken).toHaveLength(3);
+  // The bucket is asked six times.
+  expect(taken).toHaveLength(3 + 6);
   expect(Math.max(...taken)).toBeLessThan(16 * 1024 * 1024);
 });
