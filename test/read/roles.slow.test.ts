@@ -294,7 +294,7 @@ it('never makes a reader of the role that writes: it would be read-only from the
 it('prints what it would do, without the password, and does nothing', needs(noLimits), async () => {
   const role = `dry_${suffix}`;
   const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
-  expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…';`);
+  expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…' connection limit 20;`);
   expect(lines.join('\n')).not.toContain(password);
   expect(await query(created.url, `select from pg_roles where rolname = '${role}'`)).toEqual([]);
 });

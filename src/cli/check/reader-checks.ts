@@ -3,7 +3,7 @@ import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { readersThatLock } from '../../store/roles/advisory-locks.ts';
 import { contentStatistics } from '../../store/roles/content-statistics.ts';
-import { defaultConnections, readerUse } from '../../store/roles/reader-limits.ts';
+import { defaultConnections, readerUse, type ReaderUse } from '../../store/roles/reader-limits.ts';
 import { readerLogins } from '../../store/roles/reader-logins.ts';
 import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
 import { pageUrl } from '../../project-urls.ts';
@@ -12,12 +12,14 @@ import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
 /** In the order in which they are shown. */
 export function readerChecks(database: Database): readonly Check[] {
   const after = ['postgres'];
+  let answer: Promise<ReaderUse | undefined> | undefined;
+  const use = (): Promise<ReaderUse | undefined> => (answer ??= storedUse(database));
   return [
     { name: 'limited readers', after, run: () => limitedReaders(database) },
     { name: 'large objects', after, run: () => largeObjects(database) },
     { name: 'advisory locks', after, run: () => advisoryLocks(database) },
-    { name: 'reader connections', after, run: () => readerConnections(database) },
-    { name: 'temporary files', after, run: () => temporaryFiles(database) },
+    { name: 'reader connections', after, run: async () => readerConnections(await use()) },
+    { name: 'temporary files', after, run: async () => temporaryFiles(await use()) },
   ];
 }
 
@@ -66,10 +68,15 @@ async function advisoryLocks(database: Database): Promise<Finding> {
   );
 }
 
+/** Undefined while nothing is stored. */
+async function storedUse(database: Database): Promise<ReaderUse | undefined> {
+  if (!(await hasTables(database))) return undefined;
+  return await database.withClient((client) => readerUse(client, database.schema));
+}
+
 /** A login without a limit may take every connection, and an indexer that has to reconnect finds none. */
-async function readerConnections(database: Database): Promise<Finding> {
-  if (!(await hasTables(database))) return skip('nothing is stored yet');
-  const use = await database.withClient((client) => readerUse(client, database.schema));
+function readerConnections(use: ReaderUse | undefined): Finding {
+  if (use === undefined) return skip('nothing is stored yet');
   const [first] = use.anyConnections;
   if (first !== undefined) {
     return warn(
@@ -89,9 +96,9 @@ async function readerConnections(database: Database): Promise<Finding> {
 }
 
 /** A sort that does not fit the memory of a session goes to the disk, without a limit unless one is set. */
-async function temporaryFiles(database: Database): Promise<Finding> {
-  if (!(await hasTables(database))) return skip('nothing is stored yet');
-  const { anyTemporaryFiles } = await database.withClient((client) => readerUse(client, database.schema));
+function temporaryFiles(use: ReaderUse | undefined): Finding {
+  if (use === undefined) return skip('nothing is stored yet');
+  const { anyTemporaryFiles } = use;
   const [first] = anyTemporaryFiles;
   if (first === undefined) return pass('every login that only reads has a limit of temporary files');
   return warn(

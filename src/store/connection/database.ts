@@ -3,6 +3,7 @@
  * wait has a limit on both sides), a client that saw a failure is destroyed rather than reused, a commit that was not
  * confirmed as COMMIT is an error, and everything thrown is an IndexerError. Nothing global is changed in the driver.
  */
+import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
 import {
   Client,
@@ -78,6 +79,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   // Idle clients report their death here; without a listener it would end the process. The next query reconnects.
   pool.on('error', ignore);
   const closing = new AbortController();
+  // Each caller that waits for a client is one, and any number may wait.
+  setMaxListeners(0, closing.signal);
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await lendCurrent(pool, hosts, closing.signal);
