@@ -61,6 +61,9 @@ describe('/query', () => {
     ['a proxy', { 'x-forwarded-for': '10.1.2.3' }],
     ['another proxy', { forwarded: 'for=10.1.2.3' }],
     ['a gateway', { via: '1.1 gateway' }],
+    ...['client-ip', 'x-azure-socketip', 'fly-client-ip', 'x-remote-addr', 'x-amzn-trace-id', 'cdn-loop'].map(
+      (name): [string, Record<string, string>] => [`a proxy that adds ${name}`, { [name]: '10.1.2.3' }],
+    ),
   ])('answers nothing to %s', async (_who, headers) => {
     const [status, text] = await asked({ headers });
     expect(status).toBeGreaterThanOrEqual(400);

@@ -5,9 +5,15 @@
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../../loopback.ts';
 
-/** What proxies say of those for whom they ask: with any of them the caller is somewhere else. */
-const forwarding =
-  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|true-client-ip|cf-connecting-ip)$/;
+/**
+ * Headers that proxies, load balancers, content networks and platforms add: with any of them the caller is on another machine. No list of
+ * names is complete, so a word within the name is enough: `x-azure-clientip`, `fly-client-ip` and `x-originating-ip` name an address.
+ */
+const forwarding = [
+  /^(?:forwarded|via|proxy-.*)$/,
+  /(?:^|-)(?:forwarded|clientip|socketip|ip|addr|address|proxyuser|original|originating|remote)(?:-|$)/,
+  /^(?:x-)?(?:akamai|amz|amzn|appengine|arr|azure|cdn|cf|cloud|cloudfront|do|envoy|fastly|fly|nf|vercel|varnish|railway|render|heroku)-/,
+];
 
 /**
  * Why this request is not one of this machine; undefined: it is. The address has to be one of loopback, and so has the name that
@@ -18,7 +24,8 @@ export function notFromHere(request: IncomingMessage): string | undefined {
   if (!isLoopbackAddress(socket.remoteAddress)) return 'only this machine is answered here';
   if (!isLoopback(hostnameOf(headers.host))) return 'asked by a name that is not localhost or 127.0.0.1';
   // Proxies that say nothing of themselves ask by HTTP/1.0, which no browser speaks.
-  const proxied = httpVersion !== '1.1' || Object.keys(headers).some((name) => forwarding.test(name));
+  const proxied =
+    httpVersion !== '1.1' || Object.keys(headers).some((name) => forwarding.some((pattern) => pattern.test(name)));
   return proxied ? 'a proxy stands in between: only this machine is answered here' : undefined;
 }
 
