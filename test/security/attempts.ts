@@ -29,6 +29,9 @@ export const attempts: readonly Attempt[] = [
   { sql: `delete from ledger.contract_parties where false`, may: ['migrator'] },
   { sql: `update ledger.stream set filter_hash = 'x'`, may: ['migrator'] },
   { sql: `update ledger.stream set checkpoint = 1 where false`, may: ['writer', 'migrator'] },
+  { sql: `update ledger.stream set epoch = 9223372036854775807`, may: ['migrator'] },
+  { sql: `update ledger.stream set epoch = epoch - 1`, may: ['migrator'] },
+  { sql: `update ledger.stream set epoch = epoch + 1`, may: ['redactor', 'writer', 'migrator'] },
   { sql: `update ledger.stream set kept_offset = 1 where false`, may: ['redactor', 'migrator'] },
   {
     sql: `insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('x', 'party', 'x', 'x')`,

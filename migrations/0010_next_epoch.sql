@@ -1,0 +1,28 @@
+-- The redactor may change stream.epoch, so that a running writer begins a new session and learns what was redacted. A right on a column
+-- does not say which values: after the greatest number there is no next epoch, and no writer could begin a session again. Owners
+-- of the tables are free: a handover adds the epochs of two storages.
+create function next_epoch() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.epoch <> old.epoch + 1 and not pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    raise insufficient_privilege using message = format('epoch %s may only be followed by the next one when %s changes it', old.epoch, current_user);
+  end if;
+  return new;
+end $$;
+comment on function next_epoch() is
+  'Trigger: refuses roles other than the owner every change of stream.epoch but to the next number.';
+revoke execute on function next_epoch() from public;
+
+-- Citus takes no triggers on tables that it distributes.
+do $$
+declare
+  distributed boolean := false;
+begin
+  if to_regclass('pg_catalog.pg_dist_partition') is not null then
+    execute 'select exists (select from pg_catalog.pg_dist_partition where logicalrelid = ''stream''::regclass)' into distributed;
+  end if;
+  if not distributed then
+    create trigger next_epoch before update of epoch on stream
+      for each row when (new.epoch is distinct from old.epoch) execute function next_epoch();
+  end if;
+end $$;
