@@ -1,0 +1,68 @@
+/** Makes attempts one after the other, and charges each with what the watcher saw meanwhile. */
+import { broken, type Attempt, type Group, type Verdict } from './attempt.ts';
+import { pause } from '../support/wait-for.ts';
+import type { World } from './world/world.ts';
+
+/** An attempt that takes longer has failed to end. */
+const longestAttemptMs = 300_000;
+
+export interface Result extends Verdict {
+  readonly id: string;
+  readonly group: string;
+  readonly what: string;
+  readonly expected: string;
+  /** The process of the indexer ended. */
+  readonly crashed: boolean;
+  readonly ingestionStoppedSeconds: number;
+  readonly livezSeconds: number;
+  readonly seconds: number;
+}
+
+/** Runs the groups. @param say receives one line for each group @param save receives all results so far after each group */
+export async function runGroups(
+  world: World,
+  groups: readonly Group[],
+  say: (line: string) => void,
+  save: (results: readonly Result[]) => void = () => undefined,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const group of groups) {
+    const begin = performance.now();
+    const ofGroup: Result[] = [];
+    for (const attempt of group.attempts) ofGroup.push(await runAttempt(world, group.name, attempt));
+    results.push(...ofGroup);
+    save(results);
+    const findings = ofGroup.filter(({ held }) => !held).length;
+    const seconds = ((performance.now() - begin) / 1000).toFixed(0);
+    say(`${group.name}: ${String(ofGroup.length)} attempts, ${String(findings)} findings, ${seconds} s`);
+  }
+  return results;
+}
+
+async function runAttempt(world: World, group: string, attempt: Attempt): Promise<Result> {
+  const { id, what, expected } = attempt;
+  const begin = performance.now();
+  world.watcher.begin();
+  const { held, seen } = await bounded(attempt, world);
+  const crashed = await world.revive();
+  // An indexer that stays stopped would hold up the attempts that follow.
+  if (!(await world.watcher.settled())) await world.restart();
+  const { stoppedSeconds, livezSeconds } = world.watcher.observed();
+  const seconds = (performance.now() - begin) / 1000;
+  const watched = { ingestionStoppedSeconds: stoppedSeconds, livezSeconds, seconds };
+  return { id, group, what, expected, held, seen, crashed, ...watched };
+}
+
+/** An attempt that could not be made is a finding: nothing shows that the promise was kept. */
+async function bounded(attempt: Attempt, world: World): Promise<Verdict> {
+  const limit = new AbortController();
+  const late = pause(longestAttemptMs, broken('the attempt did not end'), { signal: limit.signal });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([attempt.run(world), late]);
+  } catch (thrown) {
+    return broken(`the attempt failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  } finally {
+    limit.abort();
+  }
+}

@@ -1,0 +1,31 @@
+// Opens many connections to one port of this machine and sends each a text. A process of its own, so that the suite can watch
+// the indexer meanwhile. Argument: JSON {port, connections, text, repeat, read, drip, holdMs}. Prints one line of JSON at the end:
+// how many connections were opened, how many were closed by the server, and how many answers began.
+import { connect } from 'node:net';
+
+const {
+  port,
+  connections,
+  text = '',
+  repeat = 1,
+  read = true,
+  drip = '',
+  holdMs,
+} = JSON.parse(process.argv[2] ?? '{}');
+const seen = { opened: 0, closed: 0, answers: 0, refused: 0 };
+
+for (let nth = 0; nth < connections; nth += 1) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => (seen.refused += 1)).on('close', () => (seen.closed += 1));
+  socket.on('connect', () => {
+    seen.opened += 1;
+    socket.write(text.replaceAll('{n}', String(nth + 1)).repeat(repeat), 'latin1');
+    if (drip !== '') setInterval(() => socket.destroyed || socket.write(drip), 200);
+  });
+  if (read) socket.on('data', (part) => (seen.answers += part.toString('latin1').split('HTTP/1.1 ').length - 1));
+  else socket.pause();
+}
+
+setTimeout(() => {
+  process.stdout.write(`${JSON.stringify(seen)}\n`, () => process.exit(0));
+}, holdMs);

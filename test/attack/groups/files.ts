@@ -1,0 +1,231 @@
+/** Files and folders of another user, or of a repository that somebody cloned. */
+import { chmod, lstat, mkdir, mkdtemp, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { verdict, type Attempt, type Group } from '../attempt.ts';
+import { runProgram } from '../world/program.ts';
+import type { World } from '../world/world.ts';
+
+const victimsToken = 'victims-ledger-token';
+
+interface Note {
+  readonly id: string;
+  readonly what: string;
+  readonly mode?: number;
+  readonly change?: Readonly<Record<string, unknown>>;
+  /** The note is a link to a file of this name. */
+  readonly link?: string;
+  readonly argv?: readonly string[];
+}
+
+/** A note of a running demo in the current folder, as a repository can bring it along. */
+const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'end'] }: Note): Attempt => ({
+  id: `note-${id}`,
+  what,
+  expected: 'the listener that the note names gets no token of the victim',
+  run: async (world) => {
+    const folder = await mkdtemp(join(world.folder, 'cloned-'));
+    const asked: IncomingHttpHeaders[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.headers);
+      response.setHeader('content-type', 'application/json').end('{"offset":7}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+    const text = JSON.stringify({
+      pid: process.pid,
+      httpUrl: url,
+      ledgerUrl: url,
+      database: '127.0.0.1:9/ledger',
+      schema: 'ledger',
+      embeddedLedger: true,
+      embeddedDatabase: false,
+      live: true,
+      ...change,
+    });
+    await mkdir(join(folder, '.ledger-indexer'));
+    await writeFile(join(folder, '.ledger-indexer', link ?? 'running.json'), text, { mode });
+    if (link !== undefined) await symlink(link, join(folder, '.ledger-indexer', 'running.json'));
+    await writeFile(join(folder, 'token'), victimsToken);
+    const env = { DATABASE_URL: 'postgres://me@127.0.0.1:9/ledger', LEDGER_TOKEN: victimsToken };
+    const { code } = await runProgram(argv, { cwd: folder, env }, 20_000);
+    server.closeAllConnections();
+    server.close();
+    const leaked = asked.filter((headers) => JSON.stringify(headers).includes(victimsToken)).length;
+    return verdict(
+      leaked === 0,
+      `exit ${String(code)}; ${String(asked.length)} requests, ${String(leaked)} with the token`,
+    );
+  },
+});
+
+const notes: readonly Note[] = [
+  { id: 'of-a-checkout', what: 'a note that others can read', mode: 0o644 },
+  { id: 'of-a-living-process', what: 'a note that names a process that lives' },
+  { id: 'of-init', what: 'a note that names process 1', change: { pid: 1 } },
+  { id: 'that-is-a-link', what: 'a note that is a link', link: 'elsewhere.json' },
+  {
+    id: 'with-a-password',
+    what: 'a note whose address holds a password',
+    change: { ledgerUrl: 'http://a:b@127.0.0.1:9' },
+  },
+  {
+    id: 'and-token-file',
+    what: 'a note, and a token file that is named for the call',
+    argv: ['ledger', 'end', '--ledger-token-file', 'token'],
+  },
+  { id: 'and-check', what: 'a note, and the command check', argv: ['check'] },
+  { id: 'and-parties', what: 'a note, and the command ledger parties', argv: ['ledger', 'parties'] },
+];
+
+/** What a cloned repository can hold beside a note. */
+const planted = (id: string, what: string, files: Readonly<Record<string, string>>): Attempt => ({
+  id: `planted-${id}`,
+  what,
+  expected: 'the program does not read it',
+  run: async (world) => {
+    const folder = await mkdtemp(join(world.folder, 'planted-'));
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(folder, path, '..'), { recursive: true });
+      await writeFile(join(folder, path), text);
+      await chmod(join(folder, path), 0o755);
+    }
+    const { code, stdout, stderr } = await runProgram(['config'], { cwd: folder });
+    const isRead = /planted/.test(stdout + stderr) || (await readdir(folder)).includes('ran');
+    return verdict(!isRead && code === 0, `exit ${String(code)}: ${stderr}`);
+  },
+});
+
+const runs = `require('node:fs').writeFileSync('ran', 'planted')`;
+const plants: readonly Attempt[] = [
+  planted('env-file', 'a file .env with the address of a ledger', { '.env': 'LEDGER_URL=http://planted.example\n' }),
+  planted('node-modules', 'modules in the current folder', {
+    'node_modules/pg/index.js': runs,
+    'node_modules/pg/package.json': '{"name":"pg","main":"index.js"}',
+  }),
+  planted('npmrc', 'settings of npm', {
+    '.npmrc': 'script-shell=planted\n',
+    'package.json': '{"name":"planted","type":"module"}',
+  }),
+  planted('migrations', 'migrations in the current folder', { 'migrations/0001_stream.sql': 'select planted' }),
+  planted('config-file', 'a configuration in the data folder', {
+    '.ledger-indexer/config.json': '{"LEDGER_URL":"http://planted.example"}',
+  }),
+];
+
+async function exported(world: World): Promise<{ readonly lake: string; readonly precious: string }> {
+  const folder = await mkdtemp(join(world.folder, 'lake-'));
+  const lake = join(folder, 'lake');
+  await world.succeed(['export', '--to', lake, '--until', '300']);
+  await mkdir(join(folder, 'elsewhere'));
+  const precious = join(folder, 'elsewhere', 'precious');
+  await writeFile(precious, 'kept');
+  return { lake, precious };
+}
+
+interface Manifest {
+  readonly files: readonly { readonly path: string | null }[];
+}
+
+/** A manifest whose files lie elsewhere, with marks that ask for them to be written again. */
+const manifest = (id: string, path: string): Attempt => ({
+  id: `manifest-${id}`,
+  what: `a manifest of a lake names ${path}`,
+  expected: 'the export refuses it, and the file stays as it was',
+  run: async (world) => {
+    const { lake, precious } = await exported(world);
+    const file = join(lake, 'manifest.json');
+    const read = JSON.parse(await readFile(file, 'utf8')) as Manifest;
+    const files = read.files.map((each) =>
+      each.path === null
+        ? each
+        : { ...each, path: path.replace('PRECIOUS', precious), marks: { redacted: 99, late: 99 } },
+    );
+    await writeFile(file, JSON.stringify({ ...read, files }));
+    const { code, stderr } = await world.command(['export', '--to', lake, '--until', '400']);
+    const kept = await readFile(precious, 'utf8').catch(() => 'gone');
+    return verdict(
+      kept === 'kept' && code !== 0 && code !== 70,
+      `exit ${String(code)}, the file is ${kept}: ${stderr}`,
+    );
+  },
+});
+
+const lakes: readonly Attempt[] = [
+  manifest('above-the-lake', '../elsewhere/precious'),
+  manifest('absolute', 'PRECIOUS'),
+  manifest('through-a-table', 'contracts/../../elsewhere/precious'),
+  {
+    id: 'lake-table-is-a-link',
+    what: 'a folder of a table is a link to a folder outside of the lake',
+    expected: 'nothing is written there',
+    run: async (world) => {
+      const { precious } = await exported(world);
+      const lake = await mkdtemp(join(world.folder, 'linked-'));
+      await symlink(join(precious, '..'), join(lake, 'contracts'));
+      const { code, stderr } = await world.command(['export', '--to', lake, '--until', '300']);
+      const found = await readdir(join(precious, '..'));
+      return verdict(found.length === 1 && code !== 70, `exit ${String(code)}, ${found.join(', ')}: ${stderr}`);
+    },
+  },
+  {
+    id: 'lake-modes',
+    what: 'another user of the machine reads the lake',
+    expected: 'folders have mode 0700, files 0600',
+    run: async (world) => {
+      const { lake } = await exported(world);
+      const open: string[] = [];
+      for (const entry of await readdir(lake, { recursive: true })) {
+        const { mode } = await lstat(join(lake, entry));
+        if ((mode & 0o077) !== 0) open.push(entry);
+      }
+      return verdict(open.length === 0, open.slice(0, 5).join(', ') || 'closed to others');
+    },
+  },
+];
+
+/** The embedded parts use a data folder that somebody else prepared. */
+const dataFolder = (
+  id: string,
+  what: string,
+  prepare: (data: string, elsewhere: string) => Promise<unknown>,
+): Attempt => ({
+  id: `data-folder-${id}`,
+  what,
+  expected: 'the program refuses the folder, and the folder elsewhere stays as it was',
+  run: async (world) => {
+    const folder = await mkdtemp(join(world.folder, 'data-'));
+    const [data, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
+    await mkdir(data);
+    await mkdir(elsewhere, { mode: 0o755 });
+    await prepare(data, elsewhere);
+    const before = await lstat(elsewhere);
+    const env = { INDEXER_DATA_DIR: data, LEDGER_URL: world.ledgerUrl, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
+    const { code, stderr } = await runProgram([], { cwd: folder, env }, 30_000);
+    const after = await lstat(elsewhere);
+    const isSame = before.mode === after.mode && before.uid === after.uid && (await readdir(elsewhere)).length === 0;
+    return verdict(
+      isSame && code !== 0 && code !== 70,
+      `exit ${String(code)}, elsewhere ${isSame ? 'as before' : 'changed'}: ${stderr}`,
+    );
+  },
+});
+
+const folders: readonly Attempt[] = [
+  dataFolder('with-a-link', 'postgres in the data folder is a link', (data, elsewhere) =>
+    symlink(elsewhere, join(data, 'postgres')),
+  ),
+  dataFolder('open-to-others', 'postgres in the data folder can be written by everybody', async (data) => {
+    await mkdir(join(data, 'postgres'));
+    await chmod(join(data, 'postgres'), 0o777);
+    await writeFile(join(data, 'postgres', 'PG_VERSION'), '17');
+  }),
+];
+
+export const files: Group = {
+  name: 'files',
+  what: 'files and folders of others',
+  quick: false,
+  attempts: [...notes.map(note), ...plants, ...lakes, ...folders],
+};

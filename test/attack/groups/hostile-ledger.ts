@@ -1,0 +1,240 @@
+/** A participant that means harm: frames, answers and words of its own. Each attempt has an indexer and a database of its own. */
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pause, waitFor } from '../../support/wait-for.ts';
+import { verdict, type Attempt, type Group } from '../attempt.ts';
+import { HostileLedger, type Edits } from '../wire/hostile-ledger.ts';
+import { Victim, type VictimState } from '../world/victim.ts';
+
+/** How long the ledger is hostile. */
+const hostileMs = 5_000;
+const secret = 'hunter2-in-the-words-of-the-ledger';
+
+interface Hostility {
+  readonly id: string;
+  readonly what: string;
+  readonly edits: () => Edits;
+  /** What must not be shown. */
+  readonly without?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The process runs while the ledger is hostile, and goes on when the ledger is itself again, also after a restart. */
+const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
+  id: `ledger-${id}`,
+  what,
+  expected: 'the indexer runs, /livez answers, and a clean ledger is followed after a restart',
+  run: async (world) => {
+    await using ledger = await HostileLedger.before(world.ledgerUrl);
+    await using victim = await Victim.open(world, ledger.url, env);
+    await waitFor('the indexer follows', async () => ((await victim.checkpoint()) >= 0 ? true : undefined), 60_000);
+    ledger.edits = edits();
+    await pause(hostileMs);
+    const during = await victim.state();
+    const shown = during.status + victim.program.output();
+    ledger.edits = {};
+    const continues = await goesOn(victim, ledger.url, during);
+    const isSilent = without === undefined || !shown.includes(without);
+    const seen = `exit ${String(during.exit)}, /livez ${String(during.livez)}, ${during.status.slice(0, 120)}`;
+    const isHeld = during.exit === undefined && during.livez === 200 && continues && isSilent;
+    return verdict(
+      isHeld,
+      `${continues ? 'continues' : 'does not continue'}${isSilent ? '' : ', shows the secret'}; ${seen}`,
+    );
+  },
+});
+
+async function goesOn(victim: Victim, url: string, { checkpoint }: VictimState): Promise<boolean> {
+  await victim.start(url);
+  const moved = async (): Promise<true | undefined> => ((await victim.checkpoint()) > checkpoint ? true : undefined);
+  return waitFor('the checkpoint moves', moved, 60_000).catch(() => false);
+}
+
+type Json = Record<string, unknown>;
+
+/** Changes the first event of each transaction, wherever it is. */
+const edited = (change: (event: Json) => void) => (): Edits => ({
+  frame: (text) => {
+    const frame = JSON.parse(text) as Json;
+    visit(frame, change);
+    return [JSON.stringify(frame)];
+  },
+});
+
+function visit(value: unknown, change: (event: Json) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === 'CreatedEvent' || key === 'ExercisedEvent')
+      change((inner as Json)['value'] === undefined ? (inner as Json) : ((inner as Json)['value'] as Json));
+    else visit(inner, change);
+  }
+}
+
+const frames = (make: (text: string) => readonly (string | Buffer)[]) => (): Edits => ({ frame: make });
+
+let nth = 0;
+const parties = (count: number): readonly string[] => {
+  nth += 1;
+  return Array.from({ length: count }, (_, at) => `p${String(nth)}-${String(at)}::1220`);
+};
+
+const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+function endlessly(response: ServerResponse | Duplex, first: string, part: string): void {
+  const socket = 'socket' in response && response.socket !== null ? (response.socket as Duplex) : (response as Duplex);
+  const more = (): void => {
+    if (!socket.destroyed) socket.write(part, () => setImmediate(more));
+  };
+  socket.on('error', () => undefined);
+  socket.write(first, more);
+}
+
+const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(100);
+const answers = (first: string, part: string) => (): Edits => ({
+  answer: (path, response) => {
+    if (path.startsWith('/v2/updates')) return false;
+    endlessly(response, first, part);
+    return true;
+  },
+});
+const errorWords = JSON.stringify({
+  code: 'NOVEL',
+  cause: `refused at https://bob:${secret}@host/x?token=${secret}`,
+  grpcCodeValue: 14,
+});
+
+const table: readonly Hostility[] = [
+  {
+    id: 'frame-of-100-megabytes',
+    what: 'one text frame of 100 MB',
+    edits: frames(() => [`{"x":"${'y'.repeat(100_000_000)}"}`]),
+  },
+  {
+    id: 'frames-of-30-megabytes',
+    what: 'each update with a payload of 30 MB',
+    edits: edited((event) => (event['createArgument'] = { x: 'y'.repeat(30_000_000) })),
+  },
+  { id: 'deep-frame', what: 'a frame of 200,000 levels', edits: frames(() => [`{"update":${deep(200_000)}}`]) },
+  {
+    id: 'deep-payload',
+    what: 'payloads of 5,000 levels',
+    edits: edited((event) => (event['createArgument'] = JSON.parse(deep(5_000)) as unknown)),
+  },
+  {
+    id: 'many-keys',
+    what: 'payloads of 300,000 keys',
+    edits: edited(
+      (event) =>
+        (event['createArgument'] = Object.fromEntries(
+          Array.from({ length: 300_000 }, (_, at) => [`k${String(at)}`, at]),
+        )),
+    ),
+  },
+  {
+    id: 'party-lists',
+    what: '100,000 observers that no other contract has',
+    edits: edited((event) => (event['observers'] = parties(100_000))),
+  },
+  {
+    id: 'witness-lists',
+    what: '100,000 witnesses that no other event has',
+    edits: edited((event) => (event['witnessParties'] = parties(100_000))),
+  },
+  {
+    id: 'nul-in-text',
+    what: 'NUL characters in payloads and parties',
+    edits: edited((event) =>
+      Object.assign(event, { createArgument: { x: 'a\u0000b' }, signatories: ['a\u0000b::1220'] }),
+    ),
+  },
+  {
+    id: 'lone-surrogates',
+    what: 'halves of characters in payloads',
+    edits: edited((event) => (event['createArgument'] = { x: '\ud800', ['\udfff']: 1 })),
+  },
+  {
+    id: 'prototype-keys',
+    what: 'payloads with keys of the prototype',
+    edits: frames((text) => [
+      text.replace(
+        '"createArgument":{',
+        '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":1}},"createArgument":{"__proto__":1,',
+      ),
+    ]),
+  },
+  {
+    id: 'huge-numbers',
+    what: 'offsets that no number holds',
+    edits: frames((text) => [text.replaceAll(/"offset":\d+/g, '"offset":1e400')]),
+  },
+  {
+    id: 'negative-offsets',
+    what: 'offsets that fall',
+    edits: frames((text) => [text.replaceAll(/"offset":(\d+)/g, '"offset":-$1')]),
+  },
+  {
+    id: 'sql-in-names',
+    what: 'names of templates with quotes and SQL',
+    edits: edited((event) => (event['templateId'] = `x"; drop schema ledger cascade; --:Main.Iou:Iou'`)),
+  },
+  {
+    id: 'binary-frames',
+    what: 'binary frames that are not text',
+    edits: frames(() => [Buffer.from([0xff, 0xfe, 0x00, 0x80])]),
+  },
+  { id: 'not-json', what: 'frames that are not JSON', edits: frames(() => ['{"update":', '', 'null', '[]', '1']) },
+  {
+    id: 'repeated-frames',
+    what: 'each frame 50 times',
+    edits: frames((text) => Array.from({ length: 50 }, () => text)),
+  },
+  {
+    id: 'empty-frames',
+    what: '2,000 empty frames for each one',
+    edits: frames((text) => [...Array.from({ length: 2_000 }, () => '{}'), text]),
+  },
+  {
+    id: 'error-words-with-secrets',
+    what: 'errors whose words hold a password and a token',
+    edits: frames(() => [errorWords]),
+    without: secret,
+  },
+  {
+    id: 'error-answers-with-secrets',
+    what: 'answers of status 500 whose words hold a password',
+    edits: () => ({
+      answer: (_, response) => (response.writeHead(500, { 'content-type': 'application/json' }).end(errorWords), true),
+      frame: () => [errorWords],
+    }),
+    without: secret,
+  },
+  { id: 'endless-hints', what: 'informational answers without end', edits: answers('', hints) },
+  {
+    id: 'endless-body',
+    what: 'an answer without end',
+    edits: answers('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"offset":', '1'.repeat(65_536)),
+  },
+  { id: 'endless-header', what: 'a header without end', edits: answers('HTTP/1.1 200 OK\r\nx: ', 'y'.repeat(65_536)) },
+  {
+    id: 'redirect-to-metadata',
+    what: 'redirects to an address of a cloud',
+    edits: () => ({
+      answer: (_, response) => (
+        response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
+        true
+      ),
+    }),
+  },
+  {
+    id: 'handshake-without-end',
+    what: 'an upgrade that answers with hints without end',
+    edits: () => ({ frame: () => [], upgrade: (_, socket) => (endlessly(socket, '', hints), true) }),
+  },
+];
+
+export const hostileLedger: Group = {
+  name: 'hostile-ledger',
+  what: 'a participant that means harm',
+  quick: false,
+  attempts: table.map(hostility),
+};

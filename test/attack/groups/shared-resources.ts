@@ -1,0 +1,211 @@
+/** Readers that use up what the whole server of Postgres shares: connections, locks, notices, memory, files, processors. */
+import type { Client } from 'pg';
+import { pause } from '../../support/wait-for.ts';
+import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
+import { askHere, askWith } from '../wire/ask.ts';
+import { survived } from '../wire/flood.ts';
+import { connected } from '../world/server.ts';
+import type { Login, World } from '../world/world.ts';
+
+const heldMs = 20_000;
+const mostSessions = 200;
+/** An attempt that stops ingestion for longer has succeeded. */
+const longestStopSeconds = 2;
+
+async function sessions(world: World, as: Login, most: number): Promise<readonly Client[]> {
+  const opened: Client[] = [];
+  while (opened.length < most) {
+    const client = await connected(world.urlOf(as), 'attacker').catch(() => undefined);
+    if (client === undefined) break;
+    opened.push(client);
+  }
+  return opened;
+}
+
+/** Ends them, whatever they are doing. */
+async function end(world: World, clients: readonly Client[]): Promise<void> {
+  await world.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'attacker'`);
+  await Promise.allSettled(clients.map((client) => client.end()));
+}
+
+function outcome(world: World, seen: string): Verdict {
+  const found = survived(world, seen);
+  const { stoppedSeconds } = world.watcher.observed();
+  return verdict(found.held && stoppedSeconds <= longestStopSeconds, found.seen);
+}
+
+const expected = 'the indexer runs, /livez answers, and ingestion stops for at most 2 s';
+
+/** Sessions of a login, each of which does something and holds what it got. */
+const holding = (as: Login, id: string, what: string, most: number, texts: readonly string[]): Attempt => ({
+  id: `${as}-${id}`,
+  what,
+  expected,
+  run: async (world) => {
+    const clients = await sessions(world, as, most);
+    const failures = new Set<string>();
+    for (const client of clients) {
+      for (const text of texts) {
+        // Not waited for: some take as long as they are let.
+        client.query(text).catch((thrown: unknown) => failures.add(String(Reflect.get(thrown as object, 'code'))));
+      }
+    }
+    await pause(heldMs);
+    const found = outcome(world, `${String(clients.length)} sessions; SQLSTATE ${[...failures].join(', ') || 'none'}`);
+    await end(world, clients);
+    return found;
+  },
+});
+
+const everyLock = `do $$ declare r record; begin
+  for r in select c.oid::regclass as name from pg_class c
+            where c.relkind in ('r', 'v') and has_table_privilege(c.oid, 'select') loop
+    begin
+      execute format('lock table %s in access share mode', r.name);
+    exception when insufficient_privilege or wrong_object_type then null;
+    end;
+  end loop; end $$`;
+
+const readAll = `begin; select count(*) from ledger.updates; select count(*) from ledger.contracts; select count(*) from ledger.stream`;
+
+const ofLogins: readonly Attempt[] = [
+  holding('limited', 'takes-every-connection', 'opens every connection that Postgres gives', mostSessions, []),
+  holding('reader', 'takes-every-connection', 'opens every connection that Postgres gives', mostSessions, []),
+  holding(
+    'limited',
+    'fills-the-lock-table-by-reading',
+    'locks every table and view in the mode of reading, in 60 sessions',
+    60,
+    ['begin', everyLock],
+  ),
+  holding('limited', 'holds-snapshots', 'holds 20 transactions open in which it has read everything', 20, [readAll]),
+  holding('limited', 'burns-processors', 'counts without end in 6 sessions', 6, [
+    'set statement_timeout = 0',
+    'select count(*) from generate_series(1, 1000000000000)',
+  ]),
+  holding('reader', 'joins-without-end', 'joins large tables without a condition in 4 sessions', 4, [
+    'set statement_timeout = 0',
+    'select count(*) from ledger.contracts a, ledger.contracts b, ledger.contracts c',
+  ]),
+  holding('limited', 'makes-temporary-files', 'sorts a billion numbers in 2 sessions', 2, [
+    'set statement_timeout = 0',
+    'select i from generate_series(1, 1000000000) i order by i desc offset 999999999',
+  ]),
+  holding('limited', 'takes-memory', 'makes a text of 300 MB in 3 sessions', 3, [
+    `select length(repeat('x', 300000000))`,
+    `select md5(repeat('x', 300000000))`,
+  ]),
+];
+
+/** Sends notices until Postgres takes no more, for a minute at most. */
+async function fillQueue(sender: Client | undefined): Promise<string> {
+  const deadline = Date.now() + 60_000;
+  try {
+    while (Date.now() < deadline) {
+      await sender?.query(`select count(pg_notify('x', repeat('z', 7900) || i)) from generate_series(1, 500) i`);
+    }
+    return 'the queue did not fill within a minute';
+  } catch (thrown) {
+    return `SQLSTATE ${String(Reflect.get(thrown as object, 'code'))}`;
+  }
+}
+
+const notices: Attempt = {
+  id: 'limited-fills-the-queue-of-notices',
+  what: 'listens in a transaction, and sends notices until the queue is full',
+  expected,
+  run: async (world) => {
+    const clients = await sessions(world, 'limited', 2);
+    const [listener, sender] = clients;
+    await listener?.query('listen x');
+    await listener?.query('begin; select 1');
+    const full = await fillQueue(sender);
+    await pause(heldMs / 2);
+    const found = outcome(world, full);
+    await end(world, clients);
+    return found;
+  },
+};
+
+/** A change of the tables waits for a reader, and whoever writes waits for the change. */
+const behindReader: Attempt = {
+  id: 'limited-holds-up-a-command',
+  what: 'holds a transaction open in which it has read, while an operator limits another reader',
+  expected,
+  run: async (world) => {
+    const clients = await sessions(world, 'limited', 1);
+    await clients[0]?.query(readAll);
+    const command = world.command(['grant-reader', `${world.server.rolePrefix}_behind`, '--party', world.party]);
+    await pause(heldMs);
+    const seen = outcome(world, 'an open transaction of a reader');
+    await end(world, clients);
+    const { code, stderr } = await command;
+    return { ...seen, seen: `${seen.seen}; the command: exit ${String(code)} ${stderr.slice(0, 120)}` };
+  },
+};
+
+/** Questions of the query page, three of each token. */
+const questions = (id: string, what: string, statement: string): Attempt => ({
+  id: `questions-${id}`,
+  what,
+  expected,
+  run: async (world) => {
+    const { limited, all } = world.tokens;
+    const asked = [0, 1, 2].flatMap(() => [
+      askWith(world, limited.token, statement),
+      askWith(world, all.token, statement),
+      askHere(world, statement),
+    ]);
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    return outcome(world, `statuses ${statuses.join(', ')}`);
+  },
+});
+
+const ofQuestions: readonly Attempt[] = [
+  questions(
+    'of-60-megabytes',
+    'nine questions whose answers have 60 MB',
+    `select repeat('x', 600000) from generate_series(1, 100)`,
+  ),
+  questions('of-one-large-row', 'nine questions whose answer is one text of 50 MB', `select repeat('x', 50000000)`),
+  questions(
+    'of-many-rows',
+    'nine questions of a hundred million rows',
+    'select i from generate_series(1, 100000000) i',
+  ),
+  questions(
+    'of-many-columns',
+    'nine questions of 1,600 columns',
+    `select ${Array.from({ length: 1_600 }, (_, at) => `repeat('y', 1000) c${String(at)}`)
+      .join(', ')
+      .slice(0, 60_000)
+      .replace(/,[^,]*$/, '')} from generate_series(1, 1000)`,
+  ),
+  questions(
+    'of-temporary-files',
+    'nine questions that sort for 30 s',
+    'select i from generate_series(1, 1000000000) i order by i desc offset 999999999',
+  ),
+  questions(
+    'that-recurse',
+    'nine questions that recurse without end',
+    'with recursive r(a) as (values (1) union all select a + 1 from r) select count(*) from r',
+  ),
+  questions(
+    'of-deep-expressions',
+    'nine questions of 20,000 brackets',
+    `select ${'('.repeat(20_000)}1${')'.repeat(20_000)}`,
+  ),
+  questions(
+    'of-backtracking',
+    'nine questions whose regular expression backtracks',
+    `select repeat('a', 5000) ~ '(a*)*(a*)*(a*)*b\\1\\2\\3'`,
+  ),
+];
+
+export const sharedResources: Group = {
+  name: 'shared-resources',
+  what: 'readers that use up what the server shares',
+  quick: false,
+  attempts: [...ofLogins, notices, behindReader, ...ofQuestions],
+};

@@ -1,0 +1,220 @@
+/** Receivers of webhooks that mean harm, and addresses that no delivery may reach. */
+import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { pause, waitFor } from '../../support/wait-for.ts';
+import { verdict, type Attempt, type Group } from '../attempt.ts';
+import { connected } from '../world/server.ts';
+import { Victim } from '../world/victim.ts';
+import type { World } from '../world/world.ts';
+
+/** What a receiver sends; how it goes on after that. */
+interface Receiver {
+  readonly id: string;
+  readonly what: string;
+  readonly first: string;
+  /** Sent without end. */
+  readonly part?: string;
+  /** Between parts. */
+  readonly everyMs?: number;
+}
+
+const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(100);
+
+const receivers: readonly Receiver[] = [
+  { id: 'endless-103', what: 'informational answers without end', first: '', part: hints },
+  {
+    id: 'slow-103',
+    what: 'an informational answer every 100 ms',
+    first: '',
+    part: 'HTTP/1.1 103 Early Hints\r\n\r\n',
+    everyMs: 100,
+  },
+  { id: 'endless-body', what: 'a body without end', first: 'HTTP/1.1 200 OK\r\n\r\n', part: 'x'.repeat(65_536) },
+  { id: 'endless-header', what: 'a header without end', first: 'HTTP/1.1 200 OK\r\nx: ', part: 'y'.repeat(65_536) },
+  { id: 'endless-headers', what: 'headers without end', first: 'HTTP/1.1 200 OK\r\n', part: 'x: y\r\n'.repeat(1_000) },
+  {
+    id: 'endless-chunks',
+    what: 'chunks of one byte without end',
+    first: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
+    part: '1\r\nx\r\n'.repeat(1_000),
+  },
+  {
+    id: 'endless-error-body',
+    what: 'an error whose body does not end',
+    first: 'HTTP/1.1 500 No\r\n\r\n',
+    part: 'x'.repeat(65_536),
+  },
+  { id: 'byte-by-byte', what: 'an answer byte by byte', first: 'HTTP/1.1 2', part: '0', everyMs: 200 },
+  { id: 'garbage', what: 'bytes that are not HTTP', first: '\u0000\u0001'.repeat(10_000) },
+  {
+    id: 'redirect-to-metadata',
+    what: 'a redirect to an address of a cloud',
+    first: 'HTTP/1.1 307 Moved\r\nlocation: http://169.254.169.254/latest/\r\ncontent-length: 0\r\n\r\n',
+  },
+  { id: 'silence', what: 'nothing', first: '' },
+];
+
+/** More bytes of one receiver were read than a socket holds. */
+const mostBytes = 16 * 1024 * 1024;
+const watchedMs = 10_000;
+
+interface Listening {
+  readonly url: string;
+  readonly server: Server;
+  /** The most bytes that one connection took. */
+  readonly taken: () => number;
+  readonly connections: () => number;
+}
+
+async function listen({ first, part, everyMs }: Receiver): Promise<Listening> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    const more = (): void => {
+      if (part === undefined || socket.destroyed) return;
+      socket.write(part, () => (everyMs === undefined ? setImmediate(more) : setTimeout(more, everyMs).unref()));
+    };
+    socket.on('error', () => undefined).once('data', () => socket.write(first, more));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/hook`,
+    server,
+    taken: () => Math.max(0, ...sockets.map((socket) => socket.bytesWritten)),
+    connections: () => sockets.length,
+  };
+}
+
+/** CPU time of a process so far, seconds; 0 where the system does not say. */
+function cpuSeconds(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return 0;
+  }
+}
+
+/** Half of a processor would be burnt by a receiver. */
+const mostCpu = 0.5;
+
+const receiver = (given: Receiver): Attempt => ({
+  id: `receiver-${given.id}`,
+  what: `a receiver answers with ${given.what}`,
+  expected: 'few bytes are read, little CPU is used, and the ledger is followed',
+  run: async (world) => {
+    const listening = await listen(given);
+    await using victim = await Victim.open(world, world.ledgerUrl, { INDEXER_WEBHOOKS: 'loopback' });
+    await waitFor('the indexer follows', async () => ((await victim.checkpoint()) >= 0 ? true : undefined), 60_000);
+    const role = `${world.server.rolePrefix}_hooks`;
+    await world.succeed(['grant-reader', role], { DATABASE_URL: victim.databaseUrl });
+    await world.succeed(['webhook', 'add', 'hostile', '--url', listening.url, '--role', role], {
+      DATABASE_URL: victim.databaseUrl,
+    });
+    await waitFor('a delivery', () => (listening.connections() > 0 ? true : undefined), 60_000);
+    const [before, { checkpoint }] = [cpuSeconds(victim.program.pid), await victim.state()];
+    await pause(watchedMs);
+    const used = ((cpuSeconds(victim.program.pid) - before) * 1000) / watchedMs;
+    const after = await victim.state();
+    const bytes = listening.taken();
+    listening.server.close();
+    await dropRoles(victim.databaseUrl, role);
+    const isHeld =
+      after.exit === undefined &&
+      after.livez === 200 &&
+      after.checkpoint > checkpoint &&
+      bytes < mostBytes &&
+      used < mostCpu;
+    const seen = `${String(bytes)} bytes at most, ${(used * 100).toFixed(0)} % of a processor, ${String(listening.connections())} connections`;
+    return verdict(isHeld, `${seen}; checkpoint ${String(checkpoint)} to ${String(after.checkpoint)}`);
+  },
+});
+
+async function dropRoles(url: string, role: string): Promise<void> {
+  const client = await connected(url);
+  await client.query(`drop owned by ${role}; drop role ${role}`).catch(() => undefined);
+  await client.end();
+}
+
+const addresses = [
+  'http://127.0.0.1:9/x',
+  'https://127.0.0.1/x',
+  'https://localhost/x',
+  'https://localhost./x',
+  'https://[::1]/x',
+  'https://[::ffff:127.0.0.1]/x',
+  'https://[::ffff:7f00:1]/x',
+  'https://0/x',
+  'https://0x7f000001/x',
+  'https://2130706433/x',
+  'https://017700000001/x',
+  'https://127.1/x',
+  'https://169.254.169.254/latest/meta-data',
+  'https://[fd00:ec2::254]/x',
+  'https://100.100.100.200/x',
+  'https://10.0.0.1/x',
+  'https://192.168.1.1/x',
+  'https://100.64.0.1/x',
+  'https://192.88.99.1/x',
+  'https://[3fff::1]/x',
+  'https://[5f00::1]/x',
+  'https://[64:ff9b::7f00:1]/x',
+  'https://[2002:7f00:1::]/x',
+  'https://[fe80::1]/x',
+  'https://224.0.0.1/x',
+  'file:///etc/passwd',
+  'gopher://example.com/x',
+  'http://example.com/x',
+];
+
+/** With the usual reach, an address that is not public is refused when it is added. */
+const address = (url: string, at: number): Attempt => ({
+  id: `webhook-address-${String(at + 1)}`,
+  what: `adds a webhook with the address ${url}`,
+  expected: 'the command refuses it',
+  run: async (world) => {
+    const name = `attack${String(at)}`;
+    const { code, stderr, stdout } = await world.command([
+      'webhook',
+      'add',
+      name,
+      '--url',
+      url,
+      '--role',
+      world.tokens.all.role,
+    ]);
+    if (code === 0) await world.command(['webhook', 'remove', name]);
+    return verdict(
+      code !== 0 && code !== 70,
+      `exit ${String(code)}: ${stderr}${code === 0 ? stdout.replaceAll(/whsec_\S+/g, '…') : ''}`,
+    );
+  },
+});
+
+/** A role for a webhook that may do more than read. */
+const roles = (['writer', 'redactor', 'owner'] as const).map((login): Attempt => ({
+  id: `webhook-role-${login}`,
+  what: `adds a webhook that reads as the ${login}`,
+  expected: 'the command refuses it',
+  run: async (world: World) => {
+    const { code, stderr } = await world.command([
+      'webhook',
+      'add',
+      'attack',
+      '--url',
+      'https://receiver.example/x',
+      '--role',
+      world.role(login),
+    ]);
+    return verdict(code !== 0 && code !== 70, `exit ${String(code)}: ${stderr}`);
+  },
+}));
+
+export const webhooks: Group = {
+  name: 'webhooks',
+  what: 'receivers of webhooks and their addresses',
+  quick: false,
+  attempts: [...addresses.map(address), ...roles, ...receivers.map(receiver)],
+};

@@ -1,0 +1,53 @@
+/** `npm run attack`: attacks an indexer from outside. Prints the findings; exit code 1 if there is one. */
+import { writeFileSync } from 'node:fs';
+import { groups } from './groups.ts';
+import { help, readOptions, type AttackOptions } from './options.ts';
+import { findingLines, isGood, lastLine, reportOf } from './report.ts';
+import { runGroups, type Result } from './campaign.ts';
+import { World } from './world/world.ts';
+import type { Group } from './attempt.ts';
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+const say = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+function selected(pattern: RegExp | undefined): readonly Group[] {
+  if (pattern === undefined) return groups;
+  return groups
+    .map((group) =>
+      pattern.test(group.name) ? group : { ...group, attempts: group.attempts.filter(({ id }) => pattern.test(id)) },
+    )
+    .filter(({ attempts }) => attempts.length > 0);
+}
+
+async function attack({ database, updatesPerSecond, only, json }: AttackOptions): Promise<boolean> {
+  const chosen = selected(only);
+  if (chosen.length === 0) throw new Error('--only: no attempt and no group matches');
+  await using world = await World.open({ databaseUrl: database, updatesPerSecond });
+  say(`attacking on Postgres ${world.server.version}, ${world.server.isOwn ? 'embedded' : 'given by URL'}`);
+  // After each group, so that a run that is interrupted has results as well.
+  const save = (results: readonly Result[]): void => {
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify(reportOf(results), undefined, 2)}\n`);
+  };
+  const report = reportOf(await runGroups(world, chosen, say, save));
+  for (const line of findingLines(report)) print(line);
+  print(lastLine(report));
+  return isGood(report);
+}
+
+const options = readOptions(process.argv.slice(2), process.env);
+if (options === undefined) print(help);
+else {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.once(signal, () => process.exit(code));
+  }
+  const isClean = await attack(options);
+  // A hostile peer may have left a socket open.
+  process.exit(isClean ? 0 : 1);
+}

@@ -1,0 +1,87 @@
+/** Stands between an indexer and its ledger, and changes what the ledger says. */
+import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+
+/** What it does: by default, nothing. */
+export interface Edits {
+  /** Frames sent instead of one of `/v2/updates`. */
+  readonly frame?: (text: string) => readonly (string | Buffer)[];
+  /** Answers a request instead of the ledger; false: does not. */
+  readonly answer?: (path: string, response: ServerResponse) => boolean;
+  /** Has the socket of the upgrade instead of a WebSocket; false: does not. */
+  readonly upgrade?: (path: string, socket: Duplex) => boolean;
+}
+
+/** Bytes. */
+const mostUnsent = 64 * 1024 * 1024;
+
+export class HostileLedger implements AsyncDisposable {
+  edits: Edits = {};
+  readonly #target: string;
+  readonly #server: Server;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    handleProtocols: () => 'daml.ws.auth',
+  });
+
+  private constructor(target: string, server: Server) {
+    [this.#target, this.#server] = [target, server];
+    server.on('request', (request, response) => this.#pass(request, response));
+    server.on('upgrade', (request, socket, head) => {
+      socket.on('error', () => undefined);
+      const { url = '' } = request;
+      if (this.edits.upgrade?.(url, socket) === true) return;
+      this.#sockets.handleUpgrade(request, socket, head, (inner) => {
+        inner.once('message', (text: Buffer) => this.#relay(url, inner, text.toString()));
+      });
+    });
+  }
+
+  static async before(target: string): Promise<HostileLedger> {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return new HostileLedger(target, server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #pass(request: IncomingMessage, response: ServerResponse): void {
+    const { method, headers, url = '/' } = request;
+    response.on('error', () => undefined);
+    if (this.edits.answer?.(url, response) === true) return;
+    const outer = forward(`${this.#target}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    outer.on('error', () => response.destroy());
+    request.pipe(outer);
+  }
+
+  #relay(path: string, inner: WebSocket, asked: string): void {
+    const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
+    outer.on('open', () => outer.send(asked));
+    outer.on('message', (frame: Buffer) => {
+      // What the indexer does not take must not fill the memory of this process.
+      if (inner.readyState !== inner.OPEN || inner.bufferedAmount > mostUnsent) return;
+      const text = frame.toString();
+      const edit = path.startsWith('/v2/updates') ? this.edits.frame : undefined;
+      for (const each of edit?.(text) ?? [text]) inner.send(each);
+    });
+    outer.on('close', () => inner.close(1000));
+    inner.on('close', () => outer.terminate());
+    for (const socket of [inner, outer]) socket.on('error', () => undefined);
+  }
+}

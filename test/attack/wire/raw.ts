@@ -1,0 +1,44 @@
+/** Requests as bytes, without an HTTP client that would correct them. */
+import { connect, type Socket } from 'node:net';
+
+export interface Talk {
+  readonly socket: Socket;
+  /** The answer so far. */
+  readonly heard: () => string;
+  /** Resolves when the server has closed the connection. */
+  readonly closed: Promise<void>;
+}
+
+const limitMs = 30_000;
+
+/** Opens a connection and sends the text. */
+export function talk(port: number, text = ''): Talk {
+  const socket = connect(port, '127.0.0.1');
+  const parts: string[] = [];
+  socket.setEncoding('latin1').on('data', (part: string) => parts.push(part));
+  socket.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  if (text !== '') socket.write(text, 'latin1');
+  return { socket, heard: () => parts.join(''), closed };
+}
+
+/** The whole answer: until the server closes, or for half a minute. */
+export async function exchange(port: number, text: string): Promise<string> {
+  const { socket, heard, closed } = talk(port, text);
+  const limit = setTimeout(() => socket.destroy(), limitMs);
+  await closed;
+  clearTimeout(limit);
+  return heard();
+}
+
+/** A request that ends its connection. @param lines request line and headers; without `Host`, one of this machine is added */
+export function head(...lines: readonly string[]): string {
+  const [first = '', ...headers] = lines;
+  const hosts = headers.some((line) => /^host:/i.test(line)) ? [] : ['Host: 127.0.0.1'];
+  return `${[first, ...hosts, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`;
+}
+
+/** Status of an answer; 0: there was none. */
+export function statusOf(answer: string): number {
+  return Number(/^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? 0);
+}

@@ -1,0 +1,113 @@
+/** The built program and clients as child processes. None of them outlives this process. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Compiled copies of this file are deeper in the project than the source. */
+export const projectRoot = rootAbove(dirname(fileURLToPath(import.meta.url)));
+
+const program = join(projectRoot, 'dist', 'main.js');
+
+export interface Program {
+  readonly pid: number;
+  /** Exit code or signal. Undefined while the process runs. */
+  exit(): number | string | undefined;
+  /** All output so far. */
+  output(): string;
+  /** The first match in the output, waited for. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Flags of Node. */
+  readonly flags?: readonly string[];
+}
+
+export interface Ended {
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Starts a script with Node. The configuration of the caller does not reach it. */
+export function startNode(script: string, argv: readonly string[], options: StartOptions = {}): Program {
+  const child = start(script, argv, options);
+  const text: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (part: string) => text.push(part));
+  }
+  let ended: number | string | undefined;
+  const exited = new Promise<void>((resolve) => {
+    child.once('close', (code, signal) => {
+      ended = code ?? signal ?? 'unknown';
+      resolve();
+    });
+  });
+  const output = (): string => text.join('');
+  return {
+    pid: child.pid ?? 0,
+    exit: () => ended,
+    output,
+    said: (pattern) =>
+      waitFor(`the output matches ${String(pattern)}`, () => {
+        const found = pattern.exec(output());
+        if (found === null && ended !== undefined) throw new Error(`ended (${ended}): ${output().slice(-1_500)}`);
+        return found ?? undefined;
+      }),
+    kill: async (signal = 'SIGKILL') => {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+/** Starts `dist/main.js`. */
+export function startProgram(argv: readonly string[], options: StartOptions = {}): Program {
+  if (!existsSync(program)) throw new Error('dist/main.js is missing: run `npm run build`');
+  return startNode(program, argv, options);
+}
+
+/** Runs `dist/main.js` to its end. @param limitMs after which it is killed */
+export async function runProgram(
+  argv: readonly string[],
+  options: StartOptions = {},
+  limitMs = 60_000,
+): Promise<Ended> {
+  const child = start(program, argv, options);
+  const kill = setTimeout(() => child.kill('SIGKILL'), limitMs);
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (part: string) => (texts[name] += part));
+  }
+  const code = await new Promise<number | string>((resolve) => {
+    child.once('close', (exit, signal) => resolve(exit ?? signal ?? 'unknown'));
+  });
+  clearTimeout(kill);
+  return { code, ...texts };
+}
+
+function start(script: string, argv: readonly string[], { env = {}, cwd, flags = [] }: StartOptions): ChildProcess {
+  const child = spawn(process.execPath, [...flags, script, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: cwd ?? projectRoot,
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
+}
+
+function rootAbove(folder: string): string {
+  const isRoot = existsSync(join(folder, 'package-lock.json'));
+  return isRoot ? folder : rootAbove(dirname(folder));
+}

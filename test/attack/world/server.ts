@@ -1,0 +1,118 @@
+/** The Postgres server under attack: a given one, or an embedded one. The suite uses one database of it. */
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, escapeIdentifier } from 'pg';
+import { startEmbeddedPostgres } from '../../../packages/embedded-postgres/src/embedded-postgres.ts';
+
+export interface Server extends AsyncDisposable {
+  /** The server was started for this run, so that its shared resources may be used up. */
+  readonly isOwn: boolean;
+  readonly version: string;
+  /** A new, empty database; URL of a superuser. */
+  createDatabase(): Promise<string>;
+  dropDatabase(url: string): Promise<void>;
+  /** Roles of the server are dropped at the end if their names begin with this. */
+  readonly rolePrefix: string;
+}
+
+/** @param given URL of a superuser; an embedded server is started otherwise */
+export async function openServer(given: string | undefined): Promise<Server> {
+  const started = given === undefined ? await startEmbedded() : undefined;
+  const address = given ?? started?.url ?? '';
+  const admin = await connected(address);
+  const { rows } = await admin.query<{ version: string; super: string }>(
+    `select current_setting('server_version') as version, current_setting('is_superuser') as super`,
+  );
+  if (rows[0]?.super !== 'on') throw new Error('the role of the database URL must be a superuser');
+  const rolePrefix = `attack_${randomBytes(3).toString('hex')}`;
+  const made = new Set<string>();
+  const dropDatabase = async (url: string): Promise<void> => {
+    made.delete(url);
+    await admin.query(`drop database if exists ${escapeIdentifier(new URL(url).pathname.slice(1))} with (force)`);
+  };
+  return {
+    isOwn: given === undefined,
+    version: rows[0].version,
+    rolePrefix,
+    createDatabase: async () => {
+      const name = `${rolePrefix}_${randomBytes(3).toString('hex')}`;
+      await admin.query(`create database ${name} encoding 'UTF8' template template0`);
+      const url = new URL(address);
+      url.pathname = `/${name}`;
+      made.add(url.href);
+      return url.href;
+    },
+    dropDatabase,
+    [Symbol.asyncDispose]: async () => {
+      const logins = await tokenLogins(made);
+      for (const url of made) await dropDatabase(url);
+      for (const role of [...(await rolesOf(admin, rolePrefix)), ...logins]) {
+        await admin.query(`drop role if exists ${escapeIdentifier(role)}`);
+      }
+      await admin.end();
+      await started?.stop();
+    },
+  };
+}
+
+/** A connection of the suite. Errors of an idle connection do not end the process. */
+export async function connected(url: string, name = 'attack suite'): Promise<Client> {
+  const client = new Client({ connectionString: url, application_name: name });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Logins that `token create` made. Their names are not known beforehand. */
+async function tokenLogins(urls: ReadonlySet<string>): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const url of urls) {
+    const client = await connected(url);
+    try {
+      const { rows } = await client.query<{ name: string }>('select login_name as name from ledger.reader_tokens');
+      found.push(...rows.map(({ name }) => name));
+    } catch {
+      // The database has no tables yet.
+    } finally {
+      await client.end();
+    }
+  }
+  return found;
+}
+
+async function rolesOf(admin: Client, prefix: string): Promise<readonly string[]> {
+  const { rows } = await admin.query<{ name: string }>(
+    'select rolname as name from pg_roles where starts_with(rolname, $1)',
+    [prefix],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-attack-'));
+  const server = await startEmbeddedPostgres({
+    dataDir: join(folder, 'postgres'),
+    // The smallest queue of notices: filling it shows the same as filling 8 GB.
+    settings: { max_notify_queue_pages: '64', shared_buffers: '64MB', temp_file_limit: '2GB' },
+  });
+  const abandoned = (): void => {
+    try {
+      process.kill(server.pid, 'SIGKILL');
+    } catch {
+      // The server has ended.
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', abandoned);
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.stop();
+      process.removeListener('exit', abandoned);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

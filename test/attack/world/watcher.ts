@@ -1,0 +1,113 @@
+/**
+ * Watches the indexer from outside during all attempts: how long the checkpoint stood still while the ledger was ahead, and how
+ * long `/livez` took. The clients of floods are other processes, so the watcher is not held up by them.
+ */
+import { get } from 'node:http';
+import type { Client } from 'pg';
+import { pause, waitFor } from '../../support/wait-for.ts';
+import { connected } from './server.ts';
+
+const everyMs = 100;
+const livezEveryMs = 500;
+/** A probe that takes longer counts as this long. */
+const livezLimitMs = 30_000;
+
+export interface Observation {
+  /** Longest time that the checkpoint stood still, seconds. */
+  readonly stoppedSeconds: number;
+  /** Longest time of `/livez`, seconds. */
+  readonly livezSeconds: number;
+}
+
+export class Watcher implements AsyncDisposable {
+  readonly #databaseUrl: string;
+  readonly #ledgerUrl: string;
+  readonly #indexerUrl: () => string;
+  readonly #loops: readonly Promise<void>[];
+  #client: Client | undefined;
+  #ended = false;
+  #checkpoint = -1;
+  #isBehind = false;
+  /** When the checkpoint last moved, or was last equal to the ledger end. */
+  #movedAt = performance.now();
+  #stoppedMs = 0;
+  #livezMs = 0;
+
+  constructor(databaseUrl: string, ledgerUrl: string, indexerUrl: () => string) {
+    [this.#databaseUrl, this.#ledgerUrl, this.#indexerUrl] = [databaseUrl, ledgerUrl, indexerUrl];
+    this.#loops = [this.#loop(everyMs, () => this.#look()), this.#loop(livezEveryMs, () => this.#probe())];
+  }
+
+  /** Begins the observation of the next attempt. */
+  begin(): void {
+    this.#stoppedMs = 0;
+    this.#livezMs = 0;
+  }
+
+  observed(): Observation {
+    return { stoppedSeconds: this.#stoppedMs / 1000, livezSeconds: this.#livezMs / 1000 };
+  }
+
+  /** Waits until the checkpoint moves again, so that a stop counts for the attempt that caused it; false if it does not. */
+  settled(): Promise<boolean> {
+    const moves = (): true | undefined =>
+      this.#isBehind && performance.now() - this.#movedAt > 3 * everyMs ? undefined : true;
+    return waitFor('ingestion continues', moves, 40_000).catch(() => false);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended = true;
+    await Promise.all(this.#loops);
+    await this.#client?.end();
+  }
+
+  async #loop(intervalMs: number, work: () => Promise<void>): Promise<void> {
+    while (!this.#ended) {
+      await work().catch(() => undefined);
+      await pause(intervalMs);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const begin = performance.now();
+    const end = await ledgerEnd(this.#ledgerUrl);
+    const checkpoint = await this.#stored();
+    this.#isBehind = checkpoint < end;
+    if (checkpoint !== this.#checkpoint || !this.#isBehind) this.#movedAt = performance.now();
+    // Only what both ends of the interval show counts: this process may have waited for the processor in between.
+    else this.#stoppedMs = Math.max(this.#stoppedMs, begin - this.#movedAt);
+    this.#checkpoint = checkpoint;
+  }
+
+  async #stored(): Promise<number> {
+    try {
+      this.#client ??= await connected(this.#databaseUrl, 'attack watcher');
+      const { rows } = await this.#client.query<{ at: string | null }>(
+        'select checkpoint::text as at from ledger.stream',
+      );
+      return Number(rows[0]?.at ?? -1);
+    } catch (thrown) {
+      void this.#client?.end().catch(() => undefined);
+      this.#client = undefined;
+      throw thrown;
+    }
+  }
+
+  async #probe(): Promise<void> {
+    const begin = performance.now();
+    await new Promise<void>((resolve) => {
+      const asked = get(`${this.#indexerUrl()}/livez`, { agent: false, timeout: livezLimitMs }, (response) => {
+        response.resume().once('close', resolve);
+      });
+      asked.once('timeout', () => asked.destroy()).once('error', () => resolve());
+    });
+    this.#livezMs = Math.max(this.#livezMs, performance.now() - begin);
+  }
+}
+
+/** The ledger end of a sandbox. */
+export async function ledgerEnd(url: string): Promise<number> {
+  const response = await fetch(`${url}/v2/state/ledger-end`);
+  const body = (await response.json()) as { readonly offset: number };
+  return body.offset;
+}

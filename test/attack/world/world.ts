@@ -1,0 +1,235 @@
+/**
+ * What is attacked: an indexer set up as docs/security.md recommends, behind a ledger with live traffic. The indexer is its own
+ * process with a small heap and logs in as the writer of `grant-roles`. Readers have logins and tokens, limited to a party or not.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { waitFor } from '../../support/wait-for.ts';
+import { projectRoot, runProgram, startNode, startProgram, type Ended, type Program } from './program.ts';
+import { connected, openServer, type Server } from './server.ts';
+import { ledgerEnd, Watcher } from './watcher.ts';
+
+const logins = ['migrator', 'writer', 'redactor', 'reader', 'console', 'limited'] as const;
+export type Login = (typeof logins)[number];
+
+export interface TokenOf {
+  readonly token: string;
+  readonly id: string;
+  readonly role: string;
+  /** The login in Postgres that was made for the token. */
+  readonly login: string;
+}
+
+/** Ids of an update that the limited reader may not see. */
+export interface Hidden {
+  readonly offset: number;
+  readonly updateId: string;
+  readonly commandId: string;
+  readonly contractId: string;
+}
+
+export interface WorldOptions {
+  readonly databaseUrl: string | undefined;
+  /** Updates that the ledger adds each second. */
+  readonly updatesPerSecond: number;
+}
+
+/** The same heap as in the container of docs/security.md. */
+const heap = ['--max-old-space-size=384'];
+const longestStartMs = 240_000;
+
+export class World implements AsyncDisposable {
+  readonly server: Server;
+  /** Of a superuser. */
+  readonly databaseUrl: string;
+  /** A session of a superuser. */
+  readonly admin: Client;
+  /** Gone at the end. */
+  readonly folder: string;
+  readonly password = randomBytes(12).toString('hex');
+  readonly #sandbox: Program;
+  #indexer: Program | undefined;
+  ledgerUrl = '';
+  /** Of the endpoints of the indexer. */
+  httpUrl = '';
+  party = '';
+  hidden: Hidden = { offset: 0, updateId: '', commandId: '', contractId: '' };
+  tokens: Readonly<Record<'limited' | 'all', TokenOf>> = { limited: noToken, all: noToken };
+  #watcher: Watcher | undefined;
+
+  private constructor(server: Server, databaseUrl: string, admin: Client, folder: string, sandbox: Program) {
+    [this.server, this.databaseUrl, this.admin] = [server, databaseUrl, admin];
+    [this.folder, this.#sandbox] = [folder, sandbox];
+  }
+
+  static async open({ databaseUrl: given, updatesPerSecond }: WorldOptions): Promise<World> {
+    const server = await openServer(given);
+    const databaseUrl = await server.createDatabase();
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-attack-'));
+    const script = join(projectRoot, 'packages', 'ledger-sandbox', 'dist', 'main.js');
+    const sandbox = startNode(script, ['--port', '0', '--updates-per-second', String(updatesPerSecond)]);
+    const world = new World(server, databaseUrl, await connected(databaseUrl), folder, sandbox);
+    try {
+      await world.#setUp();
+    } catch (thrown) {
+      await world[Symbol.asyncDispose]();
+      throw thrown;
+    }
+    return world;
+  }
+
+  get port(): number {
+    return Number(new URL(this.httpUrl).port);
+  }
+
+  get indexer(): Program {
+    if (this.#indexer === undefined) throw new Error('the indexer was not started');
+    return this.#indexer;
+  }
+
+  get watcher(): Watcher {
+    if (this.#watcher === undefined) throw new Error('the watcher was not started');
+    return this.#watcher;
+  }
+
+  role(login: Login | 'owner'): string {
+    return `${this.server.rolePrefix}_${login}`;
+  }
+
+  urlOf(login: Login): string {
+    return this.urlAs(this.role(login), this.password);
+  }
+
+  urlAs(user: string, password: string): string {
+    const url = new URL(this.databaseUrl);
+    [url.username, url.password] = [user, password];
+    return url.href;
+  }
+
+  /** A session of that login. The caller ends it. */
+  session(login: Login): Promise<Client> {
+    return connected(this.urlOf(login), `attacker ${login}`);
+  }
+
+  /** A command of the program, by default as the superuser. */
+  command(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+    return runProgram(argv, { env: { DATABASE_URL: this.databaseUrl, ...env }, cwd: this.folder });
+  }
+
+  /** A command that has to succeed. */
+  async succeed(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+    const ended = await this.command(argv, env);
+    if (ended.code !== 0) throw new Error(`${argv.join(' ')} ended with ${ended.code}: ${ended.stderr}${ended.stdout}`);
+    return ended;
+  }
+
+  /** The role of a reader without login, and a token of it. */
+  async newToken(role: string, parties: readonly string[], ...more: readonly string[]): Promise<TokenOf> {
+    await this.succeed(['grant-reader', role, ...parties.flatMap((party) => ['--party', party])]);
+    const { stdout, stderr } = await this.succeed(['token', 'create', '--role', role, ...more]);
+    const [, id = ''] = /token (\w+)/.exec(stderr) ?? [];
+    const { rows } = await this.admin.query<{ login: string }>(
+      'select login_name as login from ledger.reader_tokens order by created_at desc limit 1',
+    );
+    return { token: stdout.trim(), id, role, login: rows[0]?.login ?? '' };
+  }
+
+  /** Ends the indexer and starts it again. */
+  async restart(): Promise<void> {
+    await this.indexer.kill();
+    await this.#startIndexer();
+  }
+
+  /** Starts the indexer again if it has ended; whether it had. */
+  async revive(): Promise<boolean> {
+    if (this.indexer.exit() === undefined) return false;
+    await this.#startIndexer();
+    return true;
+  }
+
+  async reachesLedgerEnd(): Promise<void> {
+    const end = await ledgerEnd(this.ledgerUrl);
+    const stored = async (): Promise<true | undefined> => {
+      const { rows } = await this.admin.query<{ at: string | null }>('select checkpoint as at from ledger.stream');
+      return Number(rows[0]?.at ?? -1) >= end ? true : undefined;
+    };
+    await waitFor(`the indexer has stored offset ${String(end)}`, stored, longestStartMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#watcher?.[Symbol.asyncDispose]();
+    await this.#indexer?.kill();
+    await this.#sandbox.kill();
+    await this.admin.end();
+    await this.server[Symbol.asyncDispose]();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #setUp(): Promise<void> {
+    for (const login of logins) await writeFile(join(this.folder, login), this.password, { mode: 0o600 });
+    await this.succeed(['migrate']);
+    await this.succeed(['grant-roles', '--prefix', this.server.rolePrefix, '--password-dir', this.folder]);
+    await this.succeed(['grant-reader', this.role('console'), '--password-file', 'console']);
+    [, this.ledgerUrl = ''] = await this.#sandbox.said(/sandbox ledger at (\S+)/);
+    await this.#startIndexer();
+    await this.reachesLedgerEnd();
+    await this.succeed(['views', 'rebuild'], { DATABASE_URL: this.urlOf('migrator') });
+    await this.#limitReaders();
+    this.#watcher = new Watcher(this.databaseUrl, this.ledgerUrl, () => this.httpUrl);
+  }
+
+  async #startIndexer(): Promise<void> {
+    this.#indexer = startProgram([], {
+      flags: heap,
+      cwd: this.folder,
+      env: {
+        LEDGER_URL: this.ledgerUrl,
+        DATABASE_URL: this.urlOf('writer'),
+        INDEXER_CONSOLE_DATABASE_URL: this.urlOf('console'),
+        POSTGRES_MIGRATE: 'never',
+        INDEXER_START: 'genesis',
+        INDEXER_HTTP_PORT: this.httpUrl === '' ? '0' : String(this.port),
+        INDEXER_LOG_FORMAT: 'json',
+        INDEXER_CORS_ORIGINS: 'https://app.example',
+      },
+    });
+    [, this.httpUrl = ''] = await this.#indexer.said(/"http":"(http:[^"]+)"/);
+  }
+
+  /** The party that sees most, though not everything, is the one that readers are limited to. */
+  async #limitReaders(): Promise<void> {
+    const { rows } = await this.admin.query<{ party: string }>(
+      `select p as party from explore.events e cross join unnest(e.parties) p group by p
+        having count(*) < (select count(*) * 0.7 from explore.events) order by count(*) desc limit 1`,
+    );
+    this.party = rows[0]?.party ?? '';
+    await this.succeed(['grant-reader', this.role('limited'), '--party', this.party, '--password-file', 'limited']);
+    const [limited, all] = ['tl', 'ta'].map((name) => `${this.server.rolePrefix}_${name}`);
+    this.tokens = {
+      limited: await this.newToken(limited ?? '', [this.party]),
+      all: await this.newToken(all ?? '', []),
+    };
+    this.hidden = await this.#hiddenUpdate(limited ?? '');
+  }
+
+  async #hiddenUpdate(role: string): Promise<Hidden> {
+    const seen = await connected(this.databaseUrl);
+    await seen.query(`set role ${role}`);
+    const visible = await seen.query<{ offset: string }>('select "offset" from ledger.updates');
+    await seen.end();
+    const { rows } = await this.admin.query<Hidden>(
+      `select u."offset"::int as "offset", u.update_id as "updateId", u.command_id as "commandId", c.contract_id as "contractId"
+         from explore.contracts c join explore.updates u on u."offset" = c.created_at_offset
+        where u.command_id <> '' and not u."offset" = any($1) order by 1 desc offset 20 limit 1`,
+      [visible.rows.map(({ offset }) => offset)],
+    );
+    const [found] = rows;
+    if (found === undefined) throw new Error('the limited reader sees every update: the history is too short');
+    return found;
+  }
+}
+
+const noToken: TokenOf = { token: '', id: '', role: '', login: '' };
