@@ -161,9 +161,10 @@ const endings: readonly Attempt[] = [
     'revoked-with-objects',
     'alters its own defaults, so that its login cannot be dropped',
     async (world, token) => {
-      await asToken(world, token, (client) =>
-        client.query('alter default privileges grant select on tables to public'),
-      );
+      await asToken(world, token, async (client) => {
+        await client.query('set session characteristics as transaction read write');
+        await client.query('alter default privileges grant select on tables to public');
+      });
       await world.succeed(['token', 'revoke', token.id]);
     },
     10_000,
