@@ -105,12 +105,12 @@ const rows: readonly Row[] = [
   },
   { id: 'role-injection', what: 'a role that is a superuser', argv: ['grant-reader', 'postgres'] },
   {
-    id: 'role-of-the-writer',
+    id: 'reader-role-of-postgres',
     what: 'grant-reader for the role of postgres that reads everything',
     argv: ['grant-reader', 'pg_read_all_data'],
   },
   {
-    id: 'token-for-writer',
+    id: 'token-for-role-of-postgres',
     what: 'a token for a role of postgres',
     argv: ['token', 'create', '--role', 'pg_read_all_data'],
   },
