@@ -8,7 +8,7 @@ import { hostileLedger } from './groups/hostile-ledger.ts';
 import { httpFloods } from './groups/http-floods.ts';
 import { httpRequests } from './groups/http-requests.ts';
 import { sharedResources } from './groups/shared-resources.ts';
-import { sqlLimited } from './groups/sql-limited.ts';
+import { sqlLimited, sqlLimitedSweeps } from './groups/sql-limited.ts';
 import { sqlReader, sqlRedactor, sqlWriter } from './groups/sql-roles.ts';
 import { tokenExpiry, tokens } from './groups/tokens.ts';
 import { webhooks } from './groups/webhooks.ts';
@@ -22,6 +22,7 @@ export const groups: readonly Group[] = [
   sqlReader,
   sqlWriter,
   sqlRedactor,
+  sqlLimitedSweeps,
   tokenExpiry,
   httpFloods,
   changesUnread,
