@@ -32,8 +32,10 @@ export interface PosterOptions {
 
 /** Read of an answer, for the connection to be used again; nothing in it is looked at. */
 const mostAnswerBytes = 64 * 1024;
-/** The same with what stands around it: an answer may come in chunks of one byte, each with a head of its own. */
-const mostSocketBytes = 4 * mostAnswerBytes;
+/** The same with what stands around it. */
+const mostSocketBytes = 2 * mostAnswerBytes;
+/** Each part is an event of its own, and chunks of one byte cost far more than their bytes. */
+const mostParts = 64;
 /** Statuses that speak of the receiver and not of what it was sent. */
 const awayStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const longestRetryAfterMs = 60 * 60_000;
@@ -130,12 +132,13 @@ function reasonOf(error: NodeJS.ErrnoException): string {
 
 /** For the connection to be used again. */
 function drain(response: IncomingMessage, done: (isWhole: boolean) => void): void {
-  let bytes = 0;
+  let [bytes, parts] = [0, 0];
   const { socket } = response;
   const before = socket.bytesRead;
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > mostAnswerBytes || socket.bytesRead - before > mostSocketBytes) done(false);
+    parts += 1;
+    if (bytes > mostAnswerBytes || parts > mostParts || socket.bytesRead - before > mostSocketBytes) done(false);
   });
   response.once('end', () => done(true));
   response.once('error', () => done(false));

@@ -45,6 +45,17 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
     response.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n');
     response.writeHead(204).end();
   },
+  '/endless-chunks': (response) => {
+    response.writeHead(200);
+    const { socket } = response;
+    const chunks = '1\r\nx\r\n'.repeat(100);
+    const more = (): void => {
+      if (socket?.destroyed === false) chunked += chunks.length;
+      if (socket?.destroyed === false) socket.write(chunks, () => setImmediate(more));
+    };
+    response.flushHeaders();
+    more();
+  },
   '/endless': (response) => {
     response.writeHead(200);
     const more = (): void => {
@@ -53,6 +64,8 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
     more();
   },
 };
+/** Bytes that a receiver whose answer has no end could write until the connection was closed. */
+let chunked = 0;
 const asked: string[] = [];
 let server: Server;
 let port = 0;
@@ -100,6 +113,7 @@ describe('a receiver', () => {
     ['/closes-half-way', { kind: 'delivered' }],
     ['/ten-megabytes', { kind: 'delivered' }],
     ['/endless', { kind: 'delivered' }],
+    ['/endless-chunks', { kind: 'delivered' }],
     ['/one-hint', { kind: 'delivered' }],
     ['/endless-hints', refused('no answer: more than 8 informational responses (1xx), and no other')],
     ['/closes', refused('no answer: ECONNRESET')],
@@ -109,6 +123,11 @@ describe('a receiver', () => {
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
     expect(await answered(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
     expect(asked).toEqual([path]);
+  });
+
+  it('that answers in chunks of one byte without end is read for some of them', () => {
+    expect(chunked).toBeGreaterThan(0);
+    expect(chunked).toBeLessThan(64 * 1024);
   });
 
   it('that cannot be connected to is away', async () => {
