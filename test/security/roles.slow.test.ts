@@ -75,6 +75,21 @@ async function live(url: string, schema: string, env: Readonly<Record<string, st
   return indexer;
 }
 
+/** The first change that a program on this machine reads without a token, or the error instead. */
+async function firstChange({ httpUrl }: IndexerRun, after: number): Promise<unknown> {
+  const answer = await fetch(`${httpUrl}/changes?after=${String(after)}`, {
+    headers: { accept: 'application/x-ndjson' },
+  });
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const bytes of answer.body ?? []) {
+    text += decoder.decode(bytes as Uint8Array, { stream: true });
+    const line = text.split('\n').slice(0, -1).find(Boolean);
+    if (line !== undefined) return JSON.parse(line);
+  }
+  return text;
+}
+
 beforeAll(async () => {
   created = await createTestDatabase();
   folder = mkdtempSync(join(tmpdir(), 'roles-'));
@@ -105,12 +120,17 @@ it('let a real indexer seed and follow as the writer, with the same tables as th
   await using limited = await live(urlOf('writer'), 'ledger', { POSTGRES_MIGRATE: 'never' });
   expect(limited.logged('backing off')).toBe(2);
   await using free = await live(created.url, 'reference');
+  const before = sandbox.ledger.ledgerEnd();
   generateHistory(sandbox.ledger, { seed: 8, updates: 100 });
   for (const indexer of [limited, free]) {
     await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
     await indexer.completionsReach(sandbox.ledger.ledgerEnd());
   }
   expect(await digestOf(created.url, 'ledger')).toBe(await digestOf(created.url, 'reference'));
+  expect(await firstChange(limited, before)).toMatchObject({
+    offset: expect.any(Number) as number,
+    event_type: expect.any(String) as string,
+  });
   const [owner] = await query(
     created.url,
     `select count(*)::int as strangers from pg_class where relnamespace = 'ledger'::regnamespace

@@ -130,13 +130,16 @@ const inWords = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'l
 /** What the writer may do. */
 export function writerGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
+  const explore = escapeIdentifier(readSchemas(storage).explore);
   return [
     ...clean(name, storage),
     `grant insert on ${written.join(', ')} to ${name}`,
     ...updates(maintained, name),
     `grant execute on function ${withOwnersRights(storage)} to ${name}`,
     // What the status page shows of an update comes from functions there, which run with the rights of the writer.
-    `grant usage on schema ${escapeIdentifier(readSchemas(storage).explore)} to ${name}`,
+    `grant usage on schema ${explore} to ${name}`,
+    // What `/changes` answers this machine without a token.
+    `grant select on ${explore}.events to ${name}`,
     // A contract that ended is not live any more: its row goes from one table to the other.
     `grant delete on live to ${name}`,
     // What is wanted no more is forgotten, and what was delivered at last.
