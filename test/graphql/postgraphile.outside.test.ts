@@ -93,7 +93,7 @@ describe('the GraphQL API', needs(missing), () => {
     ({ demo, folder, tags, number } = world);
     await grantRoles();
     api = await start();
-  }, 120_000);
+  });
   afterAll(async () => {
     await api[Symbol.asyncDispose]();
     await demo.query(`drop owned by ${Object.values(roles).join(', ')}`);

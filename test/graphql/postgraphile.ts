@@ -60,7 +60,7 @@ export async function startPostgraphile(tags: string, env: Readonly<Record<strin
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const url = await new Promise<string>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`PostGraphile does not start: ${log.join('\n')}`)), 60_000);
+    const late = setTimeout(() => reject(new Error(`PostGraphile does not start: ${log.join('\n')}`)), 120_000);
     const read = (piece: Buffer): void => {
       log.push(piece.toString());
       const [said] = /http:\/\/\S+\/graphql/.exec(log.join('')) ?? [];
