@@ -15,6 +15,8 @@ import { DeliveryWindow, type WindowEvent } from './window.ts';
 
 /** Under way at the same time, of different contracts. */
 const connections = 16;
+/** Before the next event for a receiver whose answer had to be cut, milliseconds. */
+const pauseAfterCutMs = 250;
 const timeoutMs = 15_000;
 /** Of the first page; later ones are as long as their events are short. */
 const firstRows = 100;
@@ -301,6 +303,7 @@ export class HookRun {
       if (answer.kind === 'away') this.#stayAway(event, answer.problem, answer.retryAfterMs);
       else {
         this.#awayTimes = 0;
+        if (answer.kind === 'delivered' && answer.isCut === true) this.#slowDown();
         if (answer.kind === 'delivered') await this.#delivered(event);
         else await this.#refused(event, answer.problem, answer.retryAfterMs);
       }
@@ -313,6 +316,12 @@ export class HookRun {
     if (event.isLetter) await store.dig(this.#webhook, event.change);
     this.#window.done(event);
     observer.webhookDelivered(this.#webhook.name);
+  }
+
+  /** An answer without end costs more than many good ones: then one event is sent at a time, with a pause before the next. */
+  #slowDown(): void {
+    this.#awayTimes = 1;
+    this.#awayUntil = Math.max(this.#awayUntil, performance.now() + pauseAfterCutMs);
   }
 
   /** Nobody is there: that says nothing of the event, which is not given up for it. */

@@ -10,7 +10,7 @@ import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } fr
  * `gone`: it wants no more.
  */
 export type Answer =
-  | { readonly kind: 'delivered' }
+  | { readonly kind: 'delivered'; /** Its answer went on after as much of it as is read. */ readonly isCut?: true }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused' | 'away'; readonly problem: string; readonly retryAfterMs: number | undefined };
 
@@ -120,6 +120,7 @@ function settle(sent: ClientRequest, { timeoutMs, isConnected, resolve }: Settli
     const answer = answerOf(response);
     answered = answer;
     drain(response, (isWhole) => {
+      if (!isWhole && !response.destroyed && answer.kind === 'delivered') answered = { ...answer, isCut: true };
       finish(answer);
       if (!isWhole) sent.destroy();
     });

@@ -111,9 +111,9 @@ describe('a receiver', () => {
     // The status is the answer.
     ['/hangs-in-its-answer', { kind: 'delivered' }],
     ['/closes-half-way', { kind: 'delivered' }],
-    ['/ten-megabytes', { kind: 'delivered' }],
-    ['/endless', { kind: 'delivered' }],
-    ['/endless-chunks', { kind: 'delivered' }],
+    ['/ten-megabytes', { kind: 'delivered', isCut: true }],
+    ['/endless', { kind: 'delivered', isCut: true }],
+    ['/endless-chunks', { kind: 'delivered', isCut: true }],
     ['/one-hint', { kind: 'delivered' }],
     ['/endless-hints', refused('no answer: more than 8 informational responses (1xx), and no other')],
     ['/closes', refused('no answer: ECONNRESET')],
