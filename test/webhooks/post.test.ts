@@ -125,7 +125,9 @@ describe('a receiver', () => {
     expect(asked).toEqual([path]);
   });
 
-  it('that answers in chunks of one byte without end is read for some of them', () => {
+  it('that answers in chunks of one byte without end is read for some of them', async () => {
+    chunked = 0;
+    await answered(`http://127.0.0.1:${String(port)}/endless-chunks`);
     expect(chunked).toBeGreaterThan(0);
     expect(chunked).toBeLessThan(64 * 1024);
   });

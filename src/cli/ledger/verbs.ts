@@ -1,8 +1,6 @@
 /** The verbs of `ledger`, and how one of them is run. */
-import { openAccess } from '../../access.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
-import { createLedgerClient } from '../../ledger/api/client.ts';
 import { didYouMean } from '../../config/option-flags.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { type Verb, verbArguments, type VerbArguments } from './verb.ts';
@@ -10,6 +8,7 @@ import { completionVerbs } from './completions.ts';
 import { contractVerbs } from './contracts.ts';
 import { ledgerHelp, verbHelp } from './help.ts';
 import { nodeVerbs } from './node.ts';
+import { openClient } from '../database/open-client.ts';
 import { packageVerbs } from './packages.ts';
 import { partyVerbs } from './parties.ts';
 import { submitVerbs } from './submit.ts';
@@ -67,18 +66,7 @@ async function run(verb: Verb, args: VerbArguments, config: Config, output: Outp
   if (ledger.url === undefined) throw noLedger();
   const { url } = ledger;
   const { stdin, stop } = io;
-  const access = await openAccess(ledger, stop);
-  const { tls, tokenSource } = access;
-  const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;
-  const client = createLedgerClient({
-    url,
-    tokenSource,
-    tls,
-    insecure,
-    maxAnswerBytes,
-    requestTimeoutMs,
-    signal: stop,
-  });
+  const { access, client } = await openClient({ ledger, url, requestTimeoutMs, stop });
   try {
     await verb.run({ args, config, url, access, client, output, stdin, stop });
   } catch (thrown) {

@@ -1,8 +1,6 @@
 /** What `move` asks the other participant with, and what it compares with. */
-import { openAccess } from '../../access.ts';
 import type { Config } from '../../config/config.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
-import { createLedgerClient } from '../../ledger/api/client.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import type { MoveParts } from '../../pipeline/host/plan-move.ts';
 import { refuseWithoutRights } from '../../pipeline/host/move-refusals.ts';
@@ -10,24 +8,15 @@ import { askIdentity } from '../../pipeline/proof/identity.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { firstDeparture, framesSetAside, newestUpdates, storedIds, updateBefore } from '../../store/history/hosts.ts';
 import { wrong } from '../command-line/refusals.ts';
+import { openClient } from '../database/open-client.ts';
 
 const requestTimeoutMs = 20_000;
 
 /** @throws IndexerError CONFIGURATION_INVALID without a ledger */
 export async function openMove(config: Config, database: Database, stop: AbortSignal) {
-  const { url, insecure, wantedInterfaces, parties, templates, createdEventBlobs, shape, topology } = config.ledger;
-  const { maxFrameBytes: maxAnswerBytes } = config.ledger;
+  const { url, wantedInterfaces, parties, templates, createdEventBlobs, shape, topology } = config.ledger;
   if (url === undefined) throw wrong('LEDGER_URL is not set', 'name the participant to go on from');
-  const { tls, tokenSource } = await openAccess(config.ledger, stop);
-  const ledger = createLedgerClient({
-    url,
-    tokenSource,
-    tls,
-    insecure,
-    maxAnswerBytes,
-    requestTimeoutMs,
-    signal: stop,
-  });
+  const { client: ledger } = await openClient({ ledger: config.ledger, url, requestTimeoutMs, stop });
   const filter = { parties, templates, interfaces: [], createdEventBlobs, shape, topology };
   const identity = await askIdentity({ ledger, filter, wantedInterfaces });
   const ledgerEnd = await ledger.state.ledgerEnd();

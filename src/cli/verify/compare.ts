@@ -3,11 +3,9 @@
  * one snapshot; nothing is written but the result.
  */
 import { writeFile } from 'node:fs/promises';
-import { openAccess } from '../../access.ts';
 import type { Config } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError, retold } from '../../errors/indexer-error.ts';
-import { createLedgerClient } from '../../ledger/api/client.ts';
 import { HostOffsets } from '../../ledger/frames/host-offsets.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -16,6 +14,7 @@ import { noteVerifications } from '../../store/verify/verifications.ts';
 import { verifyActive } from './active-contracts.ts';
 import type { Call, Terminal } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
+import { openClient } from '../database/open-client.ts';
 import type { VerifyCall } from './call.ts';
 import {
   exitCodeOf,
@@ -107,19 +106,9 @@ async function ledgerCall(
   stop: AbortSignal,
   progress: VerifyCall['progress'],
 ): Promise<VerifyCall> {
-  const { url, insecure, maxFrameBytes: maxAnswerBytes } = config.ledger;
+  const { url } = config.ledger;
   if (url === undefined) throw missing('LEDGER_URL');
-  const access = await openAccess(config.ledger, stop);
-  const { tls, tokenSource } = access;
-  const client = createLedgerClient({
-    url,
-    tokenSource,
-    tls,
-    insecure,
-    maxAnswerBytes,
-    requestTimeoutMs,
-    signal: stop,
-  });
+  const { access, client } = await openClient({ ledger: config.ledger, url, requestTimeoutMs, stop });
   // What the tables were filled with, whatever is configured now.
   const filter = snapshot.stream.filter as LedgerFilter;
   const { host: stretch } = snapshot.stream;

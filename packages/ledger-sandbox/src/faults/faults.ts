@@ -71,7 +71,7 @@ export interface Faults {
   dropKeys?: (Moment & { readonly keys: readonly string[] }) | undefined;
   /** Add these keys to every object of the frame, the values of contracts and choices excepted. */
   addKeys?: (Moment & { readonly keys: JsonObject }) | undefined;
-  /** Print the parties of every event in the opposite order, as a participant may after a restart. Lawful. */
+  /** Print the parties of every event in the opposite order, as a participant may after a restart. */
   reverseParties?: Moment | undefined;
   /** Prune the ledger up to `to`, or, after one more offset has passed, up to its end; then send the frame. */
   prune?: (Moment & { readonly to?: number }) | undefined;

@@ -1,0 +1,24 @@
+/** The client with which a command asks the configured participant. */
+import { openAccess, type LedgerAccess } from '../../access.ts';
+import type { LedgerConfig } from '../../config/config.ts';
+import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
+
+export interface Asked {
+  readonly ledger: LedgerConfig;
+  /** Of `ledger`, where it is set. */
+  readonly url: string;
+  readonly requestTimeoutMs: number;
+  /** Aborts running calls. */
+  readonly stop: AbortSignal;
+}
+
+/** @throws IndexerError as `openAccess` does */
+export async function openClient(
+  asked: Asked,
+): Promise<{ readonly access: LedgerAccess; readonly client: LedgerClient }> {
+  const { ledger, url, requestTimeoutMs, stop } = asked;
+  const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;
+  const access = await openAccess(ledger, stop);
+  const client = createLedgerClient({ ...access, url, insecure, maxAnswerBytes, requestTimeoutMs, signal: stop });
+  return { access, client };
+}
