@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, dropDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   commandToEnd,
@@ -215,7 +215,7 @@ describe('a database that cannot be used', () => {
       expectRefusal(ended, 78, 'STORE_ENCODING', new RegExp(`"${name}" stores SQL_ASCII, UTF8 is needed`));
       expect(await query(url.href, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
     } finally {
-      await query(database.url, `drop database if exists ${name} with (force)`);
+      await dropDatabase(database.url, name);
     }
   });
 

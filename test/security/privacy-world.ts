@@ -2,11 +2,10 @@
  * What a limited reader should see: a copy of the database from which every row is gone that the model does not allow it.
  * All views and functions are asked there, as the owner, and in the original, as the reader: both must say the same.
  */
-import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import type { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
-import { query } from '../support/database.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import type { Relation } from '../read/reader-attempts.ts';
 import type { ModelRow } from './privacy-history.ts';
 
@@ -88,16 +87,8 @@ export async function connected<T>(url: string, work: (client: ClientBase) => Pr
 }
 
 /** A database with the same contents. Nobody may be connected to the original meanwhile. */
-export async function copyOf(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
-  const server = process.env['TEST_POSTGRES_URL'] ?? '';
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  const copy = new URL(url);
-  await query(server, `create database ${name} template ${escapeIdentifier(copy.pathname.slice(1))}`);
-  copy.pathname = `/${name}`;
-  return {
-    url: copy.href,
-    [Symbol.asyncDispose]: async () => void (await query(server, `drop database ${name} with (force)`)),
-  };
+export async function copyOf(url: string): Promise<TestDatabase> {
+  return createTestDatabase(escapeIdentifier(new URL(url).pathname.slice(1)));
 }
 
 /** Keys of the rows that are there, by the model's name of their table. */

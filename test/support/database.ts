@@ -17,10 +17,26 @@ export async function createTestDatabase(template = 'template0'): Promise<TestDa
   await query(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE ${template}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  const drop = async (): Promise<void> => {
-    await query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-  };
+  const drop = (): Promise<void> => dropDatabase(server, name);
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** SQLSTATE of a database that somebody is connected to. */
+const inUse = '55006';
+
+/**
+ * Removes a database with the sessions in it, if it is there. Postgres waits five seconds for the end of these sessions. On
+ * a busy machine they may take longer, so it is asked up to ten times.
+ */
+export async function dropDatabase(server: string, name: string): Promise<void> {
+  for (let left = 9; ; left -= 1) {
+    try {
+      await query(server, `drop database if exists ${name} with (force)`);
+      return;
+    } catch (thrown) {
+      if (left === 0 || !(thrown instanceof DatabaseError) || thrown.code !== inUse) throw thrown;
+    }
+  }
 }
 
 /** One statement as the role of the URL, in a session that no other statement is using; its rows. */

@@ -11,7 +11,7 @@ import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import { getContainerRuntimeClient, Wait } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../../packages/embedded-postgres/src/embedded-postgres.ts';
-import { query } from '../database.ts';
+import { dropDatabase, query } from '../database.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -38,7 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     // The server may be one that stays.
     const left = await query(server.url, `select datname from pg_database where starts_with(datname, '${templates}')`);
-    for (const { datname } of left) await query(server.url, `drop database ${String(datname)}`);
+    for (const { datname } of left) await dropDatabase(server.url, String(datname));
     await server.stop();
   };
 }
