@@ -68,7 +68,7 @@ create or replace view :explore.contracts as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = c."offset";
 comment on view :explore.contracts is
-  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, such as in a gap, ended. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
+  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, such as in a gap, ended. Complete where coverage says known; of earlier times there are those that were still active. With a cast of the payload, read function contracts of the template instead: Postgres may apply the cast to rows that other conditions leave out. Any shape.';
 
 -- Without template_pk in the join to contracts: beside a condition on the payload the planner would merge by it alone.
 create or replace view :explore.active_contracts as
@@ -86,7 +86,7 @@ create or replace view :explore.active_contracts as
     left join updates u on u."offset" = l."offset"
    where l.unknown_since is null;
 comment on view :explore.active_contracts is
-  'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
+  'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history. With a cast of the payload, read function active of the template instead: Postgres may apply the cast to rows that other conditions leave out. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
 
 create or replace view :explore.exercises as
   select e."offset", e.node_id, id_text(e.contract_id) as contract_id,
@@ -109,7 +109,7 @@ create or replace view :explore.exercises as
     left join updates u on u."offset" = e."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.exercises is
-  'Every exercised choice with argument and result. Needs the shape LEDGER_EFFECTS, else it is empty. Complete where coverage says known.';
+  'Every exercised choice with argument and result. With a cast of them, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions leave out. Needs the shape LEDGER_EFFECTS, else it is empty. Complete where coverage says known.';
 
 create or replace view :explore.interface_views as
   select l.contract_id, v."offset",
@@ -127,7 +127,7 @@ create or replace view :explore.interface_views as
                           and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
     left join templates t on t.template_pk = l.template_pk;
 comment on view :explore.interface_views is
-  'Contracts as the interfaces of the filter show them, now and in the past: one row per activation and interface. Needs the interface in the filter; complete as contracts is.';
+  'Contracts as the interfaces of the filter show them, now and in the past: one row per activation and interface. With a cast of the view, read the typed view of the interface instead: Postgres may apply the cast to rows that other conditions leave out. Needs the interface in the filter; complete as contracts is.';
 
 create or replace view :explore.reassignments as
   select r."offset", r.node_id, case r.kind when 'u' then 'unassign' else 'assign' end as kind,

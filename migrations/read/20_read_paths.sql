@@ -35,9 +35,18 @@ declare
   wanted text := ltrim(template, '#');
   found integer[];
   names text[];
+  is_whole boolean;
 begin
   if wanted is null then
     return array(select t.template_pk from :storage.templates t);
+  end if;
+  -- A whole name, as applications write it, is found without packages, unless some could name what has no package name.
+  select array_agg(t.template_pk), bool_and(t.package_name is not null) into found, is_whole
+    from :storage.templates t
+   where t.entity_name = substring(wanted from '[^:]*$')
+     and (t.package_name is null or wanted = t.package_name || ':' || t.module_name || ':' || t.entity_name);
+  if is_whole then
+    return found;
   end if;
   select array_agg(t.template_pk), array_agg(distinct :explore.fqn(n.package_name, t.module_name, t.entity_name))
     into found, names
@@ -76,6 +85,10 @@ $$;
 comment on function :explore.latest_offset() is
   'The checkpoint: every update up to and including this offset is in the tables. Null until the seed is complete.';
 
+-- A condition of the reader on the payload may be looked at where contracts are read, before anything is joined, and a cast
+-- fails on what another template has in a field of this name. Postgres looks at the cheapest condition of a scan first:
+-- array_position counts as one operator, and nothing that can fail on a payload costs less than two. In a join from the left,
+-- so that contracts are still left out of a query that asks for none of their columns.
 create or replace function :explore.active(template text default null) returns setof :explore.active_contracts
   language sql stable parallel safe rows 1000
 begin atomic
@@ -89,10 +102,38 @@ begin atomic
     left join templates t on t.template_pk = l.template_pk
     left join updates u on u."offset" = l."offset"
     left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
+          /*alone*/and (template is null or array_position((select :explore.template_pks(template)), c.template_pk) is not null)/*alone*/
    where l.unknown_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
   'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads live rows only. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
+
+create or replace function :explore.contracts(template text) returns setof :explore.contracts
+  language sql stable parallel safe rows 1000
+begin atomic
+  select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+         coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
+         case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
+              else case when l.unknown_since is null then 'active' else 'unknown' end end,
+         l.ended_by is null and l.unknown_since is null,
+         c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties,
+         c."offset", c.created_at, u.record_time,
+         case when l.ended_by <> 'w' then l.deactivated_offset end, l.ended_at,
+         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end,
+         s.synchronizer_id, c.reassignment_counter, id_text(u.update_id), c.node_id, c.redaction_id,
+         case when l.ended_by is null then l.unknown_since end
+    from contract_states l
+    left join templates t on t.template_pk = l.template_pk
+    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+          and id_text(c.contract_id) = l.contract_id
+          /*alone*/and array_position((select :explore.template_pks(template)), c.template_pk) is not null/*alone*/
+    left join contract_parties p on p.parties_pk = l.parties_pk
+    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+    left join updates u on u."offset" = c."offset"
+   where l.template_pk = any ((select :explore.template_pks(template))::integer[]);
+end;
+comment on function :explore.contracts(text) is
+  'Contracts of a template, now and in the past, as the view of this name shows them. Any shape.';
 
 -- Base64 is stored as the bytes it stands for, and text that is none behind a byte ff: see base64_text of the storage.
 create or replace function :explore.active_by_key(key_hash text, template text default null)
@@ -114,6 +155,7 @@ begin atomic
            case when key_hash ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
                 then decode(key_hash, 'base64') end])
      and base64_text(c.contract_key_hash) = key_hash
+     /*alone*/and (template is null or array_position((select :explore.template_pks(template)), c.template_pk) is not null)/*alone*/
      and l.unknown_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active_by_key(text, text) is
@@ -185,7 +227,8 @@ begin atomic
               workers*/) u on u."offset" = l.activated_offset
     left join (select * from contracts /*workers
                 where "offset" = any (array(select s.activated_offset from :explore.states_at(at_offset, template) s)) offset 0
-              workers*/) c on c."offset" = l.activated_offset and c.node_id = l.node_id;
+              workers*/) c on c."offset" = l.activated_offset and c.node_id = l.node_id
+          /*alone*/and (template is null or array_position((select :explore.template_pks(template)), c.template_pk) is not null)/*alone*/;
 end;
 comment on function :explore.active_at(bigint, text) is
   'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';

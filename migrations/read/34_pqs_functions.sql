@@ -2,6 +2,7 @@
 
 -- What is planned is what a name can mean, see __contract_rows. The body is little more than a list of columns, because Postgres
 -- reads the text of its tree with every query, while it remembers that of a view.
+-- array_position keeps casts of the reader off the payloads of other templates, see active of explore.
 -- The subselect asks for a name once; the planner cannot look into it and would read whole tables for a rare template. So a
 -- second condition says the same without one, for the estimate alone: its first half, taken to be rare, is always true.
 -- Offsets are asked for before anything is looked for: where nothing can be found, conditions on rows are never looked at.
@@ -21,6 +22,7 @@ begin atomic
      and r.past <= (select :pqs.__past(active."offset"))
      and r.type_pk = any ((select :pqs.__type_pks(qname))::integer[])
      and (r.guessed + 0 = r.guessed or r.type_pk = any (:pqs.__type_pks(qname)))
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.own_pk) is not null)/*alone*/
      and r.created_at_offset <= (select active."offset") and r.stays > (select active."offset")
      and r.begins > (select active."offset") - r.reach;
 end;
@@ -40,6 +42,7 @@ begin atomic
     from :pqs.__contract_rows r
    where r.kind = any (:pqs.__payload_types(qname))
      and r.type_pk = any (:pqs.__type_pks(qname)) and r.origin <> 'assign'
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.type_pk) is not null)/*alone*/
      and r.created_at_offset >= (select :pqs.__from(from_offset))
      and r.created_at_offset <= (select :pqs.__inside(to_offset))
      and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null);
@@ -72,6 +75,7 @@ begin atomic
    where r.payload_type = any (:pqs.__payload_types(qname))
      and r.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
      and r.type_pk = any ((select :pqs.__type_pks(qname))::integer[])
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.own_pk) is not null)/*alone*/
      and r.archived_at_offset >= (select :pqs.__inside(from_offset))
      and r.archived_at_offset <= (select :pqs.__inside(to_offset))
      and (r.kind is null) <> ((select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
@@ -153,7 +157,8 @@ begin atomic
          package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
          creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
     from :pqs.__lookup_rows r
-   where r.contract_id = lookup_contract.contract_id and r.type_pk = any (:pqs.__type_pks(qname));
+   where r.contract_id = lookup_contract.contract_id and r.type_pk = any (:pqs.__type_pks(qname))
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.type_pk) is not null)/*alone*/;
 end;
 comment on function :pqs.lookup_contract(text, text) is
   'A contract whatever its state, and its interface views; only as what the name says where one is given.';
@@ -230,6 +235,7 @@ begin
         ('observers', 'Observers.'),
         ('offset', 'Offset of the create or assign.'),
         ('origin', 'create, assign or seed.'),
+        ('own_pk', 'Number of the template or interface, from the row that the payload is read from.'),
         ('package_id', 'Package the payload was rendered with.'),
         ('package_name', 'Package name.'),
         ('package_version', 'Package version; null where the package was not read.'),

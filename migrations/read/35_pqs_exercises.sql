@@ -71,6 +71,7 @@ begin atomic
     -- The empty WITH keeps the joins apart from the last condition, see active.
     from (with apart as (select) select r.* from :pqs.__exercise_rows r) r
    where r.choice_pk = any (:pqs.__choice_pks(qname))
+     /*alone*/and (qname is null or array_position((select :pqs.__choice_pks(qname)), r.choice_pk) is not null)/*alone*/
      and r.exercised_at_offset >= (select :pqs.__inside(from_offset))
      and r.exercised_at_offset <= (select :pqs.__inside(to_offset))
      and (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null;
@@ -88,7 +89,8 @@ begin atomic
          synchronizer_id, record_time, update_id, indexed_at
     from :pqs.__exercise_rows r
    where r.contract_id = lookup_exercises.contract_id
-     and r.choice_pk = any (:pqs.__choice_pks(qname));
+     and r.choice_pk = any (:pqs.__choice_pks(qname))
+     /*alone*/and (qname is null or array_position((select :pqs.__choice_pks(qname)), r.choice_pk) is not null)/*alone*/;
 end;
 comment on function :pqs.lookup_exercises(text, text) is
   'All exercises on a contract; only those of one choice where a name is given.';

@@ -21,7 +21,9 @@ create or replace view :explore.token_events as
     left join lateral jsonb_array_elements(
            case jsonb_typeof(e.argument::jsonb -> 'transferLegSides') when 'array' then e.argument::jsonb -> 'transferLegSides' end)
            with ordinality l (leg, ordinality) on true
-   where e.choice_pk = any ((select :explore.token_choices('TransferEventsV2', 'EventLog', '{EventLog_HoldingsChange}'))::integer[]);
+   where e.choice_pk = any ((select :explore.token_choices('TransferEventsV2', 'EventLog', '{EventLog_HoldingsChange}'))::integer[])
+     /*alone*/and array_position((select :explore.token_choices('TransferEventsV2', 'EventLog', '{EventLog_HoldingsChange}')),
+                        e.choice_pk) is not null/*alone*/;
 comment on view :explore.token_events is
   'Changes of holdings as version 2 of the token standard logs them: one row per leg of a transfer that an account took part in, or one without a leg (a lock, a merge). Believe those with is_by_admin. Needs the shape LEDGER_EFFECTS.';
 
@@ -54,6 +56,7 @@ create or replace view :explore.token_transfer_steps as
     join (select * from exercises /*workers
            where choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[]) offset 0 workers*/) e
       on e.choice_pk = h.choice_pk
+     /*alone*/and array_position((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2')), e.choice_pk) is not null/*alone*/
     left join event_parties w on w.parties_pk = e.parties_pk
     left join (select * from updates /*workers
                 where "offset" = any (array(select x."offset" from exercises x

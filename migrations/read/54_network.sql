@@ -45,6 +45,7 @@ begin atomic
     from :explore.network_choices(module, entity, names) n (choice_pk)
     join choices h on h.choice_pk = n.choice_pk
     join exercises e on e.choice_pk = n.choice_pk
+      /*alone*/and array_position(array(select :explore.network_choices(module, entity, names)), e.choice_pk) is not null/*alone*/
     left join event_parties w on w.parties_pk = e.parties_pk;
 end;
 comment on function :explore.network_exercises(text, text, text[]) is

@@ -31,6 +31,7 @@ grant execute on function
   :explore.active_at(timestamp with time zone, text),
   :explore.active_by_key(text, text),
   :explore.changed_fields(jsonb, jsonb),
+  :explore.contracts(text),
   :explore.diff(bigint, bigint, text, text),
   :explore.diff(timestamp with time zone, timestamp with time zone, text, text),
   :explore.diff_contracts(bigint, bigint, text, text),

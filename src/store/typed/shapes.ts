@@ -33,16 +33,16 @@ export function shapesOf(
   schemas: ReadSchemas,
   fields: ReadonlySet<string>,
 ): readonly ViewShape[] {
-  return shapes(subject, schemas).map((shape) => ({
+  return shapes(subject, schemas.storage).map((shape) => ({
     ...shape,
     leading: shape.leading.map((each) => ({ ...each, name: freeName(each.name, fields) })),
   }));
 }
 
-function shapes(subject: ViewSubject, schemas: ReadSchemas): readonly ViewShape[] {
-  if (subject.kind === 'choice') return [choiceShape(subject, schemas.storage)];
-  if (subject.kind === 'interface') return [interfaceShape(subject, schemas.storage)];
-  return [activeShape(subject, schemas), historyShape(subject, schemas)];
+function shapes(subject: ViewSubject, storage: string): readonly ViewShape[] {
+  if (subject.kind === 'choice') return [choiceShape(subject, storage)];
+  if (subject.kind === 'interface') return [interfaceShape(subject, storage)];
+  return [activeShape(subject, storage), historyShape(subject, storage)];
 }
 
 /** Names that further fields cannot have as columns. @param fields as {@link shapesOf} takes them */
@@ -79,8 +79,6 @@ function activation(contractId: string, offset: string): readonly LeadingColumn[
   ];
 }
 
-const ofContract = activation('c.contract_id', 'c.created_at_offset');
-
 function versionColumns(alias: string, of: string): readonly LeadingColumn[] {
   return [
     column('package_version', 'p.package_version', `Version of the package of the ${of}; null until it was read.`),
@@ -90,67 +88,94 @@ function versionColumns(alias: string, of: string): readonly LeadingColumn[] {
 
 const placed = [
   column('contract_key', 'c.contract_key', 'Contract key, the ledger’s own JSON; null without key.'),
-  column('synchronizer_id', 'c.synchronizer_id', 'Synchronizer of the activation.'),
+  column('synchronizer_id', 'z.synchronizer_id', 'Synchronizer of the activation.'),
 ];
 
-/** What became of a contract, in the words and by the rules of explore: they stand in one place. */
+/** What became of a contract, in the words and by the rules of `explore.contracts`. */
 const fate = [
-  column('status', 'c.status', 'What became of it: active, archived, witnessed and so on, as in explore.contracts.'),
-  column('is_active', 'c.is_active', 'Whether the contract is active at the checkpoint.'),
+  column(
+    'status',
+    `case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
+       else case when l.unknown_since is null then 'active' else 'unknown' end end`,
+    'What became of it: active, archived, witnessed and so on, as in explore.contracts.',
+  ),
+  column(
+    'is_active',
+    'l.ended_by is null and l.unknown_since is null',
+    'Whether the contract is active at the checkpoint.',
+  ),
   column(
     'archived_at_offset',
-    'c.archived_at_offset',
+    `case when l.ended_by <> 'w' then l.deactivated_offset end`,
     'Offset of the archive, or of the unassign when the contract left the synchronizer. Null while active, and for contracts that never were.',
   ),
   column(
     'archived_at',
-    'c.archived_at',
+    'l.ended_at',
     'Ledger effective time of that update (of an unassign its record time); null where there is none.',
   ),
 ];
 
-function activeShape(subject: ViewSubject, schemas: ReadSchemas): ViewShape {
+function activeShape(subject: ViewSubject, storage: string): ViewShape {
+  const in_ = tables(storage);
   return {
     suffix: '',
     comment: `Active contracts of ${damlName(subject)} in all versions.`,
-    leading: [...ofContract, ...stakeholders('c'), ...placed, ...versionColumns('c', 'template as created'), payload],
-    ...ofTemplate(subject, schemas, 'active_contracts'),
+    leading: [
+      ...activation(`${in_('id_text')}(l.contract_id)`, 'l."offset"'),
+      ...stakeholders('s'),
+      ...placed,
+      ...versionColumns('t', 'template as created'),
+      payload,
+    ],
+    source: 'c.payload',
+    packageId: 't.package_id',
+    from: [
+      `from ${in_('live')} l`,
+      `join ${in_('templates')} t on t.template_pk = l.template_pk`,
+      `left join ${in_('contracts')} c on c."offset" = l."offset" and c.node_id = l.node_id`,
+      ...besideContract(subject, in_),
+      `where ${isOfTemplate('t', subject)} and l.unknown_since is null`,
+    ].join('\n  '),
   };
 }
 
-function historyShape(subject: ViewSubject, schemas: ReadSchemas): ViewShape {
+function historyShape(subject: ViewSubject, storage: string): ViewShape {
+  const in_ = tables(storage);
   return {
     suffix: historySuffix,
     comment: `All contracts of ${damlName(subject)} in all versions, archived and merely witnessed ones too; one row per activation.`,
     leading: [
-      ...ofContract,
+      ...activation('l.contract_id', 'c."offset"'),
       column('node_id', 'c.node_id', 'Node of the create or assign within its update.'),
-      ...stakeholders('c'),
+      ...stakeholders('s'),
       ...placed,
-      ...versionColumns('c', 'template as created'),
+      ...versionColumns('t', 'template as created'),
       ...fate,
       payload,
     ],
-    ...ofTemplate(subject, schemas, 'contracts'),
+    source: 'c.payload',
+    packageId: 't.package_id',
+    from: [
+      `from ${in_('contract_states')} l`,
+      `join ${in_('templates')} t on t.template_pk = l.template_pk`,
+      `left join ${in_('contracts')} c on c."offset" = l.activated_offset and c.node_id = l.node_id`,
+      `  and c.template_pk = l.template_pk and ${in_('id_text')}(c.contract_id) = l.contract_id`,
+      ...besideContract(subject, in_),
+      `where ${isOfTemplate('t', subject)}`,
+    ].join('\n  '),
   };
 }
 
-/** @param view of explore, which says what there is */
-function ofTemplate(
-  subject: ViewSubject,
-  { storage, explore }: ReadSchemas,
-  view: string,
-): Pick<ViewShape, 'source' | 'packageId' | 'from'> {
-  const packageName = escapeLiteral(subject.packageName);
-  return {
-    source: 'c.payload',
-    packageId: 'c.package_id',
-    from: [
-      `from ${tables(explore)(view)} c`,
-      `left join ${tables(storage)('packages')} p on p.package_id = c.package_id`,
-      `where ${isNamed('c', subject)} and c.package_name = ${packageName}`,
-    ].join('\n  '),
-  };
+/** The end of the join to contracts, and what is joined beside them. */
+function besideContract(subject: ViewSubject, in_: InSchema): readonly string[] {
+  const numbers = `select y.template_pk from ${in_('templates')} y where ${isOfTemplate('y', subject)}`;
+  return [
+    `  and ${onlyOf('c.template_pk', numbers)}`,
+    `left join ${in_('contract_parties')} s on s.parties_pk = l.parties_pk`,
+    `left join ${in_('synchronizers')} z on z.synchronizer_pk = l.synchronizer_pk`,
+    `left join ${in_('packages')} p on p.package_id = t.package_id`,
+  ];
 }
 
 const templateOf = column(
@@ -183,15 +208,29 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
   };
 }
 
+/**
+ * Keeps casts of the reader off the contents of other templates, wherever they stand in the plan: Postgres looks at the
+ * cheapest condition of a scan first, and one that can fail on contents costs more than this.
+ * @param numbers a select of the numbers that the column may have
+ */
+function onlyOf(column: string, numbers: string): string {
+  return `array_position(array(${numbers}), ${column}) is not null`;
+}
+
 function templateChoice(subject: ViewSubject, in_: InSchema): readonly string[] {
+  const isChoice = (templates: string, choices: string): string =>
+    `${isOfTemplate(templates, subject)} and ${choices}.choice = ${escapeLiteral(subject.choice)}`;
+  const choices = (choice: string, template: string): string =>
+    `join ${in_('choices')} ${choice} on ${choice}.template_pk = ${template}.template_pk and ${choice}.interface_pk = 0`;
+  const numbers = `select x.choice_pk from ${in_('templates')} y ${choices('x', 'y')} where ${isChoice('y', 'x')}`;
   return [
     `from ${in_('templates')} t`,
-    `join ${in_('choices')} h on h.template_pk = t.template_pk and h.interface_pk = 0`,
+    choices('h', 't'),
     `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
     ...besideExercise(in_),
     `left join ${in_('packages')} p on p.package_id = t.package_id`,
-    `where ${isNamed('t', subject)} and t.package_name = ${escapeLiteral(subject.packageName)}`,
-    `  and h.choice = ${escapeLiteral(subject.choice)}`,
+    `where ${isChoice('t', 'h')}`,
+    `  and ${onlyOf('e.choice_pk', numbers)}`,
   ];
 }
 
@@ -203,19 +242,24 @@ function besideExercise(in_: InSchema): readonly string[] {
 }
 
 function interfaceChoice(subject: ViewSubject, in_: InSchema): readonly string[] {
+  const isChoice = (interfaces: string, packages: string, choices: string): string =>
+    `${isOfInterface(interfaces, packages, subject)} and ${choices}.choice = ${escapeLiteral(subject.choice)}`;
+  const choices = `${in_('choices')} x on x.interface_pk = y.template_pk`;
+  const numbers = `select x.choice_pk ${interfaceFrom(in_, 'y', 'q')} join ${choices} where ${isChoice('y', 'q', 'x')}`;
   return [
-    ...interfaceFrom(in_),
+    interfaceFrom(in_, 'i', 'p'),
     `join ${in_('choices')} h on h.interface_pk = i.template_pk`,
     `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
     `join ${in_('templates')} t on t.template_pk = h.template_pk`,
     ...besideExercise(in_),
-    `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,
-    `  and h.choice = ${escapeLiteral(subject.choice)}`,
+    `where ${isChoice('i', 'p', 'h')}`,
+    `  and ${onlyOf('e.choice_pk', numbers)}`,
   ];
 }
 
 function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
   const in_ = tables(storage);
+  const numbers = `select y.template_pk ${interfaceFrom(in_, 'y', 'q')} where ${isOfInterface('y', 'q', subject)}`;
   return {
     suffix: '',
     comment: `Active contracts seen through interface ${damlName(subject)}, of every template that implements it.`,
@@ -229,7 +273,7 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
     source: 'v.view',
     packageId: 'i.package_id',
     from: [
-      ...interfaceFrom(in_),
+      interfaceFrom(in_, 'i', 'p'),
       // By the live contracts of the templates that implement it: its views of all times may be many more.
       `join ${in_('template_interfaces')} m on m.interface_pk = i.template_pk`,
       `join ${in_('live')} l on l.template_pk = m.template_pk`,
@@ -238,8 +282,8 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
       `join ${in_('templates')} t on t.template_pk = l.template_pk`,
       `left join ${in_('contracts')} c on c."offset" = l."offset" and c.node_id = l.node_id`,
       `left join ${in_('contract_parties')} s on s.parties_pk = l.parties_pk`,
-      `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,
-      '  and l.unknown_since is null',
+      `where ${isOfInterface('i', 'p', subject)}`,
+      `  and l.unknown_since is null and ${onlyOf('v.interface_pk', numbers)}`,
     ].join('\n  '),
   };
 }
@@ -251,8 +295,16 @@ function tables(schema: string): InSchema {
 }
 
 /** Events name interfaces by package id alone; the package says its name. */
-function interfaceFrom(in_: InSchema): readonly string[] {
-  return [`from ${in_('templates')} i`, `join ${in_('packages')} p on p.package_id = i.package_id`];
+function interfaceFrom(in_: InSchema, interfaces: string, packages: string): string {
+  return `from ${in_('templates')} ${interfaces} join ${in_('packages')} ${packages} on ${packages}.package_id = ${interfaces}.package_id`;
+}
+
+function isOfTemplate(alias: string, subject: ViewSubject): string {
+  return `${isNamed(alias, subject)} and ${alias}.package_name = ${escapeLiteral(subject.packageName)}`;
+}
+
+function isOfInterface(interfaces: string, packages: string, subject: ViewSubject): string {
+  return `${isNamed(interfaces, subject)} and ${packages}.package_name = ${escapeLiteral(subject.packageName)}`;
 }
 
 function isNamed(alias: string, { moduleName, entityName }: ViewSubject): string {

@@ -83,7 +83,7 @@ describe('columns', () => {
     const [view] = viewsOf([one, two]);
     expect(columnsOf(view)).toEqual(['x text', 'x_2 bigint']);
     expect(sqlOf(view)).toContain(
-      `case when c.package_id = any (array['b']::text[]) then ((c.payload ->> 'x'))::bigint end as "x_2"`,
+      `case when t.package_id = any (array['b']::text[]) then ((c.payload ->> 'x'))::bigint end as "x_2"`,
     );
   });
 });

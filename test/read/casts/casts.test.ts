@@ -1,0 +1,65 @@
+/**
+ * No condition of a reader meets what another template, choice or interface holds, whatever plan Postgres makes: each
+ * statement casts a field that other templates have in another type.
+ */
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import { printRepeatCommand, runsFor, seedFor } from '../../support/chance/property.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+import { writeMixedWorld } from './mixed-world.ts';
+import { type Asked, statementsOf } from './statements.ts';
+
+const seed = seedFor();
+const runs = runsFor(2);
+printRepeatCommand(seed, runs);
+
+/** Settings that keep the planner from what it would choose, and back to it. */
+const plans: readonly (readonly string[])[] = [
+  [],
+  ['enable_nestloop'],
+  ['enable_hashjoin', 'enable_mergejoin'],
+  ['enable_nestloop', 'enable_hashjoin'],
+  ['enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan'],
+  ['enable_nestloop', 'enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan'],
+];
+
+async function failuresOf(database: ReadDatabase, statements: readonly Asked[]): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (const { sql, expected } of statements) {
+    const found = await database.query<{ found: number }>(sql).then(
+      ([row]) => String(row?.found),
+      (error: unknown) => String(error),
+    );
+    if (found !== String(expected)) failures.push(`${sql}: expected ${expected}, found ${found}`);
+  }
+  return failures;
+}
+
+describe.each(Array.from({ length: runs }, (_, run) => run))(
+  'templates with fields of the same names, world %i',
+  (run) => {
+    it('are told apart under every plan, before and after statistics', async () => {
+      const random = new Random(seed + run);
+      // By turns few contracts of many templates, all active, and many of few, most of them archived.
+      const isWide = run % 2 === 0;
+      const shape = isWide
+        ? { count: random.between(10, 40), each: 3, archives: false }
+        : { count: random.between(2, 4), each: 120, archives: true };
+      await using database = await createReadDatabase();
+      const { templates, end } = await writeMixedWorld(database, random, shape);
+      const failures: string[] = [];
+      for (const analyzed of [false, true]) {
+        if (analyzed) await database.query('analyze');
+        for (const off of plans) {
+          for (const setting of off) await database.query(`set ${setting} = off`);
+          const template = templates[random.between(0, templates.length - 1)];
+          if (template === undefined) throw new Error('no template');
+          const found = await failuresOf(database, statementsOf(random, template, end));
+          failures.push(...found.map((each) => `${off.join(', ')}${analyzed ? ', analyzed' : ''}: ${each}`));
+          for (const setting of off) await database.query(`reset ${setting}`);
+        }
+      }
+      expect(failures).toEqual([]);
+    });
+  },
+);

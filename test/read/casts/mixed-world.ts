@@ -1,0 +1,186 @@
+/**
+ * Templates, choices and interfaces whose fields share names and differ in type, with values that no cast of another type
+ * takes. What each holds is known, so that every answer can be compared.
+ */
+import type { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import type { DamlField, DamlType, PackageModel } from '../../../src/daml/package-model.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { storePackage } from '../../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../../src/store/typed/views.ts';
+import * as frames from '../../support/frames.ts';
+import type { ReadDatabase } from '../read-database.ts';
+
+const packageId = 'ab'.repeat(32);
+export const packageName = 'mix';
+
+/** A type of a field: what the ledger writes for number `n`, and the cast that readers write for it. */
+export interface FieldKind {
+  readonly daml: DamlType;
+  readonly cast: string;
+  value(n: number): frames.Json;
+}
+
+const builtin = (name: 'int64' | 'text' | 'bool' | 'timestamp' | 'date'): DamlType => ({ kind: 'builtin', name });
+const day = (n: number): string => new Date(Date.UTC(2020, 0, 1 + n)).toISOString();
+
+export const kinds: Readonly<Record<string, FieldKind>> = {
+  int64: { daml: builtin('int64'), cast: 'bigint', value: (n) => String(n) },
+  numeric: { daml: { kind: 'numeric', scale: 10 }, cast: 'numeric', value: (n) => `${n}.5000000000` },
+  // Text that one reader's template has, and that reader casts.
+  digits: { daml: builtin('text'), cast: 'numeric', value: (n) => String(n) },
+  words: { daml: builtin('text'), cast: 'text', value: (n) => `ten of ${n}` },
+  bool: { daml: builtin('bool'), cast: 'boolean', value: (n) => n % 2 === 0 },
+  timestamp: { daml: builtin('timestamp'), cast: 'timestamptz', value: (n) => day(n) },
+  date: { daml: builtin('date'), cast: 'date', value: (n) => day(n).slice(0, 10) },
+  record: {
+    daml: { kind: 'named', name: `${packageId}:M:Inner`, arguments: [] },
+    cast: 'text',
+    value: (n) => ({ inner: String(n) }),
+  },
+};
+
+export const fieldNames = ['amount', 'note', 'at', 'flag'] as const;
+export type Fields = Readonly<Record<string, keyof typeof kinds>>;
+
+export interface MixedTemplate {
+  readonly entity: string;
+  readonly fields: Fields;
+  /** Of the argument of its choice Give. */
+  readonly argument: Fields;
+  /** Of the interface that it alone implements. */
+  readonly view: Fields;
+  /** Numbers of its contracts, and of those that are still active. */
+  readonly contracts: readonly number[];
+  readonly active: readonly number[];
+}
+
+export interface MixedWorld {
+  readonly templates: readonly MixedTemplate[];
+  /** The last offset. */
+  readonly end: number;
+}
+
+/** Writes a world of `count` templates with `each` contracts, most of them archived where `archives` says so. */
+export async function writeMixedWorld(
+  database: ReadDatabase,
+  random: Random,
+  shape: { readonly count: number; readonly each: number; readonly archives: boolean },
+): Promise<MixedWorld> {
+  const templates = Array.from({ length: shape.count }, (_, i) => drawTemplate(random, i, shape));
+  const updates: frames.JsonRecord[] = [];
+  for (let n = 0; n < shape.each; n += 1) {
+    for (const template of templates) updates.push(...lifeOf(template, n, updates.length + 1));
+  }
+  for (let from = 0; from < updates.length; from += 500) {
+    // oxlint-disable-next-line no-await-in-loop -- one batch after the other
+    await database.writeTogether(updates.slice(from, from + 500));
+  }
+  await makeViews(database.url, templates);
+  return { templates, end: updates.length };
+}
+
+function drawTemplate(
+  random: Random,
+  i: number,
+  shape: { readonly each: number; readonly archives: boolean },
+): MixedTemplate {
+  const draw = (): Fields =>
+    Object.fromEntries(fieldNames.map((name) => [name, Object.keys(kinds)[random.between(0, 7)] ?? 'words']));
+  const contracts = Array.from({ length: shape.each }, (_, n) => n);
+  const isActive = (n: number): boolean => !shape.archives || n % 10 === 0;
+  const active = contracts.filter(isActive);
+  return { entity: `T${i}`, fields: draw(), argument: draw(), view: draw(), contracts, active };
+}
+
+export function valuesOf(fields: Fields, n: number): frames.JsonRecord {
+  return Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, kinds[kind]?.value(n) ?? null]));
+}
+
+/** Create, exercise, and the archive of those that do not stay. */
+function lifeOf(template: MixedTemplate, n: number, offset: number): readonly frames.JsonRecord[] {
+  const named = { contractId: `${template.entity}c${n}`, templateId: `${packageId}:M:${template.entity}`, packageName };
+  const interfaceId = `${packageId}:M:I${template.entity}`;
+  const interfaceViews = [
+    {
+      interfaceId,
+      viewStatus: { code: 0, message: '', details: [] },
+      viewValue: valuesOf(template.view, n),
+      implementationPackageId: packageId,
+    },
+  ];
+  const createArgument = valuesOf(template.fields, n);
+  const about = { ...named, offset, interfaceId: null, implementedInterfaces: [], nodeId: 1, lastDescendantNodeId: 1 };
+  const events: frames.Json[] = [
+    { CreatedEvent: frames.created({ ...named, offset, createArgument, interfaceViews }) },
+    {
+      ExercisedEvent: frames.exercised({
+        ...about,
+        choice: 'Give',
+        choiceArgument: valuesOf(template.argument, n),
+        consuming: false,
+      }),
+    },
+  ];
+  const create = frames.transaction(offset, events);
+  if (template.active.includes(n)) return [create];
+  const archive = {
+    ...about,
+    offset: offset + 1,
+    choice: 'Archive',
+    choiceArgument: {},
+    nodeId: 0,
+    lastDescendantNodeId: 0,
+  };
+  return [create, frames.transaction(offset + 1, [{ ExercisedEvent: frames.exercised(archive) }])];
+}
+
+async function makeViews(url: string, templates: readonly MixedTemplate[]): Promise<void> {
+  const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 120_000, applicationName: 'test' });
+  try {
+    const model = packageOf(templates);
+    await storePackage(database, model);
+    const { failed } = await syncTypedViews(database, [model]);
+    if (failed.length > 0) throw new Error(`views failed: ${failed.map(({ view }) => view).join(', ')}`);
+  } finally {
+    await database.close();
+  }
+}
+
+function packageOf(templates: readonly MixedTemplate[]): PackageModel {
+  const record = (fields: Fields): PackageModel['dataTypes'][string] => ({
+    kind: 'record',
+    parameters: [],
+    fields: Object.entries(fields).map(([name, kind]): DamlField => ({
+      name,
+      type: kinds[kind]?.daml ?? builtin('text'),
+    })),
+  });
+  const named = (name: string): DamlType => ({ kind: 'named', name: `${packageId}:M:${name}`, arguments: [] });
+  const own = templates.flatMap((each): [string, PackageModel['dataTypes'][string]][] => [
+    [`M:${each.entity}`, record(each.fields)],
+    [`M:${each.entity}Give`, record(each.argument)],
+    [`M:V${each.entity}`, record(each.view)],
+  ]);
+  return {
+    packageId,
+    name: packageName,
+    version: '1.0.0',
+    languageVersion: '2.1',
+    templates: templates.map(({ entity }) => ({
+      moduleName: 'M',
+      entityName: entity,
+      choices: [{ name: 'Give', consuming: false, argument: named(`${entity}Give`), result: builtin('text') }],
+      implements: [],
+      key: undefined,
+    })),
+    interfaces: templates.map(({ entity }) => ({
+      moduleName: 'M',
+      entityName: `I${entity}`,
+      choices: [],
+      requires: [],
+      view: named(`V${entity}`),
+    })),
+    dataTypes: { 'M:Inner': record({ inner: 'digits' }), ...Object.fromEntries(own) },
+    dependencies: [],
+  };
+}
