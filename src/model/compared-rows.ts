@@ -97,6 +97,9 @@ export const comparedFields = {
   topology: ['kind', 'party_id', 'participant_id', 'participant_permission', 'raw'],
 } as const satisfies Record<string, readonly string[]>;
 
+/** Lists of parties in a create that is compared as a whole: each is a set. */
+export const partyLists = ['signatories', 'observers', 'witnessParties'] as const;
+
 export type ComparedKind = keyof typeof comparedFields;
 export type FieldOf<K extends ComparedKind> = (typeof comparedFields)[K][number];
 /** One text per field; null where there is none. */

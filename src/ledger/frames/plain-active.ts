@@ -1,5 +1,5 @@
 /** Entries of the active contracts read for comparison, by the same plain walk as updates. */
-import { comparedRow, type ComparedRow, type FieldTexts } from '../../model/compared-rows.ts';
+import { comparedRow, partyLists, type ComparedRow, type FieldTexts } from '../../model/compared-rows.ts';
 import { printedText } from '../../model/printed-json.ts';
 import type { JsonObject } from './field.ts';
 import { asSent, halfFields, packageName, type PackageName, plainly, type Print } from './plain-frame.ts';
@@ -55,8 +55,21 @@ function entryOf(frame: JsonObject, isSeeded: IsSeeded, print: Print): PlainActi
   if (!('JsIncompleteAssigned' in entry)) return undefined;
   const half = part(part(entry, 'JsIncompleteAssigned'), 'assignedEvent');
   const created = part(half, 'createdEvent');
-  const came = { created_event: printedText(asSent(created)), workflow_id: workflowId };
+  const came = {
+    created_event: partyLists.reduce(withSet(created), printedText(asSent(created))),
+    workflow_id: workflowId,
+  };
   return inFlight('assign', created, { ...halfFields(half, created, 0, null), ...came }, undefined);
+}
+
+/** Puts a list of parties into the text of a create as the set that it is: participants list it in any order. */
+function withSet(created: JsonObject): (text: string, list: string) => string {
+  return (text, list) => {
+    const parties = created[list];
+    if (!Array.isArray(parties)) return text;
+    const asCame = `[${parties.map((party) => JSON.stringify(party)).join(', ')}]`;
+    return text.replaceAll(`"${list}": ${asCame}`, `"${list}": ${set(parties)}`);
+  };
 }
 
 interface Stay {

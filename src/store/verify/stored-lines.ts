@@ -5,6 +5,7 @@
 import {
   absent,
   comparedFields,
+  partyLists,
   redactedFields,
   separator,
   type ComparedKind,
@@ -27,6 +28,13 @@ const micros = (column: string): string => `(extract(epoch from ${column}) * 100
 const set = (column: string): string =>
   `case when cardinality(${column}) = 1 then array_to_json(${column})::text
         else coalesce((select json_agg(p.name order by p.name collate "C") from unnest(${column}) p (name)), '[]')::text end`;
+/** The text of a create with one of its lists of parties as a set, as `plain-active.ts` writes it. */
+const withSet = (text: string, list: string): string => {
+  const parties = `r.created_event -> '${list}'`;
+  const sorted = set(`array(select jsonb_array_elements_text(${parties}))`);
+  return `case when jsonb_typeof(${parties}) = 'array'
+               then replace(${text}, '"${list}": ' || (${parties})::text, '"${list}": ' || ${sorted}) else ${text} end`;
+};
 const templateName = (alias: string): string =>
   `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name`;
 
@@ -133,7 +141,7 @@ const reassignment: FieldSql<'reassignment'> = {
 
 const inFlight: FieldSql<'in_flight'> = {
   ...reassignment,
-  created_event: json('r.created_event'),
+  created_event: partyLists.reduce(withSet, json('r.created_event')),
   workflow_id: 'r.workflow_id',
 };
 
