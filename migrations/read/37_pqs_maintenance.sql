@@ -9,6 +9,9 @@ create or replace function :pqs.print_create_index_for_contract(
 as $$
 declare
   pks integer[] := :pqs.__type_pks(qname);
+  -- A b-tree refuses rows with more than 2,700 bytes that do not compress, and would stop the indexer by it.
+  access_method text := case when lower(index_type) <> 'btree' then index_type
+                             when expression ~ '->>|#>>|::[[:space:]]*text' then 'spgist' else 'hash' end;
 begin
   if exists (select v."offset" from :storage.interface_views v where v.interface_pk = any (pks)) then
     raise exception 'Views of the interface % cannot be indexed', qname
@@ -20,11 +23,11 @@ begin
   end if;
   return format('create index %s%I on %I.contracts using %I ((%s) %s) where (%s) is not null',
                 case when use_concurrently then 'concurrently ' else '' end, name, :'storage',
-                index_type, expression, index_opclass, expression);
+                access_method, expression, index_opclass, expression);
 end
 $$;
 comment on function :pqs.print_create_index_for_contract(text, text, text, text, text, boolean) is
-  'The statement that indexes an expression over payload, e.g. (payload->''owner'')::text or payload->>''owner''. index_type is btree, hash or gin. Limited to rows where the expression is not null. To be run by the owner of the storage, after set search_path = pg_catalog, pg_temp: an index keeps the operators it found.';
+  'The statement that indexes an expression over payload, e.g. (payload->''owner'')::text or payload->>''owner''. index_type is btree, hash or gin; for btree it takes spgist, over jsonb hash, because a b-tree refuses long values and with them the update. Limited to rows where the expression is not null. To be run by the owner of the storage, after set search_path = pg_catalog, pg_temp: an index keeps the operators it found.';
 
 -- Without statistics of its own, Postgres takes an expression of a partial index to match one row in 200.
 create or replace function :pqs.print_create_statistics_for_contract(name text, expression text) returns text

@@ -95,6 +95,21 @@ export const storeCodes = {
     'Postgres refused a value',
     'report the update at this offset; the column cannot hold it',
   ),
+  // Somebody made the index for reads; the tables themselves have none that a value could be too long for.
+  STORE_INDEX_LIMIT: kind(
+    'retry',
+    ExitCode.temporary,
+    'a value is too long for an index',
+    "drop the index: `select indexrelid::regclass from pg_index where indrelid = 'ledger.contracts'::regclass` lists those of a table, " +
+      '`ledger-indexer index create` makes one that takes any length; the indexer goes on by itself',
+  ),
+  STORE_WRAPAROUND: kind(
+    'retry',
+    ExitCode.temporary,
+    'Postgres has used up its transaction ids',
+    'end what is oldest in pg_stat_activity, pg_prepared_xacts and pg_replication_slots, then run `vacuum` in the database with the ' +
+      'highest age: `select datname, age(datfrozenxid) from pg_database order by 2 desc`; the indexer goes on by itself',
+  ),
   // What the key is, could not be found out: the update is named all the same.
   STORE_DUPLICATE: kind(
     'retry',

@@ -9,6 +9,8 @@ import { openSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
+import { createReadDatabase } from './read-database.ts';
 import { runCommand } from '../support/run-command.ts';
 
 it('finds the fields that slow statements filter on, the most costly first', () => {
@@ -89,4 +91,32 @@ it('builds an index that a query uses, once, and clears away what a cut build le
 
   await expect(run('create', `payload.owner'); drop table x`)).rejects.toThrow(/no field/);
   await expect(run('destroy')).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+});
+
+it.each([
+  ['index create', ['create', 'payload.note'], undefined],
+  ['index create --using hash', ['create', 'payload.note', '--using', 'hash'], undefined],
+  ['PQS, a b-tree of text', undefined, `(payload->>'note')`],
+  ['PQS, a b-tree of jsonb', undefined, `(payload->'note')`],
+])('%s makes an index that refuses no value, however long', async (_, argv, expression) => {
+  await using history = await createReadDatabase();
+  const about = { templateId: `${'ab'.repeat(32)}:M:Note`, packageName: 'p', interfaceViews: [] };
+  const note = (offset: number, text: string): frames.JsonRecord => {
+    const event = { ...about, offset, contractId: `c${String(offset)}`, createArgument: { note: text } };
+    return frames.transaction(offset, [{ CreatedEvent: frames.created(event) }]);
+  };
+  await history.write(note(1, 'short'));
+  if (argv !== undefined) await runCommand(indexCommand, argv, { DATABASE_URL: history.url });
+  else
+    await history.query('call pqs.create_index_for_contract($1, $2, $3, $4)', ['i', 'p:M:Note', expression, 'btree']);
+  const random = new Random(1);
+  for (const [at, characters] of [3_200, 9_000, 200_000].entries()) {
+    const text = Array.from({ length: characters / 2 }, () =>
+      String.fromCodePoint(random.between(0x4e00, 0x9fff)),
+    ).join('');
+    await history.write(note(at + 2, text));
+    expect(
+      await history.query(`select contract_id from explore.active('Note') where payload ->> 'note' = $1`, [text]),
+    ).toHaveLength(1);
+  }
 });

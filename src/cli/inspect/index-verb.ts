@@ -1,25 +1,29 @@
 /** `index suggest` and `index create`: indexes on payload fields that are often looked for, built while others write. */
 import { loadConfig } from '../../config/config.ts';
+import type { PayloadIndexMethod } from '../../store/reads/index-advice.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { writing, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = `ledger-indexer index suggest
-  ledger-indexer index create payload.FIELD [--using hash]`;
+  ledger-indexer index create payload.FIELD [--using spgist|hash]`;
 
 const opening = { command: 'index', remedy: 'name the database' };
 
 export const indexCommand: Command = {
   name: 'index',
-  usage: 'suggest | create payload.FIELD [--using btree|hash]',
+  usage: 'suggest | create payload.FIELD [--using spgist|hash]',
   summary: 'suggest: indexes that slow queries want; create payload.FIELD builds one while others write',
-  does: ['suggest reads pg_stat_statements, where it is installed.'],
+  does: [
+    'suggest reads pg_stat_statements, where it is installed. Both kinds of index take values of any length. A hash is',
+    'half as large, and slow to write where one value stands in many contracts.',
+  ],
   operands: [
     { name: 'ACTION', words: ['suggest', 'create'] },
     { name: 'payload.FIELD', optional: true },
   ],
-  flags: [{ name: 'using', value: 'btree|hash', doc: 'kind of the index; default btree' }],
+  flags: [{ name: 'using', value: 'spgist|hash', doc: 'kind of the index; default spgist' }],
   examples: ['index suggest', 'index create payload.owner'],
   exits: writing,
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or what Postgres refuses */
@@ -33,8 +37,8 @@ export const indexCommand: Command = {
     const { payloadExpression } = await import('../../store/reads/index-advice.ts');
     const expression = payloadExpression(field);
     if (expression === undefined) throw misuse(`"${field.slice(0, 80)}" is no field of a payload`, usage);
-    const method = given.text('using') ?? 'btree';
-    if (method !== 'btree' && method !== 'hash') throw misuse('--using takes btree or hash', usage);
+    const method = given.text('using') ?? 'spgist';
+    if (method !== 'spgist' && method !== 'hash') throw misuse('--using takes spgist or hash', usage);
     return withDatabase(config, opening, (database) => create(database, { expression, method }, print));
   },
 };
@@ -63,13 +67,13 @@ async function suggest(database: Database, print: Print): Promise<void> {
       print('-- (no field of contracts: consider an index on exercises by hand)');
       continue;
     }
-    for (const line of printedIndex(database.schema, payloadIndex(expression, 'btree'))) print(line);
+    for (const line of printedIndex(database.schema, payloadIndex(expression, 'spgist'))) print(line);
   }
 }
 
 interface Wanted {
   readonly expression: string;
-  readonly method: 'btree' | 'hash';
+  readonly method: PayloadIndexMethod;
 }
 
 async function create(database: Database, wanted: Wanted, print: Print): Promise<void> {

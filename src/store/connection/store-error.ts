@@ -86,6 +86,10 @@ function fromServer(error: DatabaseError): IndexerError {
   const sqlstate = error.code ?? '';
   if (citusHidesIn.has(sqlstate) && workerLost.test(error.message)) return fromWorker(error.message, sqlstate);
   if (sqlstate === '0A000' && workersRefused.test(error.message)) return notOverWorkers(sqlstate);
+  if (sqlstate === '54000') {
+    const limit = fromLimit(error);
+    if (limit !== undefined) return limit;
+  }
   const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
   const code = matching?.[1] ?? 'STORE_FAILED';
   const where = [
@@ -100,6 +104,32 @@ function fromServer(error: DatabaseError): IndexerError {
     facts,
   });
 }
+
+/**
+ * Limits of the server that are not the data's fault, by the routine of Postgres that met them: its words come in the language
+ * of the server. The name of an index is no content.
+ */
+function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): IndexerError | undefined {
+  if (rowOfIndex.test(routine)) {
+    const named = constraint === undefined || schema === undefined ? undefined : `${schema}.${constraint}`;
+    return new IndexerError(`${catalogue.STORE_INDEX_LIMIT.meaning} (${named ?? 'not named'}, SQLSTATE 54000)`, {
+      code: 'STORE_INDEX_LIMIT',
+      ...(named === undefined ? {} : { remedy: `run \`drop index concurrently ${named}\`; ${goesOn}` }),
+      facts: {
+        sqlstate: '54000',
+        ...(table === undefined ? {} : { table }),
+        ...(named === undefined ? {} : { index: named }),
+      },
+    });
+  }
+  if (!/^GetNew(?:Transaction|MultiXact)Id$/.test(routine)) return undefined;
+  const { meaning } = catalogue.STORE_WRAPAROUND;
+  return new IndexerError(`${meaning} (SQLSTATE 54000)`, { code: 'STORE_WRAPAROUND', facts: { sqlstate: '54000' } });
+}
+
+const rowOfIndex =
+  /^(?:_bt_check_third_page|index_form_tuple(?:_context)?|GinFormTuple|spgdoinsert|_hash_doinsert|gistSplit)$/;
+const goesOn = '`ledger-indexer index create` makes one that takes any length; the indexer goes on by itself';
 
 function fromWorker(message: string, sqlstate: string): IndexerError {
   const worker = workerName.exec(message)?.[1];

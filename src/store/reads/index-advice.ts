@@ -76,6 +76,9 @@ export function adviceFrom(statements: readonly StatementRow[]): readonly IndexA
     .map(([expression, { totalMs, ...rest }]) => ({ expression, ...rest, meanMs: totalMs / rest.calls }));
 }
 
+/** Both take texts of any length: a b-tree refuses those over 2,700 bytes that do not compress, and with them the update. */
+export type PayloadIndexMethod = 'spgist' | 'hash';
+
 /** An index on a payload expression, over all contracts that have a value there. */
 export interface PayloadIndex {
   readonly name: string;
@@ -89,7 +92,7 @@ export interface PayloadIndex {
  * Limited to rows with a value, which Postgres can prove of any query that compares the expression; that a query is about
  * one template it cannot. Statistics are separate: it keeps none for an index on an expression that is limited.
  */
-export function payloadIndex(expression: string, method: 'btree' | 'hash'): PayloadIndex {
+export function payloadIndex(expression: string, method: PayloadIndexMethod): PayloadIndex {
   const definition = `on contracts using ${method} ((${expression})) where (${expression}) is not null`;
   const words = expression
     .toLowerCase()

@@ -33,6 +33,26 @@ async function failure(of: Database, sql: string): Promise<unknown> {
     );
 }
 
+describe('a value that is too long for an index', () => {
+  /** Characters that do not compress. */
+  const text = (length: number): string =>
+    `(select string_agg(md5(i::text), '') from generate_series(1, ${Math.ceil(length / 32)}) i)`;
+  it.each([
+    ['of three thousand bytes', text(3_200), 'public.notes_by_text'],
+    // Postgres does not say in which one.
+    ['of many thousands', text(20_000), undefined],
+  ])('%s is not called a fault of the data, and the index is named', async (_, value, index) => {
+    await database.withClient((client) =>
+      client.query('create table notes (note text); create index notes_by_text on notes (note)'),
+    );
+    const error = await failure(database, `insert into notes select ${value}`);
+    expect(error).toMatchObject({ code: 'STORE_INDEX_LIMIT', retry: 'retry', facts: { sqlstate: '54000' } });
+    expect((error as IndexerError).facts['index']).toBe(index);
+    if (index !== undefined) expect((error as IndexerError).remedy).toContain(`drop index concurrently ${index}`);
+    await database.withClient((client) => client.query('drop table notes'));
+  });
+});
+
 describe('an error of Citus', () => {
   it.each([
     [
