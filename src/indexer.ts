@@ -5,6 +5,7 @@
 import type { LedgerAccess } from './access.ts';
 import type { Config } from './config/config.ts';
 import { createLedgerClient } from './ledger/api/client.ts';
+import { inWords, unknownParties } from './ledger/api/unknown-parties.ts';
 import { openFrameStream } from './ledger/transport/frame-stream.ts';
 import { assertTokenMayTravel } from './ledger/access/token.ts';
 import type { RequestFacts, TransportOptions } from './ledger/transport/transport.ts';
@@ -226,6 +227,7 @@ class RunningIndexer implements Indexer {
     this.done = runPipeline(running.parts);
     // Whoever waits for `done` sees the rejection; until then it must not end the process.
     this.done.catch(() => undefined);
+    void warnOfUnknownParties(options, running);
   }
 
   stop(): Promise<void> {
@@ -248,6 +250,18 @@ class RunningIndexer implements Indexer {
     await Promise.all([closeConsole?.(), candidate.close()]);
     await http.close();
     observer.close();
+  }
+}
+
+/** Once it is connected. Where the user may not ask the participant for parties, nothing is said. */
+async function warnOfUnknownParties({ config, logging }: IndexerOptions, { live, parts }: Running): Promise<void> {
+  await live;
+  try {
+    for (const each of await unknownParties(parts.ledger, config.ledger.parties)) {
+      logging.logger.warn(`${inWords(each)}: correct LEDGER_PARTIES, unless it will come`);
+    }
+  } catch (err: unknown) {
+    logging.logger.debug({ err }, 'the participant was not asked for parties');
   }
 }
 

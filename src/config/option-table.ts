@@ -28,10 +28,15 @@ import {
   withDefault,
 } from './option.ts';
 import { presetNames } from './interface-presets.ts';
+import { partyId } from './party-id.ts';
 import { demoOptions } from './demo-options.ts';
 import { webhookOptions } from './webhook-options.ts';
 
-const party = matching('party', /^[A-Za-z0-9:_ -]{1,255}$/, 'party ids such as alice::1220ab…, separated by commas');
+const party = matching(
+  'party',
+  partyId,
+  'whole party ids, hint and fingerprint, such as alice::1220ab…, separated by commas',
+);
 const schemaName = matching(
   'identifier',
   /^[a-z_][a-z0-9_]{0,47}$/,

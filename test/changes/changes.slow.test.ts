@@ -183,6 +183,8 @@ describe('a request is refused', () => {
     ['nothing for a template', '/changes?template=', 400],
     ['too much for a party', `/changes?party=${'a'.repeat(1_001)}`, 400],
     ['a zero byte', '/changes?template=%00', 400],
+    ['a template without its package', '/changes?template=Amulet', 400],
+    ['the hint of a party', '/changes?party=alice', 400],
   ])('with %s', async (_, path, status) => {
     const said = await answered(path);
     expect(said.status).toBe(status);
@@ -215,7 +217,7 @@ describe('a request is refused', () => {
 
   it('asked for a hundred times at once on one connection, which keep no place when it is closed', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
-    const request = 'GET /changes?party=nobody HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const request = 'GET /changes?party=nobody::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
     await new Promise((resolve) => socket.once('close', resolve));
     await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_streams')) === 0 ? true : undefined));
@@ -228,7 +230,7 @@ describe('a request is refused', () => {
   it('for SQL in its parameters finds nothing, and the table is there', async () => {
     const before = await stored();
     const odd = listen(
-      `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("'; drop table ledger.updates; --")}`,
+      `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("p:M:'; drop table ledger.updates; --")}`,
     );
     world.grow(1);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());

@@ -196,6 +196,22 @@ describe('check', { timeout: 180_000 }, () => {
     expect(named.get('user rights')?.fix).toContain('POST /v2/users/nobody/rights');
   });
 
+  it('parties: those that the participant does not know, with the nearest it does', async () => {
+    const [party = ''] = sandbox.ledger.localParties();
+    const mistyped = `${party.slice(0, -1)}${party.endsWith('0') ? '1' : '0'}`;
+    const lines = await check(env({ LEDGER_PARTIES: `${party},${mistyped},Zoe::1220ab` }));
+    expect(lines.get('parties')).toMatchObject({
+      state: 'warn',
+      found: `the participant knows no party ${mistyped} (nearest: ${party}); the participant knows no party Zoe::1220ab`,
+      fix: expect.stringContaining('correct LEDGER_PARTIES') as string,
+    });
+    expect((await check(env({ LEDGER_PARTIES: party }))).get('parties')?.state).toBe('pass');
+    const reader = await token(signer, { sub: 'reader' });
+    expect((await check(env({ LEDGER_TOKEN: reader, LEDGER_PARTIES: party }))).get('parties')?.state).toBe('skip');
+    const hint = await check(env({ LEDGER_PARTIES: 'alice' }));
+    expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected whole party ids.*got "alice"/);
+  });
+
   it('websocket: a proxy that does not pass the upgrade; ledger clock: another time', async () => {
     await using proxy = await startProxy(sandbox.url, new Date(Date.now() + 3_600_000).toUTCString());
     const lines = await check(env({ LEDGER_URL: proxy.url }));

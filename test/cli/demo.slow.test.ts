@@ -204,7 +204,7 @@ describe('connect', () => {
 const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]>> = {
   check: [/✓ ledger +http.*✓ stored stream .*participant/s, '--timeout', '30'],
   status: [/^asked +http:/m],
-  statement: [/"sha256":"[0-9a-f]{64}"/, '--party', 'nobody::1220'],
+  statement: [/Unknown party: nothing here names nobody::1220.*Nearest parties: \S+::1220/s, '--party', 'nobody::1220'],
   explain: [/^update +1220|^transaction /m, '10'],
   diff: [/created/, '10', '20'],
   query: [/"count":\d{4}/, 'select count(*) from explore.updates'],

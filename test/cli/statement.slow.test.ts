@@ -132,7 +132,7 @@ it('ends without a word when nobody reads on', async () => {
 
 describe('what others write', () => {
   const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
-  const [carol, dave] = ['Carol::1220cc', 'Dave::1220dd'];
+  const carol = 'Carol::1220cc';
   let other: ReadDatabase;
   const told = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: other.url });
   beforeAll(async () => {
@@ -142,6 +142,10 @@ describe('what others write', () => {
     await other.write(
       frames.transaction(1, [coin('00c1', 'dso::1220', 'Amulet', 0), coin('00c2', 'Mallory::1220', 'Amulet', 1)]),
       frames.transaction(2, [coin('00c3', 'Mallory::1220', evil, 0)]),
+      // Of somebody who has no tokens.
+      frames.transaction(3, [
+        { CreatedEvent: frames.created({ offset: 3, observers: [frames.bob], interfaceViews: [] }) },
+      ]),
     );
   });
   afterAll(() => other[Symbol.asyncDispose]());
@@ -163,8 +167,17 @@ describe('what others write', () => {
     expect((await told('statement', '--party', carol, '--table')).stdout).toContain('Mallory::1220');
   });
 
+  it.each([
+    ['a hint', 'Carol'],
+    ['a party with a typing error', 'Carl::1220cc'],
+  ])('is no statement of %s: the nearest party is named', async (_, party) => {
+    const refused = await told('statement', '--party', party, '--json');
+    expect([refused.code, refused.stdout]).toEqual([2, '']);
+    expect(refused.stderr).toMatch(/Unknown party: nothing here names Car.*Nearest parties: Carol::1220cc/s);
+  });
+
   it('is nothing for who holds nothing, and refused where it ends before it begins', async () => {
-    const nothing = await told('statement', '--party', dave, '--table');
+    const nothing = await told('statement', '--party', frames.bob, '--table');
     expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
     const backwards = await told('statement', '--party', carol, '--from', '2', '--to', '1');
     expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);

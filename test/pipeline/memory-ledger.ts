@@ -159,6 +159,8 @@ export class MemoryLedger implements LedgerQuestions {
   };
 
   readonly parties: LedgerQuestions['parties'] = {
+    get: async (party) => ({ party }),
+    list: async () => ({ partyDetails: [], nextPageToken: undefined }),
     participantId: async () => {
       await this.#asked('participantId');
       if (this.participant === undefined) throw failure('LEDGER_PERMISSION_DENIED');

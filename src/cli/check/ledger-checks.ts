@@ -7,6 +7,7 @@ import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
 import { openFrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
+import { inWords, unknownParties } from '../../ledger/api/unknown-parties.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { interfacesNamed, presetNames } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
@@ -78,6 +79,12 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
       run: async () => pass(await participantId()),
     },
     { name: 'user rights', after, run: () => rights(view) },
+    {
+      name: 'parties',
+      after,
+      excused: { LEDGER_PERMISSION_DENIED: 'this user may not ask for parties (ParticipantAdmin): see "user rights"' },
+      run: () => partiesKnown(view),
+    },
     websocketCheck(view),
     completionsCheck(view),
     {
@@ -122,6 +129,15 @@ function grant(user: string, parties: readonly string[], held: number): string {
   const body = JSON.stringify({ userId: user, identityProviderId: '', rights: kinds });
   const path = `/v2/users/${encodeURIComponent(user)}/rights`;
   return `let an administrator send POST ${path} with ${body} (it holds ${String(held)} rights now)`;
+}
+
+/** A party that the participant does not know may come later; until then it shows nothing of it. */
+async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
+  const { parties } = config.ledger;
+  if (parties.length === 0) return pass('every party that the token may read: none is named in LEDGER_PARTIES');
+  const unknown = await unknownParties(client, parties);
+  if (unknown.length === 0) return pass(`the participant knows each of ${String(parties.length)} parties`);
+  return warn(unknown.map(inWords).join('; '), 'correct LEDGER_PARTIES; nothing, if they will come');
 }
 
 /** Whether some vetted package has the name that each template and interface is written with; interfaces may come later. */

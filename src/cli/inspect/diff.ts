@@ -29,7 +29,7 @@ export const diffCommand: Command = {
   ],
   examples: ['diff 120000 120500', 'diff 2026-01-31T00:00:00Z 2026-02-01T00:00:00Z --template Amulet --csv'],
   exits: [
-    [2, 'a bound or the template is not known here, or a bound is neither an offset nor a time'],
+    [2, 'a bound, the template or the party is not known here, or a bound is neither an offset nor a time'],
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],

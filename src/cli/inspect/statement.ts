@@ -38,7 +38,7 @@ export const statementCommand: Command = {
     'statement --party alice::1220… --json > alice.json',
   ],
   exits: [
-    [2, 'a bound or what lies between is not known here, or a bound is neither an offset nor a time'],
+    [2, 'the party, a bound or what lies between is not known here, or a bound is neither an offset nor a time'],
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],

@@ -1,6 +1,7 @@
 /** `grant-reader ROLE`: makes a role that may read the schemas of the stream, all of it or as certain parties see it. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '../../config/config.ts';
+import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
 import type { Given } from '../command-line/parse.ts';
@@ -38,11 +39,17 @@ export const grantReaderCommand: Command = {
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
+      const { unknownParties } = await import('../../store/reads/known-parties.ts');
       const reader = { role, parties, password, ...limits };
       if (dryRun) return show(await planReader(database, reader), database.schema, parties, print);
       await grantReader(database, reader);
       const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
       print(`role ${role} reads ${what} in schema ${database.schema} and the views beside it`);
+      for (const { party, nearest } of await unknownParties(database, parties)) {
+        print(
+          `nothing here names ${party} yet: correct it, unless it will come. Nearest parties: ${nearest ?? 'none'}`,
+        );
+      }
     });
   },
 };
@@ -77,9 +84,7 @@ function checked(given: Given): Arguments {
       'take lower-case letters, digits and underscores, at most 63',
     );
   }
-  if (parties.some((party) => !/^[A-Za-z0-9:_ -]{1,255}$/.test(party))) {
-    throw misuse('--party needs a party id, such as alice::1220ab…', usage);
-  }
+  if (parties.some((party) => !partyId.test(party))) throw misuse(`--party needs ${partyIdExpected}`, usage);
   return {
     role,
     parties,

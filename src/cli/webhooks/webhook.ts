@@ -3,6 +3,7 @@ import { parseCursor, type ChangeCursor } from '../../changes.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { AddedWebhook, ListedWebhook } from '../../store/webhooks/hooks.ts';
+import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { refusedUrl } from '../../webhooks/reach.ts';
 import { newSecret } from '../../webhooks/signature.ts';
 import { json, writing, type Command, type Print } from '../command-line/command.ts';
@@ -114,13 +115,15 @@ function adding(name: string, given: Given): Action {
   if (template !== null && !/^[^:\s]+:[^:\s]+:[^:\s]+$/.test(template)) {
     throw misuse('--template takes package-name:Module:Entity', usage);
   }
+  const party = given.text('party') ?? null;
+  if (party !== null && !partyId.test(party)) throw misuse(`--party takes ${partyIdExpected}`, usage);
   const added: AddedWebhook = {
     name,
     url,
     secret: newSecret(),
     role,
     template,
-    party: given.text('party') ?? null,
+    party,
     kinds: wanted,
     after,
   };

@@ -3,6 +3,7 @@
  * client accepts `application/x-ndjson`, as lines of JSON. Place is an offset, or what `id:` says of an event.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
 import type { TokenEnd } from '../../reader-token.ts';
@@ -203,6 +204,12 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
       return `${name} must have 1 to ${String(longestValue)} characters`;
     }
   }
+  const [template, party] = [query.get('template'), query.get('party')];
+  // A short name would match nothing, for ever.
+  if (template !== null && !/^[^:]+:[^:]+:[^:]+$/.test(template)) {
+    return 'template must be package-name:Module:Entity, such as splice-amulet:Splice.Amulet:Amulet';
+  }
+  if (party !== null && !partyId.test(party)) return `party must be ${partyIdExpected}`;
   const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
   const from = isResumed ? lastEventId : query.get('after');
   const after = from === null ? undefined : parseCursor(from);
@@ -210,8 +217,8 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
     return `after, and Last-Event-ID, must be an offset or an id that was sent: 42 or 42-${String(behindNodes)}`;
   }
   return {
-    template: query.get('template'),
-    party: query.get('party'),
+    template,
+    party,
     kinds: query.getAll('event_type'),
     after,
     isResumed,

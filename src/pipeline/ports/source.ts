@@ -10,7 +10,7 @@ export interface LedgerQuestions {
   readonly state: Pick<LedgerClient['state'], 'ledgerEnd' | 'latestPrunedOffsets' | 'activeContracts'>;
   readonly updates: Pick<LedgerClient['updates'], 'byOffset' | 'list'>;
   readonly events: Pick<LedgerClient['events'], 'byContractId'>;
-  readonly parties: Pick<LedgerClient['parties'], 'participantId'>;
+  readonly parties: Pick<LedgerClient['parties'], 'participantId' | 'get' | 'list'>;
   readonly packages: Pick<LedgerClient['packages'], 'content'>;
 }
 

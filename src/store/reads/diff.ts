@@ -2,6 +2,7 @@
 import { escapeIdentifier, type ClientBase, type FieldDef } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
+import { refuseUnknownParty } from './known-parties.ts';
 import { inSnapshot } from './snapshot-read.ts';
 import type { StatementBound } from './statement.ts';
 
@@ -27,13 +28,14 @@ export interface Diff {
 
 /**
  * Reads it in one snapshot, and hands it to `use`.
- * @throws IndexerError QUERY_REFUSED where a bound or the template is not known here; STORE_ errors
+ * @throws IndexerError QUERY_REFUSED where a bound, the template or the party is not known here; STORE_ errors
  */
 export function readDiff(database: Database, wanted: DiffWanted, use: (diff: Diff) => Promise<void>): Promise<void> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
   return inSnapshot(database, async (client) => {
     const from = await offsetOf(client, explore, wanted.from);
     const to = await offsetOf(client, explore, wanted.to);
+    if (wanted.party !== null) await refuseUnknownParty(client, explore, wanted.party);
     const values = [from, to, wanted.template, wanted.party];
     const source = wanted.template === null ? 'diff' : 'diff_contracts';
     const order = wanted.template === null ? '1' : 'change, created_at_offset, contract_id';

@@ -6,7 +6,8 @@ import { reportPlanning } from '../connection/report-planning.ts';
 
 /**
  * Runs `read` in a transaction that only reads and sees one state.
- * @throws IndexerError QUERY_REFUSED where a bound is not known here, or is neither an offset nor a time; as `read`; STORE_ errors
+ * @throws IndexerError QUERY_REFUSED where a bound, a template or a party is not known here, or a bound is neither an offset
+ *   nor a time; as `read`; STORE_ errors
  */
 export function inSnapshot<T>(database: Database, read: (client: ClientBase) => Promise<T>): Promise<T> {
   return database.withClient(async (client) => {

@@ -3,6 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
+import { refuseUnknownParty } from './known-parties.ts';
 import { inSnapshot } from './snapshot-read.ts';
 
 /** An offset, or a time with its zone. */
@@ -74,7 +75,7 @@ const pageRows = 1_000;
 
 /**
  * Reads a statement, in one snapshot, and hands it to `use` a page at a time.
- * @throws IndexerError QUERY_REFUSED where a bound is not known here, or is neither an offset nor a time; STORE_ errors;
+ * @throws IndexerError QUERY_REFUSED where a bound or the party is not known here, or a bound is neither an offset nor a time; STORE_ errors;
  *   whatever `use` throws
  */
 export function readStatement<T>(
@@ -88,6 +89,7 @@ export function readStatement<T>(
 
 async function statementOf(client: ClientBase, explore: string, wanted: StatementOf): Promise<Statement> {
   const { party, instrument, admin } = wanted;
+  await refuseUnknownParty(client, explore, party);
   const [from, to] = [await offsetOf(client, explore, wanted.from), await offsetOf(client, explore, wanted.to)];
   const { rows } = await client.query<{ participant: string | null; begins: number; ends: number; notes: string[] }>(
     `select s.participant_id as participant, b.begins, b.ends,

@@ -63,7 +63,7 @@ const floods: readonly (readonly [string, string, Flood])[] = [
   [
     'changes-pipelined-for-nobody',
     '1,000 requests for /changes on one connection',
-    { connections: 1, text: get('/changes?party=nobody'), repeat: 1_000, holdMs: 5_000 },
+    { connections: 1, text: get('/changes?party=nobody::1220'), repeat: 1_000, holdMs: 5_000 },
   ],
   [
     'wait-then-changes-pipelined',

@@ -1,0 +1,55 @@
+-- Parties by name. A mistyped party is no party of anything: an answer that is empty for that reason would look like the truth.
+
+create or replace function :explore.party_names() returns setof text
+  language sql stable parallel safe rows 1000
+begin atomic
+  select distinct u.party
+    from (select unnest(p.signatories || p.observers || p.witness_parties) as party from contract_parties p
+          union all
+          select unnest(p.acting_parties || p.witness_parties) from event_parties p
+          union all
+          select t.party_id from topology_events t
+          union all
+          select s.party from submitters s) u;
+end;
+comment on function :explore.party_names() is
+  'Every party that an event, a topology change or a command names. Reads all combinations of parties.';
+
+-- Whoever writes a hint means the party that has it in front of its fingerprint.
+create or replace function :explore.similar_parties(wanted text) returns text
+  language sql stable parallel safe
+begin atomic
+  select string_agg(name, ', ' order by is_hint desc, likeness desc, name)
+    from (select name, starts_with(name, wanted || '::') as is_hint,
+                 (select count(*) from generate_series(1, least(length(wanted), 255) - 1) i
+                   where position(substr(lower(wanted), i, 2) in lower(name)) > 0) as likeness
+            from :explore.party_names() names (name)
+           order by is_hint desc, likeness desc, name limit 3) nearest;
+end;
+comment on function :explore.similar_parties(text) is
+  'Up to three parties whose hint this is, or that share most pairs of letters with it: for error messages.';
+
+create or replace function :explore.is_known_party(party text) returns boolean
+  language sql stable parallel safe
+  return exists (select from contract_parties p where is_known_party.party = any (p.signatories || p.observers || p.witness_parties))
+      or exists (select from event_parties p where is_known_party.party = any (p.acting_parties || p.witness_parties))
+      or exists (select from topology_events t where t.party_id = is_known_party.party)
+      or exists (select from submitters s where s.party = is_known_party.party);
+comment on function :explore.is_known_party(text) is
+  'Whether an event, a topology change or a command names this party, of what the reader may see.';
+
+create or replace function :explore.known_party(party text) returns text
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if party is null or :explore.is_known_party(party) then
+    return party;
+  end if;
+  raise exception 'Unknown party: nothing here names %', party
+    using errcode = 'undefined_object',
+          hint = coalesce('Nearest parties: ' || :explore.similar_parties(party), 'No party has been seen yet.');
+end
+$$;
+comment on function :explore.known_party(text) is
+  'The party itself where anything here names it, and null for null; else SQLSTATE 42704 with the nearest parties.';

@@ -1,0 +1,30 @@
+/** Parties that are asked for by name, and those that nothing here names: a mistyped one would be answered with nothing. */
+import { escapeIdentifier, type ClientBase } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+
+/** Refuses a party that nothing here names, in the words of `known_party`. */
+export async function refuseUnknownParty(client: ClientBase, explore: string, party: string): Promise<void> {
+  await client.query(`select ${explore}.known_party($1)`, [party]);
+}
+
+/** A party that nothing here names, and those that it may have been meant to be; null where there are none. */
+export interface UnknownParty {
+  readonly party: string;
+  readonly nearest: string | null;
+}
+
+/** Those of the parties that nothing here names. */
+export async function unknownParties(database: Database, parties: readonly string[]): Promise<readonly UnknownParty[]> {
+  if (parties.length === 0) return [];
+  const explore = escapeIdentifier(readSchemas(database.schema).explore);
+  const { rows } = await database.withClient((client) =>
+    client.query<UnknownParty>(
+      `select p.party, ${explore}.similar_parties(p.party) as nearest
+         from unnest($1::text[]) with ordinality p (party, place)
+        where not ${explore}.is_known_party(p.party) order by p.place`,
+      [parties],
+    ),
+  );
+  return rows;
+}
