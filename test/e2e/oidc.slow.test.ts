@@ -13,6 +13,7 @@ import { audience, clientId, clientSecret, startOidc, type Oidc } from '../suppo
 import { pause, waitFor } from '../support/wait-for.ts';
 import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
+const completionsFailed = 'completions cannot be followed for now, trying again: the stream goes on';
 const renewalsWanted = Number(process.env['OIDC_RENEWALS'] ?? 8);
 
 let oidc: Oidc;
@@ -63,6 +64,24 @@ const renewed = (indexer: IndexerRun, times: number): Promise<true> =>
     async () => ((await indexer.metric('indexer_token_renewals_total')) >= times ? true : undefined),
     120_000 + times * 2_000,
   );
+
+it('opens the stream of completions with each newer token as well, before the former ends', async () => {
+  await using lasting = await startOidc({ tokenSeconds: 12 });
+  await using ledger = await startSandbox({
+    auth: { jwksUrl: lasting.jwksUrl, audience, users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }] },
+    limits: { checkpointIntervalMs: 300 },
+  });
+  await using indexer = await run('completions', { LEDGER_URL: ledger.url, LEDGER_OAUTH_ISSUER: lasting.issuer });
+  // The participant looks at the token with each element.
+  const traffic = startTraffic(ledger.ledger, { seed: 6, updatesPerSecond: 20 });
+  // The second comes when the token of the beginning has ended.
+  await renewed(indexer, 2);
+  traffic.stop();
+  // On a machine that is late for the stream itself, it may be late here.
+  const late = indexer.logged('backing off');
+  expect(indexer.logged(completionsFailed)).toBeLessThanOrEqual(late);
+  await indexer.completionsReach(ledger.ledger.ledgerEnd());
+});
 
 describe('an indexer with tokens of two seconds', () => {
   it(

@@ -6,6 +6,7 @@
 import { EMPTY, Observable } from 'rxjs';
 import { atOffset, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
+import type { AccessToken } from '../../ledger/access/token.ts';
 import type { FrameStream } from '../../ledger/transport/frame-stream.ts';
 import type { Completion, CompletionFrame } from '../../model/update.ts';
 import { UnknownNames } from '../../model/unknown.ts';
@@ -13,6 +14,7 @@ import { outOfOrder } from '../follow/follow-errors.ts';
 import type { Following } from '../follow/follow.ts';
 import { completionOf } from '../host/on-host.ts';
 import { Inbox } from '../intake/inbox.ts';
+import { newerToken } from '../intake/token-renewal.ts';
 import type { CompletionFacts } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { Connected } from '../proof/identity.ts';
@@ -161,20 +163,23 @@ export class CompletionWatch {
     if (stop.aborted) return;
     const accepted = this.#acceptance(beginExclusive, stop);
     const { inbox, stream } = openInbox(connected.parts, { parties, beginExclusive }, token?.token, accepted.opened);
+    const ended = new AbortController();
     const end = (): void => {
       inbox.stop();
     };
     stop.addEventListener('abort', end);
+    void stopForNewer(this.#parts, token, inbox, ended.signal);
     try {
       const storing = new Storing(watched, beginExclusive);
       for (;;) {
         const frames = await inbox.take(mostFrames, mostBytes);
-        if (stop.aborted) return;
+        if (stop.aborted || (inbox.stopped && frames.length === 0)) return;
         if (frames.length === 0) throw ledgerError('LEDGER_STREAM_CLOSED', `${path} was closed with code 1000`);
         accepted.tell();
         await this.#store(storing, frames, watched);
       }
     } finally {
+      ended.abort();
       stop.removeEventListener('abort', end);
       accepted.forget();
       stream.close();
@@ -230,6 +235,17 @@ export class CompletionWatch {
     this.#failing = false;
     this.stir();
   }
+}
+
+/** A stream is opened with one token: with a newer one it is opened again, before the first ends. */
+async function stopForNewer(
+  parts: PipelineParts,
+  used: AccessToken | undefined,
+  inbox: Inbox<Buffer>,
+  signal: AbortSignal,
+): Promise<void> {
+  // The update stream tells of tries in vain.
+  if (await newerToken(parts, used, signal, () => undefined)) inbox.stop();
 }
 
 function reasonOf({ code }: IndexerError): string {

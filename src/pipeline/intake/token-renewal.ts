@@ -16,12 +16,14 @@ async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
 
 /**
  * Resolves to true once a newer token is there, to false when `signal` is aborted or no newer one can be had. Asks for
- * it when it is time, and reports in vain tries; never rejects.
+ * it when it is time; never rejects.
+ * @param inVain told of each try in vain: the observer, unless another stream tells it already
  */
 export async function newerToken(
   parts: PipelineParts,
   used: AccessToken | undefined,
   signal: AbortSignal,
+  inVain: typeof reportVain = reportVain,
 ): Promise<boolean> {
   let { renewAt } = used ?? {};
   while (renewAt !== undefined && !signal.aborted) {
@@ -32,10 +34,10 @@ export async function newerToken(
       const newest = await parts.tokenSource.lease();
       if (newest?.token !== used?.token) return !signal.aborted;
       renewAt = newest?.renewAt;
-      if (newest?.problem !== undefined) reportVain(parts, newest.problem, renewAt);
+      if (newest?.problem !== undefined) inVain(parts, newest.problem, renewAt);
     } catch (thrown) {
       renewAt = performance.now() + withoutTokenMs;
-      reportVain(parts, thrown, renewAt);
+      inVain(parts, thrown, renewAt);
     }
   }
   return false;
