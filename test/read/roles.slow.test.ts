@@ -291,6 +291,20 @@ it('never makes a reader of the role that writes: it would be read-only from the
   ]);
 });
 
+it('takes the login of a cloud provider, and limits it', needs(noLimits), async () => {
+  const login = `Ana-1.${suffix}@corp.iam`;
+  await grant(login, '--party', frames.alice, '--password-file', join(folder, 'password'));
+  try {
+    await as(login, async (client) => {
+      const { rows } = await client.query<{ contract_id: string }>('select contract_id from explore.contracts');
+      expect(rows.length).toBeGreaterThan(0);
+      expect(JSON.stringify(rows)).not.toContain('foreign');
+    });
+  } finally {
+    await query(created.url, `drop owned by ${escapeIdentifier(login)}; drop role ${escapeIdentifier(login)}`);
+  }
+});
+
 it('prints what it would do, without the password, and does nothing', needs(noLimits), async () => {
   const role = `dry_${suffix}`;
   const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');

@@ -78,10 +78,11 @@ function show(plan: readonly (readonly string[])[], schema: string, parties: rea
 function checked(given: Given): Arguments {
   const [role = ''] = given.operands;
   const parties = given.texts('party');
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
+  // Logins of cloud providers look like mail addresses.
+  if (!/^[A-Za-z_][A-Za-z0-9_@.-]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
     throw misuse(
       `"${role.slice(0, 80)}" is no name for a role`,
-      'take lower-case letters, digits and underscores, at most 63',
+      'take letters, digits and _ @ . -, at most 63, a letter first',
     );
   }
   if (parties.some((party) => !partyId.test(party))) throw misuse(`--party needs ${partyIdExpected}`, usage);
