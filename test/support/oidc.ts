@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Provider, type Configuration } from 'oidc-provider';
 
@@ -20,6 +20,8 @@ export interface OidcOptions {
   /** Wraps the server that will listen, e.g. in TLS. */
   readonly server?: (listener: RequestListener) => Server;
   readonly protocol?: 'http' | 'https';
+  /** Whether the client is registered for its secret in the form. The provider itself takes both ways of any client. */
+  readonly onlyForm?: boolean;
 }
 
 export interface Oidc extends AsyncDisposable {
@@ -80,12 +82,18 @@ export async function startOidc(options: OidcOptions = {}): Promise<Oidc> {
   let provide: RequestListener = (_request, response) => response.writeHead(503).end();
   let answerWith: RequestListener | undefined;
   const tokenRequests: URLSearchParams[] = [];
+  const refuseClient = (response: ServerResponse): void => {
+    tokenRequests.push(new URLSearchParams());
+    response.writeHead(401, { 'content-type': 'application/json', 'www-authenticate': 'Basic realm="x"' });
+    response.end('{"error":"invalid_client"}');
+  };
   const listener: RequestListener = (request, response) => {
     if (request.url !== '/token') {
       provide(request, response);
       return;
     }
     if (answerWith !== undefined) answerWith(request, response);
+    else if (options.onlyForm === true && request.headers.authorization !== undefined) refuseClient(response);
     else provide(request, response);
   };
   const server = (options.server ?? createServer)(listener);

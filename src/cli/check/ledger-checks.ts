@@ -226,7 +226,8 @@ function judgedToken(claims: TokenClaims | undefined, source: string, now: numbe
   if (early > now + 60)
     return fail(`${said}; not good before ${time(early)}`, 'set the clocks of this machine and the issuer by NTP');
   if (subject === undefined) return fail(said, 'use a token whose "sub" names a user of the participant');
-  const found = `${said}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
+  const ahead = early > now + 1 ? `; the clock of its issuer is ${span(early - now)} ahead of ours` : '';
+  const found = `${said}${ahead}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
   if (audience.length > 0) return pass(found);
   return warn(
     `${found}; participants from 3.7 on refuse a token without an audience`,

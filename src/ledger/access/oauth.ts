@@ -5,6 +5,7 @@
  */
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   allowInsecureRequests,
   type ClientAuth,
@@ -19,6 +20,7 @@ import {
   None,
   type ServerMetadata,
 } from 'openid-client';
+import type { IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromProvider } from '../errors/oauth-error.ts';
 import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
 import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
@@ -48,12 +50,29 @@ export interface OAuthOptions {
   readonly timeoutSeconds?: number | undefined;
   /** Aborts a running request. */
   readonly signal?: AbortSignal | undefined;
+  /** Waits, at most until the signal is aborted; by the clock unless given. */
+  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Basic is what every provider has to offer (RFC 6749 §2.3.1); the other form is for those that say they do not. */
-function authentication(secret: string, supported: readonly string[] | undefined): ClientAuth {
+/**
+ * How long a new token is kept back, milliseconds, after so many were refused as soon as they were used: where the clock of the
+ * provider is ahead of the participant's, a token is not good yet. At most a quarter of its life.
+ */
+const keptBackMs = [0, 2_000, 5_000] as const;
+/** A token that is refused within so long of its first use may be too young, milliseconds. */
+const youngMs = 10_000;
+
+async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}
+
+/**
+ * Basic is what every provider has to offer (RFC 6749 §2.3.1); the form is for those that say they do not.
+ * @param other the other one of the two: providers list what they take of some client, and take of each what it was registered for
+ */
+function authentication(secret: string, supported: readonly string[] | undefined, other: boolean): ClientAuth {
   const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
-  return onlyPost ? ClientSecretPost(secret) : ClientSecretBasic(secret);
+  return onlyPost === other ? ClientSecretBasic(secret) : ClientSecretPost(secret);
 }
 
 /** What the provider says of itself, or the one endpoint that was given. */
@@ -65,12 +84,12 @@ async function serverMetadata(options: OAuthOptions, fetchIt: CustomFetch, timeo
   return found.serverMetadata();
 }
 
-async function configure(options: OAuthOptions): Promise<Configuration> {
+async function configure(options: OAuthOptions, other: boolean): Promise<Configuration> {
   const { clientId, clientSecret, ca, insecure, signal } = options;
   const timeout = options.timeoutSeconds ?? requestTimeoutSeconds;
   const fetchIt = createProviderFetch({ ca, insecure, signal });
   const server = await serverMetadata(options, fetchIt, timeout);
-  const auth = authentication(clientSecret, server.token_endpoint_auth_methods_supported);
+  const auth = authentication(clientSecret, server.token_endpoint_auth_methods_supported, other);
   const config = new Configuration(server, clientId, {}, auth);
   config.timeout = timeout;
   config[customFetch] = fetchIt;
@@ -89,6 +108,10 @@ class OAuthTokenSource implements TokenSource {
   #config: Configuration | undefined;
   #current: TokenLease | undefined;
   #running: Promise<TokenLease> | undefined;
+  /** Undefined until a provider has refused the client, and so the other way was tried. */
+  #other: boolean | undefined;
+  #tooYoung = 0;
+  #givenOutAt = 0;
 
   constructor(options: OAuthOptions) {
     this.#options = options;
@@ -108,11 +131,12 @@ class OAuthTokenSource implements TokenSource {
     } catch (thrown) {
       const good = this.#good();
       if (good === undefined) throw thrown;
-      return this.#postponed(good, errorFromProvider(thrown, this.#host));
+      return this.#postponed(good, this.#failure(thrown));
     }
   }
 
   invalidate(): void {
+    if (this.#current !== undefined && performance.now() - this.#givenOutAt < youngMs) this.#tooYoung += 1;
     this.#current = undefined;
   }
 
@@ -136,6 +160,13 @@ class OAuthTokenSource implements TokenSource {
     return { ...later, problem };
   }
 
+  async #keepBack({ endsAt = Infinity }: TokenLease, askedAt: number): Promise<void> {
+    const wanted = keptBackMs[Math.min(this.#tooYoung, keptBackMs.length - 1)] ?? 0;
+    const ms = Math.min(wanted, (endsAt - askedAt) / 4);
+    const { pause: wait = pause, signal } = this.#options;
+    if (ms > 0) await wait(ms, signal);
+  }
+
   /** One request at a time: whoever asks meanwhile gets its result. */
   #renew(): Promise<TokenLease> {
     this.#running ??= this.#request().finally(() => {
@@ -146,16 +177,40 @@ class OAuthTokenSource implements TokenSource {
 
   async #request(): Promise<TokenLease> {
     try {
-      this.#config ??= await configure(this.#options);
+      return await this.#obtain(this.#other ?? false);
+    } catch (thrown) {
+      const refusal = this.#failure(thrown);
+      if (refusal.facts['oauthError'] !== 'invalid_client' || this.#other !== undefined) throw refusal;
+      this.#other = true;
+      try {
+        return await this.#obtain(true);
+      } catch (again) {
+        // What the other way is refused for says less. Where there was no answer it is tried again.
+        this.#other = this.#failure(again).facts['oauthError'] === undefined ? undefined : false;
+        throw refusal;
+      }
+    }
+  }
+
+  #failure(thrown: unknown): IndexerError {
+    return errorFromProvider(thrown, this.#host, this.#options.clientSecret);
+  }
+
+  /** @param other whether to identify the client in the other way */
+  async #obtain(other: boolean): Promise<TokenLease> {
+    try {
+      this.#config ??= await configure(this.#options, other);
       const askedAt = performance.now();
       const answer = await clientCredentialsGrant(this.#config, parametersOf(this.#options));
       const token = assertWellFormed(answer.access_token, 'the token provider');
-      this.#current = leaseOfIssued(token, askedAt, answer.expires_in);
-      return this.#current;
+      const issued = leaseOfIssued(token, askedAt, answer.expires_in);
+      await this.#keepBack(issued, askedAt);
+      [this.#current, this.#givenOutAt] = [issued, performance.now()];
+      return issued;
     } catch (thrown) {
       // The provider may have moved its endpoints: the next try asks for them again.
       this.#config = undefined;
-      throw errorFromProvider(thrown, this.#host);
+      throw thrown;
     }
   }
 }

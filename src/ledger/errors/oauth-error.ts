@@ -1,6 +1,7 @@
-/** What a token provider's failure means. Never the secret, and nothing of an answer but its OAuth error code. */
+/** What a token provider's failure means. Never the secret, and nothing of an answer but its OAuth error code and description. */
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { escapeSteering } from '../../visible-text.ts';
 import { ledgerError } from './make-ledger-error.ts';
 
 /** RFC 6749 §5.2 and RFC 8707: the answers that the same request gets again, until a person changes something. */
@@ -15,10 +16,17 @@ const refusals: ReadonlySet<string> = new Set([
   'access_denied',
 ]);
 
-function refused(reason: string, host: string, httpStatus: number): IndexerError {
-  return ledgerError('LEDGER_TOKEN_REFUSED', `the token provider ${host} refused: ${reason}`, {
+function refused(reason: string, host: string, httpStatus: number, description = ''): IndexerError {
+  return ledgerError('LEDGER_TOKEN_REFUSED', `the token provider ${host} refused: ${reason}${description}`, {
     facts: { host, oauthError: reason, httpStatus },
   });
+}
+
+/** In brackets, without control characters. A word as long as secrets and tokens are is left out, and so is the secret. */
+function described(description: string | undefined, secret: string): string {
+  if (description === undefined || description === '') return '';
+  const hidden = [secret, encodeURIComponent(secret)].reduce((text, each) => text.replaceAll(each, '…'), description);
+  return ` (${escapeSteering(hidden.replaceAll(/[^\s:=,;"']{24,}/gu, '…').slice(0, 300))})`;
 }
 
 function unavailable(what: string, host: string, facts: Readonly<Record<string, string | number>> = {}): IndexerError {
@@ -69,15 +77,17 @@ function errorFromClient(error: ClientError, chain: readonly unknown[], host: st
 /**
  * Classifies what asking for a token threw.
  * @param host of the provider, with its port; for the message
+ * @param secret of the client, which the provider may repeat
  */
-export function errorFromProvider(thrown: unknown, host: string): IndexerError {
+export function errorFromProvider(thrown: unknown, host: string, secret: string): IndexerError {
   const chain = chainOf(thrown);
   const own = chain.find((link): link is IndexerError => link instanceof IndexerError);
   if (own !== undefined) return own;
   if (thrown instanceof ResponseBodyError) {
     const reason = /^[\w-]{1,60}$/u.test(thrown.error) ? thrown.error : 'an error without a code';
-    if (refusals.has(reason)) return refused(reason, host, thrown.status);
-    return unavailable(`answered HTTP ${thrown.status}: ${reason}`, host, { httpStatus: thrown.status });
+    const description = described(thrown.error_description, secret);
+    if (refusals.has(reason)) return refused(reason, host, thrown.status, description);
+    return unavailable(`answered HTTP ${thrown.status}: ${reason}${description}`, host, { httpStatus: thrown.status });
   }
   // A challenge at the token endpoint asks for other client credentials; its error code is optional.
   if (thrown instanceof WWWAuthenticateChallengeError && thrown.status === 401) {

@@ -87,6 +87,32 @@ describe('tokens by client credentials', () => {
     expect(await source.read()).not.toBe(first);
   });
 
+  it('are kept back for a moment once they were refused as soon as they were used, for a clock that is ahead', async () => {
+    await using lasting = await startOidc({ tokenSeconds: 300 });
+    const waits: number[] = [];
+    const source = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
+    const clock = stopClock();
+    for (let refusals = 0; refusals < 4; refusals += 1) {
+      await source.read();
+      source.invalidate();
+      // Said twice of one token.
+      source.invalidate();
+    }
+    expect(waits).toEqual([2_000, 5_000, 5_000]);
+    const other = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
+    await other.read();
+    clock.advance(10_000);
+    other.invalidate();
+    await other.read();
+    expect(waits).toHaveLength(3);
+    // Of a short life most is left.
+    const short = sourceOf({ pause: async (ms) => void waits.push(ms) });
+    await short.read();
+    short.invalidate();
+    await short.read();
+    expect(waits.at(-1)).toBeLessThanOrEqual(500);
+  });
+
   it('live as long as the provider says although this machine has another idea of the time', async () => {
     const token = `e30.${Buffer.from('{"iat":1000,"exp":1300}').toString('base64url')}.s`;
     oidc.answerWith = (_request, response) => {
@@ -114,7 +140,43 @@ describe('tokens by client credentials', () => {
   });
 });
 
+describe('a client that is registered for the form', () => {
+  it.each(['both ways are listed', 'nothing is listed'])(
+    'is known by it, where %s, and from then on at once',
+    async (listed) => {
+      await using form = await startOidc({ tokenSeconds: 300, onlyForm: true });
+      const source = sourceOf(
+        listed === 'both ways are listed' ? { issuer: form.issuer } : { tokenUrl: form.tokenUrl },
+      );
+      expect(claimsOf(await source.read())).toMatchObject({ iss: form.issuer });
+      expect(form.tokenRequests).toHaveLength(2);
+      source.invalidate();
+      await source.read();
+      expect(form.tokenRequests.map((request) => request.has('client_secret'))).toEqual([false, true, true]);
+    },
+  );
+
+  it('with a wrong secret is refused as it was at first, and the other way is not tried again', async () => {
+    await using form = await startOidc({ onlyForm: true });
+    const source = sourceOf({ issuer: form.issuer, clientSecret: 'wrong' });
+    await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
+    await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
+    expect(form.tokenRequests).toHaveLength(3);
+  });
+});
+
 describe('a provider that refuses', () => {
+  it('is quoted, but for secrets and what steers a terminal', async () => {
+    oidc.answerWith = (_request, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      const said = `AADSTS7000218: no \u001b[2J ${clientSecret} for eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abc`;
+      response.end(JSON.stringify({ error: 'invalid_request', error_description: said }));
+    };
+    const { message } = await failureOf(sourceOf().read());
+    expect(message).toContain('refused: invalid_request (AADSTS7000218: no ');
+    expect(message).toContain('\\u001b[2J … for …)');
+  });
+
   it.each([
     ['a wrong secret', { clientSecret: `${clientSecret}x` }, 'invalid_client'],
     ['an unknown client', { clientId: 'nobody' }, 'invalid_client'],
