@@ -204,7 +204,7 @@ describe('the package', () => {
     const compiled = run('node', [join(source, 'node_modules/typescript/bin/tsc'), '-p', '.'], folder);
     expect(compiled.stdout).toBe('');
     await using daemon = startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger' });
-    const appEnv = { ...env, INDEXER_URL: await daemon.http() };
+    const appEnv = { ...env, CHANGES_URL: await daemon.http() };
     let comes = false;
     const both = /^(?=[^]*^new: 00)(?=[^]*^committed: 00)/;
     const text = await printedUntil(folder, 'app.js', appEnv, new RegExp(both, 'm'), (printed) => {
