@@ -85,8 +85,12 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
       'select "offset", command_id, status_code from ledger.completions where "offset" <= 100 order by 1';
     const told = await query(world.database.url, completions);
     expect(told.length).toBeGreaterThan(0);
+    expect(await rebuild(world, '')).not.toContain('missing');
     world.sandbox.ledger.pruneTo(100);
     world.grow(30);
+    expect(await rebuild(world, '')).toMatch(
+      /history here begins at offset 0;.*\n +the new one begins at offset 100: what is here of offsets 1 to 100 will be missing\n/,
+    );
     await rebuild(world, '--yes');
     await world.index('ledger');
     expect(await value(world, 'select from_offset from ledger.coverage')).toBe('100');

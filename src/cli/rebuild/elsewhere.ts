@@ -5,14 +5,14 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { placeOf, samePlace } from '../../store/connection/hosts.ts';
-import { readFirstRange } from '../../store/history/coverage-ranges.ts';
 import { askWork, findWork, noteWork } from '../../store/history/works.ts';
 import { carryFirst } from '../../store/handover/hand-over.ts';
 import { fillAgain, giveUpTarget, isOurs, prepareTarget, readTurn, type Turn } from '../../store/handover/target.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
 import { rebuildRefused } from '../../store/swap/places.ts';
 import type { Print } from '../command-line/command.ts';
-import { beginning, changes, liveStream, refuseMoved } from './plan.ts';
+import { historyLines } from './history-lost.ts';
+import { changes, liveStream, refuseMoved } from './plan.ts';
 import type { Outcome } from './rebuilding.ts';
 import { wantedOf, type Into, type Wish } from './wish.ts';
 
@@ -85,7 +85,12 @@ function handedOver({ peer }: Turn): IndexerError {
 }
 
 /** What would happen, in lines. @throws IndexerError REBUILD_REFUSED, STORE_UNREACHABLE */
-export async function plannedElsewhere(live: Database, target: Database, wish: Elsewhere): Promise<readonly string[]> {
+export async function plannedElsewhere(
+  live: Database,
+  target: Database,
+  wish: Elsewhere,
+  stop: AbortSignal,
+): Promise<readonly string[]> {
   const stage = await stageOf(live, target, wish);
   const { place } = wish.into;
   if (stage === 'laid down' || stage === 'taken up') {
@@ -93,13 +98,12 @@ export async function plannedElsewhere(live: Database, target: Database, wish: E
   }
   const ours = await liveStream(live);
   const lines = await changes(live, ours, wish);
-  const first = await readFirstRange(live);
   return [
     stage === 'again'
       ? `schema "${live.schema}" in ${place}, from where it was handed over, is followed until it is level, and handed over to again`
       : `schema "${live.schema}" in ${place} is filled from the ledger until it is level, and handed over to`,
     ...lines,
-    `  history here begins at offset ${String(first?.from ?? 0)}; ${beginning(stage === 'again' ? 'before' : 'next', wish.start)}`,
+    ...(await historyLines(live, ours, wish, { beside: stage === 'again' ? 'before' : 'next', stop })),
     'from then on no indexer writes here: those that are to go on need DATABASE_URL set to that database, and readers too',
   ];
 }

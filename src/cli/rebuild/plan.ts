@@ -5,7 +5,6 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
-import { readFirstRange } from '../../store/history/coverage-ranges.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
 import { askWork, findWork } from '../../store/history/works.ts';
 import { migrate, migrationFiles } from '../../store/schema/migrations.ts';
@@ -15,25 +14,25 @@ import { besideSchema, dropBeside, isThere, prepareNext, rebuildRefused } from '
 import { carryPackages, carryRedactions } from '../../store/swap/rows.ts';
 import type { Print } from '../command-line/command.ts';
 import { filterDifference } from '../maintain/accept-filter.ts';
+import { historyLines } from './history-lost.ts';
 import type { Outcome } from './rebuilding.ts';
 import { wantedOf, type Wish } from './wish.ts';
 
 /** What would happen, in lines. @throws IndexerError REBUILD_REFUSED, STORE_NOT_PERMITTED */
-export async function planned(live: Database, wish: Wish): Promise<readonly string[]> {
+export async function planned(live: Database, wish: Wish, stop: AbortSignal): Promise<readonly string[]> {
   const ours = await liveStream(live);
   await refuse(live, wish);
-  const { config, beside, start } = wish;
+  const { config, beside } = wish;
   const { schema } = live;
   const lines = await changes(live, ours, wish);
   const { lines: filter } = filterDifference(ours.filter, config.ledger);
   const name = besideSchema(schema, beside);
-  const first = await readFirstRange(live);
   return [
     beside === 'before'
       ? `schema "${name}", the former storage, is followed until it is level with schema "${schema}", and takes its place again`
       : `schema "${name}" is filled from the ledger until it is level with schema "${schema}", and takes its place`,
     ...lines,
-    `  history here begins at offset ${String(first?.from ?? 0)}; ${beginning(beside, start)}`,
+    ...(await historyLines(live, ours, wish, { beside, stop })),
     `the storage that is live now stays as schema "${besideSchema(schema, 'before')}"`,
     ...(filter.length === 0
       ? []
@@ -52,13 +51,6 @@ export async function changes(live: Database, ours: StreamFacts, { config, besid
     ...(beside === 'before' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
   ];
   return differs.length === 0 ? ['  under the filter that is in force'] : differs.map((line) => `  ${line}`);
-}
-
-export function beginning(beside: Wish['beside'], start: Wish['start']): string {
-  if (beside === 'before') return 'the former storage keeps what it has';
-  if (start === 'whole') return 'the new one begins where the participant was pruned, or with the first update';
-  if (start === 'seed') return 'the new one begins with what is active now';
-  return `the new one begins at ${typeof start === 'number' ? `offset ${String(start)}` : start}`;
 }
 
 /** @throws IndexerError REBUILD_REFUSED where there is nothing to make anew */

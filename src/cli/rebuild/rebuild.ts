@@ -73,7 +73,7 @@ export const rebuildCommand: Command = {
       const { planned } = await import('./plan.ts');
       const { refuseHandedOver } = await import('./elsewhere.ts');
       await refuseHandedOver(live);
-      const plan = await planned(live, wish);
+      const plan = await planned(live, wish, call.stop);
       for (const line of plan) call.print(line);
       const flags = wish.beside === 'before' ? ' --back' : levelFlag(wish);
       if (!given.has('yes')) return call.print(nothingDone(flags));
@@ -138,7 +138,7 @@ async function handOverInto(live: Database, wish: Elsewhere, call: Call): Promis
   const options = { config: there.configThere(wish), live, schema: live.schema, filledFrom, start, logging, stop };
   const follower = await Follower.open(options);
   try {
-    for (const line of await there.plannedElsewhere(live, follower.database, wish)) print(line);
+    for (const line of await there.plannedElsewhere(live, follower.database, wish, stop)) print(line);
     if (!call.given.has('yes')) return print(nothingDone(` --into …${levelFlag(wish)}`));
     const left = await there.makeReadyElsewhere(live, follower.database, wish);
     const outcome = left === 'nothing' ? left : await handOver(live, follower, { wish, logging, left }, call);
