@@ -28,6 +28,8 @@ export class CuttingGateway implements AsyncDisposable {
   listAnswer: number | undefined;
   /** How often that was answered. */
   refused = 0;
+  /** Streams of the ledger that have not ended. */
+  passing = 0;
   /** Whether entries keep their continuation tokens, over HTTP as well. */
   tokens = true;
   /** Requests that opened a list, oldest first. */
@@ -117,11 +119,14 @@ export class CuttingGateway implements AsyncDisposable {
       frames += 1;
       inner.send(this.#shown(frame.toString()));
     });
+    this.passing += 1;
     outer.on('close', (code) => {
+      this.passing -= 1;
       if (code === 1006) inner.terminate();
       else inner.close(code);
     });
     for (const socket of [inner, outer]) socket.on('error', () => undefined);
-    inner.on('close', () => outer.terminate());
+    // With a handshake: once it is over, the ledger knows that nobody listens.
+    inner.on('close', () => outer.close());
   }
 }
