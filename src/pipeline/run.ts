@@ -241,11 +241,13 @@ class Run {
     const search = stretch !== undefined && !isNamed(error);
     const decision = decide(error, streak, limits.retryMaxMs, Math.random());
     const stage = sideOf(error.code);
-    if (decision.kind === 'give-up') {
+    const atOnce = (search && decision.kind === 'again' && decision.phase === 'parked') || this.#mayAskAnew(error);
+    // Whoever started a run with an end waits for its exit code.
+    const mayPark = atOnce || this.#parts.stopAt === undefined;
+    if (decision.kind === 'give-up' || (decision.phase === 'parked' && !mayPark)) {
       observer.failed(stage, error, undefined);
       throw error;
     }
-    const atOnce = (search && decision.phase === 'parked') || this.#mayAskAnew(error);
     const delayMs = atOnce ? 0 : decision.delayMs;
     observer.failed(stage, error, delayMs);
     this.#phase.change(atOnce ? 'backing_off' : decision.phase, error);

@@ -162,6 +162,13 @@ describe('a run', () => {
     expect(world.told.phases.at(-1)).toBe('stopping');
   });
 
+  it('with an end does not park: it ends with the error', async () => {
+    const world = memoryWorld({ stopAt: 30 });
+    world.sink.stored.participantId = 'another::1220';
+    await expect(started(world)).rejects.toMatchObject({ code: 'PARTICIPANT_CHANGED' });
+    expect(world.told.phases).not.toContain('parked');
+  });
+
   it('parks after tokens that were refused one after the other, and goes on with the next one', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
