@@ -25,7 +25,8 @@ function refused(reason: string, host: string, httpStatus: number, description =
 /** In brackets, without control characters. A word as long as secrets and tokens are is left out, and so is the secret. */
 function described(description: string | undefined, secret: string): string {
   if (description === undefined || description === '') return '';
-  const hidden = [secret, encodeURIComponent(secret)].reduce((text, each) => text.replaceAll(each, '…'), description);
+  const secrets = secret === '' ? [] : [secret, encodeURIComponent(secret)];
+  const hidden = secrets.reduce((text, each) => text.replaceAll(each, '…'), description);
   return ` (${escapeSteering(hidden.replaceAll(/[^\s:=,;"']{24,}/gu, '…').slice(0, 300))})`;
 }
 
