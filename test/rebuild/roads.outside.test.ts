@@ -72,7 +72,7 @@ const rebuild = async (...words: string[]): Promise<string> => {
   return printed.join('\n');
 };
 
-describe('readers elsewhere', { timeout: 120_000, ...needs(noBouncer) }, () => {
+describe('readers elsewhere', needs(noBouncer), () => {
   beforeAll(async () => {
     servers = await startServers();
     sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
