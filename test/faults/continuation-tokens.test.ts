@@ -65,7 +65,7 @@ async function beginSeed(): Promise<Begun> {
       return Number(rows[0]?.['n']) >= 15 ? true : undefined;
     });
   }
-  // A stream that still takes the ledger for listened to would take the next fault.
+  // A stream that is still open at the ledger would use up the next fault.
   await waitFor('the end of the stream', () => (gateway.passing === 0 ? true : undefined));
   sandbox.faults.stall = undefined;
   return begun();

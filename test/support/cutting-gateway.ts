@@ -126,7 +126,7 @@ export class CuttingGateway implements AsyncDisposable {
       else inner.close(code);
     });
     for (const socket of [inner, outer]) socket.on('error', () => undefined);
-    // With a handshake: once it is over, the ledger knows that nobody listens.
+    // With a handshake: when it has ended, the ledger has closed the stream.
     inner.on('close', () => outer.close());
   }
 }

@@ -7,7 +7,7 @@ import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
 import { openFrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
-import { inWords, unknownParties } from '../../ledger/api/unknown-parties.ts';
+import { inWords, mostAsked, unknownParties } from '../../ledger/api/unknown-parties.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { interfacesNamed, presetNames } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
@@ -136,7 +136,8 @@ async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
   const { parties } = config.ledger;
   if (parties.length === 0) return pass('every party that the token may read: none is named in LEDGER_PARTIES');
   const unknown = await unknownParties(client, parties);
-  if (unknown.length === 0) return pass(`the participant knows each of ${String(parties.length)} parties`);
+  const asked = parties.length > mostAsked ? `the first ${String(mostAsked)} of ` : '';
+  if (unknown.length === 0) return pass(`the participant knows each of ${asked}${String(parties.length)} parties`);
   return warn(unknown.map(inWords).join('; '), 'correct LEDGER_PARTIES; nothing, if they will come');
 }
 

@@ -39,13 +39,13 @@ export const grantReaderCommand: Command = {
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
-      const { unknownParties } = await import('../../store/reads/known-parties.ts');
+      const { unseenParties } = await import('../../store/reads/known-parties.ts');
       const reader = { role, parties, password, ...limits };
       if (dryRun) return show(await planReader(database, reader), database.schema, parties, print);
       await grantReader(database, reader);
       const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
       print(`role ${role} reads ${what} in schema ${database.schema} and the views beside it`);
-      for (const { party, nearest } of await unknownParties(database, parties)) {
+      for (const { party, nearest } of await unseenParties(database, parties)) {
         print(
           `nothing here names ${party} yet: correct it, unless it will come. Nearest parties: ${nearest ?? 'none'}`,
         );

@@ -7,11 +7,11 @@ export interface UnknownParty {
   readonly nearest: readonly string[];
 }
 
-/** Where more are named, these stand for all: each is a question. */
-const mostAsked = 100;
+/** Of more parties only the first are asked for: each is a request. */
+export const mostAsked = 100;
 
 /**
- * Those of the parties that the participant does not know, hosted here or elsewhere.
+ * Those of the first {@link mostAsked} parties that the participant does not know, hosted here or elsewhere.
  * @throws IndexerError LEDGER_PERMISSION_DENIED for a user who is no administrator of it; whatever else it answers
  */
 export async function unknownParties(

@@ -205,7 +205,7 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
     }
   }
   const [template, party] = [query.get('template'), query.get('party')];
-  // A short name would match nothing, for ever.
+  // A short name never matches.
   if (template !== null && !/^[^:]+:[^:]+:[^:]+$/.test(template)) {
     return 'template must be package-name:Module:Entity, such as splice-amulet:Splice.Amulet:Amulet';
   }

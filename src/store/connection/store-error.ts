@@ -106,8 +106,8 @@ function fromServer(error: DatabaseError): IndexerError {
 }
 
 /**
- * Limits of the server that are not the data's fault, by the routine of Postgres that met them: its words come in the language
- * of the server. The name of an index is no content.
+ * Limits of the server that are not the data's fault, by the routine of Postgres that raised the error: messages are in the
+ * language of the server. The name of an index is no content.
  */
 function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): IndexerError | undefined {
   if (rowOfIndex.test(routine)) {

@@ -9,17 +9,17 @@ export async function refuseUnknownParty(client: ClientBase, explore: string, pa
 }
 
 /** A party that nothing here names, and those that it may have been meant to be; null where there are none. */
-export interface UnknownParty {
+export interface UnseenParty {
   readonly party: string;
   readonly nearest: string | null;
 }
 
 /** Those of the parties that nothing here names. */
-export async function unknownParties(database: Database, parties: readonly string[]): Promise<readonly UnknownParty[]> {
+export async function unseenParties(database: Database, parties: readonly string[]): Promise<readonly UnseenParty[]> {
   if (parties.length === 0) return [];
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
   const { rows } = await database.withClient((client) =>
-    client.query<UnknownParty>(
+    client.query<UnseenParty>(
       `select p.party, ${explore}.similar_parties(p.party) as nearest
          from unnest($1::text[]) with ordinality p (party, place)
         where not ${explore}.is_known_party(p.party) order by p.place`,

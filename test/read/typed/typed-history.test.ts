@@ -148,6 +148,11 @@ describe('the history of a template', () => {
     const found = await of('typed.dock__crane__history');
     expect(found).toHaveLength(5);
     expect(found).toEqual(await of(`(select * from explore.contracts where package_name = 'dock') dock`));
+    expect(
+      await history.query(`select * from explore.contracts('dock:Main:Crane') order by 1, created_at_offset`),
+    ).toEqual(
+      await history.query(`select * from explore.contracts where package_name = 'dock' order by 1, created_at_offset`),
+    );
   });
 
   it('leaves what is active to the other view, with key and synchronizer', async () => {
