@@ -45,6 +45,7 @@ function project(name: string, include: string[], exclude: string[] = []): UserW
 }
 
 const slow = filesOf('slow.test');
+const long = filesOf('long.test');
 const outside = filesOf('outside.test');
 
 export default defineConfig({
@@ -54,8 +55,10 @@ export default defineConfig({
     reporters: ['default', new ClosingLineReporter()],
     teardownTimeout: 60_000,
     projects: [
-      project('fast', filesOf('test'), [...slow, ...outside]),
+      project('fast', filesOf('test'), [...slow, ...long, ...outside]),
       project('slow', slow),
+      // Many processes killed, many cases of one table, packaging: half of all processor time for a tenth of the files.
+      project('long', long),
       // These need a program or data that npm does not install.
       project('outside', outside),
     ],

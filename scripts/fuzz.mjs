@@ -1,4 +1,4 @@
-// Damaged frames against the decoder; test/fuzz/decoder.slow.test.ts checks what each has to survive. The random seed is drawn
+// Damaged frames against the decoder; test/fuzz/decoder.long.test.ts checks what each has to survive. The random seed is drawn
 // unless it is given.
 //   npm run fuzz -- --frames 1000000 --json figures.json --seed 7
 import { spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
  * The generated types beside the demo: they compile, its rows fit them, and what is never null there never is. Part of
- * test/read/demo/demo-queries.slow.test.ts, which has indexed it.
+ * test/read/demo/demo-queries.long.test.ts, which has indexed it.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -7,7 +7,7 @@ import { rows } from '../conformance/table.ts';
 
 const root = join(import.meta.dirname, '../..');
 const text = readFileSync(join(root, 'docs/interface.md'), 'utf8');
-const suite = 'test/conformance/endpoints.test.ts';
+const suite = 'test/conformance/endpoints.slow.test.ts';
 
 /** The cells of every row of every table, without the rules below the headings. */
 function tableRows(): readonly (readonly string[])[] {

@@ -94,20 +94,20 @@ export const notRun: readonly NotRun[] = [
     command: /reduce-descriptions/,
     reason: 'needs descriptions of a participant: test/conformance/reduce-descriptions.test.ts',
   },
-  { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.slow.test.ts' },
+  { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.long.test.ts' },
   {
     page: 'docs/graphql.md',
     command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export |curl )/,
     reason: 'needs an engine, packages of others and their servers: test/graphql, .ci/compose-test',
   },
   { page: 'docs/lake.md', command: / s3:/, reason: 'needs a bucket: test/lake/bucket.outside.test.ts' },
-  { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.test.ts' },
+  { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.slow.test.ts' },
   { page: 'docs/scale.md', command: /^ledger-indexer migrate --citus/, reason: 'needs workers; see test/citus' },
 ];
 
 /** Pages whose commands are run or held against the program by a test of their own. */
 export const elsewhere: ReadonlyMap<string, string> = new Map([
-  ['docs/runbook.md', 'test/alerts/runbook.slow.test.ts'],
+  ['docs/runbook.md', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
 ]);
 

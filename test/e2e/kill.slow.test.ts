@@ -2,73 +2,14 @@
  * The promise of the product under violence: whatever ends or cuts the daemon, and whenever, what is stored in the end
  * is what a daemon stores that nobody disturbed. Real processes, a real database, a ledger over real sockets.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
-import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { digestOf } from '../support/digest.ts';
-import { createMigratedDatabase } from '../support/migrated-database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { assertBuilt, startDaemon, type Daemon } from './runs/daemon.ts';
-import { watchStored, type Stored } from './runs/stored.ts';
-
-const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
-const secondMicros = 1_000_000;
-/** Longer than the time within which the daemon takes a second signal for an echo of the first. */
-const echoMs = 1_000;
-
-interface World extends AsyncDisposable {
-  readonly sandbox: Sandbox;
-  readonly database: TestDatabase;
-  readonly stored: Stored;
-  /** Appends updates; the same calls give the same history. */
-  grow(updates: number): void;
-  /** How many it has appended. */
-  updates(): number;
-  start(schema: string, env?: Readonly<Record<string, string>>): Daemon;
-  /** Stops it as an operator does, once everything is stored, and gives back what is stored. */
-  finish(daemon: Daemon, schema: string): Promise<string>;
-}
-
-async function createWorld(seed: number, database: TestDatabase): Promise<World> {
-  assertBuilt();
-  const sandbox = await startSandbox({ seed, now: () => startAt / 1000 });
-  const stored = await watchStored(database.url);
-  const steps = new Steps(sandbox.ledger, seed);
-  let made = 0;
-  return {
-    sandbox,
-    database,
-    stored,
-    grow: (updates) => {
-      for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * secondMicros);
-    },
-    updates: () => made,
-    start: (schema, env) => startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema, env: env ?? {} }),
-    finish: async (daemon, schema) => {
-      await stored.reaches(daemon, schema, sandbox.ledger.ledgerEnd());
-      daemon.signal('SIGTERM');
-      expect(await daemon.exited).toEqual({ code: 0, signal: null });
-      return digestOf(database.url, schema);
-    },
-    [Symbol.asyncDispose]: async () => {
-      await stored[Symbol.asyncDispose]();
-      await sandbox.close();
-      await database.drop();
-    },
-  };
-}
-
-/** Waits until that many more offsets are stored than now. */
-async function progress(world: World, daemon: Daemon, schema: string, offsets: number): Promise<number> {
-  const from = (await world.stored.checkpoint(schema)) ?? 0;
-  return world.stored.reaches(daemon, schema, from + offsets);
-}
+import { createWorld } from './runs/daemon-world.ts';
 
 /** `KILLS=50 npx vitest run test/e2e/kill.slow.test.ts` does more; a start of the program costs a second of CPU. */
-const kills = Number(process.env['KILLS'] ?? 12);
+const kills = Number(process.env['KILLS'] ?? 6);
 /** At least this much is left to store when a daemon is killed while it follows: more than one life can store. */
 const atLeastLeft = 1_500;
 
@@ -145,109 +86,4 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
     expect(midSeed).toBeGreaterThanOrEqual(Math.floor(killsBySeeding / 2));
     expect(midFollow).toBe(hits.following - 1);
   }, 600_000);
-});
-
-describe('a daemon disturbed while it loads', () => {
-  const fast = { INDEXER_START: 'genesis' };
-  /** Until the disturbance is over; what is left then is stored in large batches. */
-  const slow = { ...fast, INDEXER_BATCH_UPDATES: '3' };
-  let world: World;
-  let expected: string;
-
-  beforeAll(async () => {
-    const schemas = ['reference', 'stopped', 'insisted', 'shared', 'terminated', 'cut'];
-    world = await createWorld(43, await createMigratedDatabase(schemas));
-    world.grow(1_200);
-    await using reference = world.start('reference', fast);
-    expected = await world.finish(reference, 'reference');
-  });
-  afterAll(() => world[Symbol.asyncDispose]());
-
-  it('ends with 0 on SIGTERM, and the next one goes on right after its checkpoint', async () => {
-    const { stored } = world;
-    await using first = world.start('stopped', slow);
-    await progress(world, first, 'stopped', 200);
-    first.signal('SIGTERM');
-    expect(await first.exited).toEqual({ code: 0, signal: null });
-    const checkpoint = (await stored.checkpoint('stopped')) ?? 0;
-    expect(checkpoint).toBeLessThan(world.sandbox.ledger.ledgerEnd());
-
-    await using second = world.start('stopped', fast);
-    expect(await world.finish(second, 'stopped')).toBe(expected);
-    const { rows } = await stored.client.query<{ first: string; gap: string }>(
-      `select min("offset") filter (where epoch = 2) as first,
-              (select min("offset") from reference.updates where "offset" > $1) as gap from stopped.plain_updates`,
-      [checkpoint],
-    );
-    expect(rows[0]?.first).toBe(rows[0]?.gap);
-  });
-
-  it('ends at once on a later second SIGTERM, even while Postgres lets it wait, and loses nothing', async () => {
-    const { client } = world.stored;
-    await using first = world.start('insisted', slow);
-    await progress(world, first, 'insisted', 100);
-    await client.query('begin; lock table insisted.updates in access exclusive mode');
-    try {
-      await waitFor('a batch waits for the lock', async () => {
-        const { rowCount } = await client.query(
-          `select from pg_locks where relation = 'insisted.updates'::regclass and not granted`,
-        );
-        return rowCount === 0 ? undefined : true;
-      });
-      first.signal('SIGTERM');
-      await first.logged('stopping');
-      expect(first.exit()).toBeUndefined();
-      // Signals in quick succession are one signal that came twice; insisting takes a moment longer.
-      await pause(echoMs);
-      expect(first.exit()).toBeUndefined();
-      first.signal('SIGTERM');
-      expect(await first.exited).toEqual({ code: 75, signal: null });
-    } finally {
-      await client.query('rollback');
-    }
-    await using second = world.start('insisted', fast);
-    expect(await world.finish(second, 'insisted')).toBe(expected);
-  });
-
-  it('is replaced by a waiting second daemon when it is killed', async () => {
-    await using first = world.start('shared', slow);
-    await progress(world, first, 'shared', 100);
-    await using second = world.start('shared', fast);
-    await second.logged('standby');
-    const ready = await fetch(`${await second.http()}/readyz`);
-    expect(ready.status).toBe(503);
-    expect(await ready.json()).toMatchObject({ state: 'standby' });
-    await progress(world, first, 'shared', 100);
-    await first.kill();
-    expect(await world.stored.checkpoint('shared')).toBeLessThan(world.sandbox.ledger.ledgerEnd());
-    await second.logged('catching up');
-    expect(await world.finish(second, 'shared')).toBe(expected);
-  });
-
-  it('stores the same when Postgres ends all its connections again and again', async () => {
-    const { client } = world.stored;
-    await using daemon = world.start('terminated', slow);
-    let ended = 0;
-    for (let round = 0; round < 4; round += 1) {
-      await progress(world, daemon, 'terminated', 50);
-      const { rowCount } = await client.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name like 'ledger-indexer%' and datname = current_database()`,
-      );
-      ended += rowCount ?? 0;
-    }
-    expect(ended).toBeGreaterThanOrEqual(8);
-    expect(await world.stored.checkpoint('terminated')).toBeLessThan(world.sandbox.ledger.ledgerEnd());
-    expect(await world.finish(daemon, 'terminated')).toBe(expected);
-  });
-
-  it('stores the same when the socket to the ledger is cut every few hundred frames', async () => {
-    world.sandbox.faults.cutEveryFrames = { min: 20, max: 160 };
-    await using daemon = world.start('cut', { ...fast, INDEXER_BATCH_UPDATES: '10' });
-    const found = await world.finish(daemon, 'cut').finally(() => {
-      world.sandbox.faults.cutEveryFrames = undefined;
-    });
-    expect(found).toBe(expected);
-    expect(daemon.output().split('"disconnected"').length - 1).toBeGreaterThan(5);
-  });
 });

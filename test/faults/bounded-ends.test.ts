@@ -134,13 +134,16 @@ describe('a bounded run', () => {
   ])('that ends on %s stores up to there and ends', async (_what, offset) => {
     await runUpTo(offset);
     await isStoredUpTo(offset);
-    // Again it has nothing to do.
-    await runUpTo(offset);
-    await isStoredUpTo(offset);
   });
 
-  it('goes on offset by offset to the same as in one', async () => {
-    for (const offset of [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 15]) {
+  it('that is run again has nothing to do', async () => {
+    await runUpTo(2);
+    await runUpTo(2);
+    await isStoredUpTo(2);
+  });
+
+  it('goes on piece by piece to the same as in one', async () => {
+    for (const offset of [1, 2, 3, 4, 6, 9, 10, 15]) {
       await runUpTo(offset);
       await isStoredUpTo(offset);
     }

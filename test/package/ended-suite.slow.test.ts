@@ -25,10 +25,14 @@ function processesOf(folder: string): readonly string[] {
 it.each(['SIGTERM', 'SIGINT'] as const)('%s', { timeout: 120_000, ...needs(noLinux) }, async (signal) => {
   const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
   const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;
-  const run = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', 'test/store/writer-lock.test.ts'], {
-    cwd: root,
-    env: { ...env, TMPDIR: folder, TEST_POSTGRES: 'embedded' },
-  });
+  const run = spawn(
+    process.execPath,
+    ['node_modules/vitest/vitest.mjs', 'run', 'test/store/writer-lock.slow.test.ts'],
+    {
+      cwd: root,
+      env: { ...env, TMPDIR: folder, TEST_POSTGRES: 'embedded' },
+    },
+  );
   let said = '';
   run.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
   run.stderr.resume();

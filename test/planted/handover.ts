@@ -2,7 +2,7 @@
 import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/handover/hand-over.ts';
-const test = 'rebuild/into.slow.test.ts';
+const test = 'rebuild/into.long.test.ts';
 
 export const handover: PlantedArea = {
   name: 'handover',

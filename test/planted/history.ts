@@ -3,10 +3,10 @@ import type { PlantedArea } from './planted.ts';
 
 const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
-const test = 'history/widen-history.slow.test.ts';
+const test = 'history/widen-history.long.test.ts';
 const isWhole = 'has all rows of an indexer that began with the wider filter';
 const killed = 'is whole after kills at every step';
-const disturbed = 'history/widen-history-disturbed.slow.test.ts';
+const disturbed = 'history/widen-history-disturbed.long.test.ts';
 
 export const history: PlantedArea = {
   name: 'history',

@@ -46,7 +46,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'for (const id of ids) if (aside.has(id)) known.add(id);',
       instead: 'for (const id of ids) if (aside.has(id) || id !== undefined) known.add(id);',
-      test: 'move/refusals.slow.test.ts',
+      test: 'move/refusals.long.test.ts',
       only: 'refuses one that knows of an update before the cut that is not stored',
     },
     {
@@ -54,7 +54,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);',
       instead: 'if (found.size === 0 && marks[0] !== undefined) throw behind(marks[0]);',
-      test: 'move/refusals.slow.test.ts',
+      test: 'move/refusals.long.test.ts',
       only: 'refuses another history',
     },
     {
@@ -62,7 +62,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (left[0] !== undefined) throw behind(left[0]);',
       instead: '',
-      test: 'move/refusals.slow.test.ts',
+      test: 'move/refusals.long.test.ts',
       only: 'refuses one that is not as far, until it is',
     },
     {
@@ -70,7 +70,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
       instead: '',
-      test: 'move/after-move.slow.test.ts',
+      test: 'move/after-move.long.test.ts',
       only: 'an update that was set aside is known to both',
     },
     {
@@ -78,7 +78,7 @@ export const move: PlantedArea = {
       file: offsets,
       line: 'return { ...event, offset: this.ours(event.offset) };',
       instead: 'return { ...event, offset: event.offset };',
-      test: 'move/after-move.slow.test.ts',
+      test: 'move/after-move.long.test.ts',
       only: 'a gap is bridged by the active contracts of the new participant',
     },
   ],

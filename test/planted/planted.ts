@@ -32,7 +32,7 @@ export interface TestSelection {
 /** The tests of the fast tier that have to notice the defect; undefined if none is known. */
 export function fastTestsOf({ test, only, fast }: PlantedDefect): TestSelection | undefined {
   if (fast !== undefined) return fast;
-  if (/\.(?:slow|outside)\.test\.ts$/u.test(test)) return undefined;
+  if (/\.(?:slow|long|outside)\.test\.ts$/u.test(test)) return undefined;
   return only === undefined ? { test } : { test, only };
 }
 

@@ -1,6 +1,6 @@
 import type { PlantedArea } from './planted.ts';
 
-const test = 'faults/refusals.slow.test.ts';
+const test = 'faults/refusals.long.test.ts';
 
 export const quarantine: PlantedArea = {
   name: 'quarantine',

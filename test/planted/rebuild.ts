@@ -13,7 +13,7 @@ export const rebuild: PlantedArea = {
       file: 'src/store/swap/swap.ts',
       line: 'if (checkpoint < halted.checkpoint || (checkpoint > halted.checkpoint && !ahead)) {',
       instead: 'if (checkpoint > halted.checkpoint && !ahead) {',
-      test: 'rebuild/rebuild.slow.test.ts',
+      test: 'rebuild/rebuild.long.test.ts',
       only: 'is not swapped in before it is level',
     },
     {
@@ -21,7 +21,7 @@ export const rebuild: PlantedArea = {
       file: 'src/store/swap/swap.ts',
       line: `if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');`,
       instead: `if (ours === undefined) throw fenced('the live stream moved');`,
-      test: 'rebuild/rebuild.slow.test.ts',
+      test: 'rebuild/rebuild.long.test.ts',
       only: 'is not swapped in before it is level',
     },
     {
@@ -29,7 +29,7 @@ export const rebuild: PlantedArea = {
       file: 'src/store/swap/rows.ts',
       line: 'await removeRedacted(client, to);',
       instead: 'await Promise.resolve(removeRedacted);',
-      test: 'rebuild/rebuild.slow.test.ts',
+      test: 'rebuild/rebuild.long.test.ts',
       only: 'is not swapped in before it is level',
     },
     {
@@ -72,7 +72,7 @@ export const rebuild: PlantedArea = {
       file: 'src/store/swap/swap.ts',
       line: 'const epoch = (await takeEpoch(client, undefined)) + halted.epoch;',
       instead: 'const epoch = await takeEpoch(client, undefined);',
-      test: 'rebuild/rebuild.slow.test.ts',
+      test: 'rebuild/rebuild.long.test.ts',
       only: 'is what a fresh index is, and the indexer goes on in it',
     },
   ],

@@ -1,6 +1,7 @@
 import type { PlantedArea } from './planted.ts';
 
 const test = 'retention/redacted-in-flight.test.ts';
+const lists = 'retention/redacted-in-lists.slow.test.ts';
 
 export const redaction: PlantedArea = {
   name: 'redaction',
@@ -17,14 +18,14 @@ export const redaction: PlantedArea = {
       file: 'src/model/batch.ts',
       line: 'this.#redactions?.ofContract(created.contractId) === undefined ? jsonb(incomplete?.createdText ?? null) : null,',
       instead: 'jsonb(incomplete?.createdText ?? null),',
-      test,
+      test: lists,
     },
     {
       name: 'what was gathered before a redaction is merged with its contents',
       file: 'src/store/history/merge.ts',
       line: 'await removeRedacted(client, staged);',
       instead: '',
-      test,
+      test: lists,
     },
     {
       name: 'exercises asked for later are not covered in what comes',

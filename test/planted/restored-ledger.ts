@@ -1,7 +1,7 @@
 /** A ledger that was restored: where our newest offsets are holes, or other updates, nothing may be appended. */
 import type { PlantedArea } from './planted.ts';
 
-const test = 'history/restored.slow.test.ts';
+const test = 'history/restored.long.test.ts';
 
 export const restoredLedger: PlantedArea = {
   name: 'restored-ledger',

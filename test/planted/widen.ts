@@ -13,7 +13,7 @@ export const widen: PlantedArea = {
       file,
       line: 'await client.query(`truncate ${staged}.arrived`);',
       instead: '',
-      test: 'history/widen-disturbed.slow.test.ts',
+      test: 'history/widen-disturbed.long.test.ts',
       only: 'goes on under whoever takes over',
     },
     {
@@ -30,7 +30,7 @@ export const widen: PlantedArea = {
       file,
       line: "and ${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;",
       instead: "and ${place} > (${after.join(', ')}) and ${place} < (${upTo.join(', ')})`;",
-      test: 'history/widen-disturbed.slow.test.ts',
+      test: 'history/widen-disturbed.long.test.ts',
       only: 'goes on under whoever takes over',
     },
     {
@@ -72,7 +72,7 @@ export const widen: PlantedArea = {
       line: 'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)\n',
       instead:
         'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false\n',
-      test: 'history/widen-disturbed.slow.test.ts',
+      test: 'history/widen-disturbed.long.test.ts',
       only: 'does not bring back what was redacted meanwhile',
     },
   ],

@@ -4,80 +4,20 @@
  */
 import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
-import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
-import { type Database } from '../../src/store/connection/database.ts';
-import { mergeStaging } from '../../src/store/history/merge.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
-import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
-import { migrate } from '../../src/store/schema/migrations.ts';
-import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
-import { openSession, type StoreSession } from '../../src/store/write/session.ts';
-import { storePackage } from '../../src/store/typed/package-store.ts';
-import { syncTypedViews } from '../../src/store/typed/views.ts';
-import { iou } from '../read/reader-attempts.ts';
+import { openSession } from '../../src/store/write/session.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
-import { here, type JsonRecord, there } from '../support/frames.ts';
-import { secretEvent, secretExercise, tracesOf } from './traces.ts';
-import { identity, schemasOfEachTest } from '../support/schemas.ts';
+import { type JsonRecord } from '../support/frames.ts';
 import { runCommand } from '../support/run-command.ts';
-
-const id = '00c1';
+import { identity, schemasOfEachTest } from '../support/schemas.ts';
+import { arrive, create, exercise, id, leave, redactionWorld, type World } from './redaction-world.ts';
+import { secretExercise, tracesOf } from './traces.ts';
 
 const schemas = schemasOfEachTest();
-
-const create = (offset: number): JsonRecord =>
-  frames.transaction(offset, [{ CreatedEvent: secretEvent(id, { offset }) }]);
-const exercise = (offset: number, consuming = false): JsonRecord =>
-  frames.transaction(offset, [{ ExercisedEvent: secretExercise(id, { offset, consuming, acsDelta: consuming }) }]);
-const leave = (offset: number): JsonRecord =>
-  frames.reassignment(offset, { JsUnassignedEvent: { value: frames.unassigned({ contractId: id, offset }) } });
-const arrive = (offset: number): JsonRecord => {
-  const half = frames.assigned({ createdEvent: secretEvent(id, { offset }) });
-  return frames.reassignment(offset, { JsAssignmentEvent: half }, there);
-};
-
-interface World {
-  readonly schema: string;
-  readonly database: Database;
-  readonly session: () => Promise<StoreSession>;
-  /** One batch, in a session of its own unless one is given. */
-  readonly write: (from: number, updates: readonly JsonRecord[], session?: StoreSession) => Promise<void>;
-  readonly redact: (change?: Partial<RedactionRequest>) => ReturnType<typeof redact>;
-  readonly traces: () => Promise<readonly string[]>;
-}
-
-/** A stream with these updates from offset 1 on. */
-async function world(schema: string, updates: readonly JsonRecord[]): Promise<World> {
-  const database = schemas.open(schema);
-  await migrate(database);
-  const session = (): Promise<StoreSession> => openSession(database, identity);
-  const first = await session();
-  await first.publishSeed(0, 'genesis');
-  const write: World['write'] = async (from, more, given) => {
-    const writer = given ?? (await session());
-    const batch = writer.newBatch(from);
-    for (const update of more) batch.add(decodeUpdate(frames.text(update)));
-    await writer.writeBatch(batch, from);
-  };
-  await write(0, updates, first);
-  await storePackage(database, iou);
-  expect((await syncTypedViews(database, [iou])).failed).toEqual([]);
-  const request = {
-    subject: { kind: 'contract', contractId: id },
-    reason: 'r',
-    active: true,
-    exercises: true,
-  } as const;
-  return {
-    schema,
-    database,
-    session,
-    write,
-    redact: (change = {}) => redact(database, { ...request, ...change }, new AbortController().signal),
-    traces: () => tracesOf(schemas.url, schema, id),
-  };
-}
+const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =>
+  redactionWorld(schemas, schema, updates);
 
 it('is found by the search in every table and view that shows contents', async () => {
   const { traces } = await world('fresh', [create(1), exercise(2)]);
@@ -204,100 +144,5 @@ describe('more of it comes', () => {
     );
     expect(lines).toEqual(['3 stored']);
     expect(await traces()).toEqual([]);
-  });
-});
-
-/** The three ways in which a list of active contracts can name it. */
-const entries: readonly (readonly [string, JsonRecord])[] = [
-  [
-    'active',
-    frames.entry('JsActiveContract', {
-      createdEvent: secretEvent(id, { offset: 8 }),
-      synchronizerId: there,
-      reassignmentCounter: 1,
-    }),
-  ],
-  [
-    'leaving',
-    frames.entry('JsIncompleteUnassigned', {
-      createdEvent: secretEvent(id, { offset: 7 }),
-      unassignedEvent: frames.unassigned({ contractId: id, offset: 8, source: here, target: there }),
-    }),
-  ],
-  [
-    'arriving',
-    frames.entry('JsIncompleteAssigned', {
-      assignedEvent: frames.assigned({ createdEvent: secretEvent(id, { offset: 8 }) }),
-    }),
-  ],
-];
-
-async function gather(database: Database, entry: JsonRecord): Promise<void> {
-  const session = await openSession(database, identity, { notify: false });
-  await session.beginSeed(9);
-  const batch = session.newBatch(9);
-  batch.addEntry(decodeActiveContract(frames.text(entry)));
-  await session.writeSeed(batch, 0);
-  await session.publishSeed(9, 'seed');
-}
-
-describe.each(entries)('a list names it as %s', (how, entry) => {
-  const merge = {
-    identity,
-    offset: 9,
-    interfaces: [],
-    anchor: undefined,
-    checkpoint: 1,
-    reason: 'gap',
-    writer: 'test',
-    notify: false,
-  };
-
-  it('in a new seed', async () => {
-    const { database, redact: take, traces } = await world('fresh', [create(1)]);
-    await take();
-    await query(
-      schemas.url,
-      `truncate ${['stream', 'updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `fresh.${table}`).join(', ')}`,
-    );
-    await gather(database, entry);
-    expect(await traces()).toEqual([]);
-  });
-
-  it('found by a seed, it can be redacted', async () => {
-    const database = schemas.open('fresh');
-    await gather(database, entry);
-    expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
-    const subject = { kind: 'contract', contractId: id } as const;
-    const request = { subject, reason: 'r', active: true, exercises: false };
-    await expect(redact(database, { ...request, active: false }, new AbortController().signal)).rejects.toMatchObject({
-      code: 'REDACTION_REFUSED',
-    });
-    await expect(query(schemas.url, `select fresh_pqs.redact_contract('${id}', 'r')`)).rejects.toThrow(
-      /is (active|unassigned): only archived contracts are redacted/,
-    );
-    const party = { ...request, subject: { kind: 'party', party: frames.bob } } as const;
-    expect(await redact(database, { ...party, active: false }, new AbortController().signal)).toMatchObject({
-      leftActive: 1,
-    });
-    await redact(database, how === 'arriving' ? party : request, new AbortController().signal);
-    expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);
-  });
-
-  it('in a reseed, redacted before it and while it gathers', async () => {
-    for (const [when, schema] of [
-      ['before', 'fresh'],
-      ['while', 'ledger'],
-    ] as const) {
-      const { database, redact: take, traces } = await world(schema, [create(1)]);
-      if (when === 'before') await take();
-      const staging = schemas.open(stagingSchema(schema, 'reseed'));
-      await prepareStaging(staging, schema, 'reseed', { identity, notBefore: 1 });
-      await gather(staging, entry);
-      if (when === 'before') expect(await traces(), when).toEqual([]);
-      else await take();
-      await mergeStaging(database, merge);
-      expect(await traces(), when).toEqual([]);
-    }
   });
 });

@@ -1,0 +1,60 @@
+/** A daemon, a ledger that grows as it is told, and a database, for tests that end or cut the daemon. */
+import { expect } from 'vitest';
+import { Steps } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import type { TestDatabase } from '../../support/database.ts';
+import { digestOf } from '../../support/digest.ts';
+import { assertBuilt, startDaemon, type Daemon } from './daemon.ts';
+import { watchStored, type Stored } from './stored.ts';
+
+const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
+const secondMicros = 1_000_000;
+
+export interface World extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly database: TestDatabase;
+  readonly stored: Stored;
+  /** Appends updates; the same calls give the same history. */
+  grow(updates: number): void;
+  /** How many it has appended. */
+  updates(): number;
+  start(schema: string, env?: Readonly<Record<string, string>>): Daemon;
+  /** Stops it as an operator does, once everything is stored, and gives back what is stored. */
+  finish(daemon: Daemon, schema: string): Promise<string>;
+}
+
+export async function createWorld(seed: number, database: TestDatabase): Promise<World> {
+  assertBuilt();
+  const sandbox = await startSandbox({ seed, now: () => startAt / 1000 });
+  const stored = await watchStored(database.url);
+  const steps = new Steps(sandbox.ledger, seed);
+  let made = 0;
+  return {
+    sandbox,
+    database,
+    stored,
+    grow: (updates) => {
+      for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * secondMicros);
+    },
+    updates: () => made,
+    start: (schema, env) => startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema, env: env ?? {} }),
+    finish: async (daemon, schema) => {
+      await stored.reaches(daemon, schema, sandbox.ledger.ledgerEnd());
+      daemon.signal('SIGTERM');
+      expect(await daemon.exited).toEqual({ code: 0, signal: null });
+      return digestOf(database.url, schema);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await stored[Symbol.asyncDispose]();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Waits until that many more offsets are stored than now. */
+export async function progress(world: World, daemon: Daemon, schema: string, offsets: number): Promise<number> {
+  const from = (await world.stored.checkpoint(schema)) ?? 0;
+  return world.stored.reaches(daemon, schema, from + offsets);
+}

@@ -1,0 +1,113 @@
+/** Contents of a contract that is redacted before, or while, a list of active contracts names it: they do not come back. */
+import { describe, expect, it } from 'vitest';
+import { type Database } from '../../src/store/connection/database.ts';
+import { mergeStaging } from '../../src/store/history/merge.ts';
+import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
+import { redact } from '../../src/store/retention/redact.ts';
+import { openSession } from '../../src/store/write/session.ts';
+import { decodeActiveContract } from '../support/wire/decode.ts';
+import { query } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { here, type JsonRecord, there } from '../support/frames.ts';
+import { identity, schemasOfEachTest } from '../support/schemas.ts';
+import { create, id, redactionWorld, type World } from './redaction-world.ts';
+import { secretEvent, tracesOf } from './traces.ts';
+
+const schemas = schemasOfEachTest();
+const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =>
+  redactionWorld(schemas, schema, updates);
+
+/** The three ways in which a list of active contracts can name it. */
+const entries: readonly (readonly [string, JsonRecord])[] = [
+  [
+    'active',
+    frames.entry('JsActiveContract', {
+      createdEvent: secretEvent(id, { offset: 8 }),
+      synchronizerId: there,
+      reassignmentCounter: 1,
+    }),
+  ],
+  [
+    'leaving',
+    frames.entry('JsIncompleteUnassigned', {
+      createdEvent: secretEvent(id, { offset: 7 }),
+      unassignedEvent: frames.unassigned({ contractId: id, offset: 8, source: here, target: there }),
+    }),
+  ],
+  [
+    'arriving',
+    frames.entry('JsIncompleteAssigned', {
+      assignedEvent: frames.assigned({ createdEvent: secretEvent(id, { offset: 8 }) }),
+    }),
+  ],
+];
+
+async function gather(database: Database, entry: JsonRecord): Promise<void> {
+  const session = await openSession(database, identity, { notify: false });
+  await session.beginSeed(9);
+  const batch = session.newBatch(9);
+  batch.addEntry(decodeActiveContract(frames.text(entry)));
+  await session.writeSeed(batch, 0);
+  await session.publishSeed(9, 'seed');
+}
+
+describe.each(entries)('a list names it as %s', (how, entry) => {
+  const merge = {
+    identity,
+    offset: 9,
+    interfaces: [],
+    anchor: undefined,
+    checkpoint: 1,
+    reason: 'gap',
+    writer: 'test',
+    notify: false,
+  };
+
+  it('in a new seed', async () => {
+    const { database, redact: take, traces } = await world('fresh', [create(1)]);
+    await take();
+    await query(
+      schemas.url,
+      `truncate ${['stream', 'updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `fresh.${table}`).join(', ')}`,
+    );
+    await gather(database, entry);
+    expect(await traces()).toEqual([]);
+  });
+
+  it('found by a seed, it can be redacted', async () => {
+    const database = schemas.open('fresh');
+    await gather(database, entry);
+    expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
+    const subject = { kind: 'contract', contractId: id } as const;
+    const request = { subject, reason: 'r', active: true, exercises: false };
+    await expect(redact(database, { ...request, active: false }, new AbortController().signal)).rejects.toMatchObject({
+      code: 'REDACTION_REFUSED',
+    });
+    await expect(query(schemas.url, `select fresh_pqs.redact_contract('${id}', 'r')`)).rejects.toThrow(
+      /is (active|unassigned): only archived contracts are redacted/,
+    );
+    const party = { ...request, subject: { kind: 'party', party: frames.bob } } as const;
+    expect(await redact(database, { ...party, active: false }, new AbortController().signal)).toMatchObject({
+      leftActive: 1,
+    });
+    await redact(database, how === 'arriving' ? party : request, new AbortController().signal);
+    expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);
+  });
+
+  it('in a reseed, redacted before it and while it gathers', async () => {
+    for (const [when, schema] of [
+      ['before', 'fresh'],
+      ['while', 'ledger'],
+    ] as const) {
+      const { database, redact: take, traces } = await world(schema, [create(1)]);
+      if (when === 'before') await take();
+      const staging = schemas.open(stagingSchema(schema, 'reseed'));
+      await prepareStaging(staging, schema, 'reseed', { identity, notBefore: 1 });
+      await gather(staging, entry);
+      if (when === 'before') expect(await traces(), when).toEqual([]);
+      else await take();
+      await mergeStaging(database, merge);
+      expect(await traces(), when).toEqual([]);
+    }
+  });
+});
