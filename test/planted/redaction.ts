@@ -1,7 +1,7 @@
 import type { PlantedArea } from './planted.ts';
 
 const test = 'retention/redacted-in-flight.test.ts';
-const lists = 'retention/redacted-in-lists.slow.test.ts';
+const lists = 'retention/redacted-in-lists.long.test.ts';
 
 export const redaction: PlantedArea = {
   name: 'redaction',

@@ -2,7 +2,7 @@
 import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/history/widen-fill.ts';
-const test = 'history/widen.slow.test.ts';
+const test = 'history/widen.long.test.ts';
 const toAll = 'goes from some parties to all that the token may read';
 
 export const widen: PlantedArea = {
