@@ -149,6 +149,7 @@ export const lawfulChanges: Readonly<Record<string, string>> = {
   'completion_ranges.to_offset': 'to_offset - 1',
   'packages.model': `model || '{"planted": 1}'`,
   'quarantine.epoch': 'epoch - 1',
+  'interface_views of updates.implementation_package_id': `repeat('ef', 32)`,
 };
 
 /** The statement that changes one column of one row, one where it says something. */

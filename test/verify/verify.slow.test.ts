@@ -112,6 +112,22 @@ describe('verify of a clean run', () => {
     );
   });
 
+  it('is equal where the participant computes views with a newer package than before, and says so', async () => {
+    const packageId = 'ef'.repeat(32);
+    sandbox.faults.newerViews = { packageId };
+    const run = await verify('--acs', ...range());
+    sandbox.faults.newerViews = undefined;
+    expect(run.results.map(({ kind, outcome, findings }) => ({ kind, outcome, findings }))).toEqual(
+      ['replay', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
+    );
+    const stored = await one<{ count: string }>(
+      `select count(*) from ledger.interface_views where "offset" > ${String(seedOffset)} and status_code = 0`,
+    );
+    expect(run.results[0]?.computedAnew).toBe(Number(stored.count));
+    expect(run.results[0]?.note).toContain(packageId);
+    expect(run.results[1]?.computedAnew).toBeUndefined();
+  });
+
   it('keeps its results for readers, and writes a report to a file', async () => {
     const file = join(tmpdir(), `verify-${String(process.pid)}.json`);
     try {
@@ -278,6 +294,7 @@ describe('verify --replay names', () => {
     ['exercises', 'result', `result = '"planted"'`, 'true'],
     ['exercises', 'argument', `argument = jsonb_build_object('a', argument)`, 'true'],
     ['interface_views', 'view', `view = 'null'`, 'true'],
+    ['interface_views', 'implementation_package_id', `implementation_package_id = 'planted'`, 'true'],
     ['reassignments', 'reassignment_id', `reassignment_id = 'planted'`, 'not incomplete'],
   ])('rows of %s whose %s was altered', async (table, field, set, condition) => {
     const offset = await someOffset(table, condition);

@@ -39,6 +39,8 @@ export interface VerifyResult {
   readonly different: number;
   /** Differences explained by updates in quarantine; they do not count as different. */
   readonly quarantined: number;
+  /** Views of interfaces that the participant computed with another package when asked again; they do not count as different. */
+  readonly computedAnew?: number;
   /** The first findings. */
   readonly findings: readonly Finding[];
   /** Why nothing was decided, or what was left out. */

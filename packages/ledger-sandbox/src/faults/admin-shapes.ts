@@ -42,6 +42,7 @@ const faultShapes: Readonly<Record<FaultName, Shape>> = {
   dropKeys: { needs: { keys: 'texts' }, takes: moment },
   addKeys: { needs: { keys: 'object' }, takes: moment },
   reverseParties: { takes: moment },
+  newerViews: { needs: { packageId: 'text' }, takes: moment },
   prune: { takes: { ...moment, to: 'count' } },
   invalidJson: { takes: moment },
   invalidUtf8: { takes: moment },

@@ -42,6 +42,7 @@ type MomentFault =
   | 'dropKeys'
   | 'addKeys'
   | 'reverseParties'
+  | 'newerViews'
   | 'prune'
   | 'invalidJson'
   | 'invalidUtf8'
@@ -55,6 +56,7 @@ const edits: readonly [MomentFault, (text: string, faults: Faults) => string][] 
   ['dropKeys', (text, { dropKeys }) => edit.withoutKeys(text, dropKeys?.keys ?? [])],
   ['addKeys', (text, { addKeys }) => edit.withKeys(text, addKeys?.keys ?? {})],
   ['reverseParties', edit.withPartiesReversed],
+  ['newerViews', (text, { newerViews }) => edit.withNewerViews(text, newerViews?.packageId ?? '')],
   ['oversizedFrames', (text, { oversizedFrames }) => edit.padded(text, oversizedFrames?.bytes ?? 0)],
   ['invalidJson', (text) => text.slice(0, Math.ceil(text.length / 2))],
 ];

@@ -73,6 +73,8 @@ export interface Faults {
   addKeys?: (Moment & { readonly keys: JsonObject }) | undefined;
   /** Print the parties of every event in the opposite order, as a participant may after a restart. */
   reverseParties?: Moment | undefined;
+  /** Compute views of interfaces with this package, as a participant does once a newer version of the first one is vetted. */
+  newerViews?: (Moment & { readonly packageId: string }) | undefined;
   /** Prune the ledger up to `to`, or, after one more offset has passed, up to its end; then send the frame. */
   prune?: (Moment & { readonly to?: number }) | undefined;
 

@@ -56,6 +56,16 @@ export function withPartiesReversed(text: string): string {
   );
 }
 
+/** The frame with its views of interfaces as a newer package computes them: an optional field has come at their end. */
+export function withNewerViews(text: string, implementationPackageId: string): string {
+  return editFrame(text, (object) => {
+    const value = asObject(object['viewValue']);
+    return value === undefined
+      ? object
+      : { ...object, viewValue: { ...value, addedLater: null }, implementationPackageId };
+  });
+}
+
 /** The update as one of a kind no release knows. */
 export function ofUnknownKind(text: string): string {
   return text.replace(/^\{"update":\{"\w+"/, '{"update":{"SandboxUpdate"');

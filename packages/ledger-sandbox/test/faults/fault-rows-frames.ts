@@ -100,6 +100,21 @@ export const frameRows: readonly FaultRow[] = [
   },
   {
     rows: ['L11'],
+    says: 'views of interfaces are computed by a newer package',
+    async run({ url, ledger, faults }) {
+      const begin = ledger.ledgerEnd();
+      const interfaceViews = [{ interfaceId: 'i:M:I', viewValue: { a: '1' }, implementationPackageId: 'old' }];
+      const CreatedEvent = { contractId: '00aa', createArgument: { a: '1' }, interfaceViews };
+      ledger.appendRaw({ update: { Transaction: { value: { updateId: 'u', events: [{ CreatedEvent }] } } } });
+      faults.newerViews = { packageId: 'new' };
+      const { frames } = await watch(url, updates, after(begin, ledger.ledgerEnd()));
+      expect(frames[0]).toContain(
+        '"createArgument":{"a":"1"},"interfaceViews":[{"interfaceId":"i:M:I","viewValue":{"a":"1","addedLater":null},"implementationPackageId":"new"}]',
+      );
+    },
+  },
+  {
+    rows: ['L11'],
     says: 'parties are listed in another order, those in payloads are not',
     async run({ url, ledger, faults }) {
       const begin = ledger.ledgerEnd();
