@@ -96,6 +96,13 @@ describe('the screen', () => {
     expect(lines.join('\n')).toContain('990 offsets,');
   });
 
+  it('says how old the distance is while the ledger does not answer, and what to do', () => {
+    const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
+    const text = statusScreen(away, 120).join('\n');
+    expect(text).toContain('990 offsets 158 s ago, not known since');
+    expect(text).toContain('start the participant');
+  });
+
   it('leaves out what is not known', () => {
     const text = statusScreen({ state: 'not running here', checkpoint: null }).join('\n');
     expect(text).not.toMatch(/null|undefined|NaN/);

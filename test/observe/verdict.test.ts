@@ -116,6 +116,23 @@ describe('HealthTracker', () => {
     decodeSeconds: 0,
   });
 
+  it('names the error of now, with its remedy, and counts from the first', () => {
+    const { health, pass } = tracker();
+    const first = new IndexerError('closed with 1006', { code: 'LEDGER_STREAM_CLOSED', remedy: 'check proxies' });
+    const second = new IndexerError('nobody listens', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    health.phaseChanged('backing_off', first);
+    pass(5_000);
+    health.phaseChanged('backing_off', second);
+    pass(5_000);
+    expect(health.verdict()).toMatchObject({
+      because: 'for 10 s: LEDGER_UNREACHABLE: nobody listens',
+      remedy: 'start it',
+    });
+    health.phaseChanged('live', undefined);
+    expect(health.verdict().remedy).toBeUndefined();
+    expect(health.status().remedy).toBeNull();
+  });
+
   it('does not take the first update after a quiet night for a stall', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);

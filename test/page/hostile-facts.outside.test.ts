@@ -48,7 +48,7 @@ describe('the status page', needs(noBrowser), () => {
     const { page, errors, shows, text } = await look(browser, server.url);
     await shows('state', /^Parked$/);
     await shows('templates', /<img/);
-    for (const id of ['updates', 'errors', 'why', 'snippets', 'password', 'about'])
+    for (const id of ['updates', 'errors', 'why', 'remedy', 'snippets', 'password', 'about'])
       expect(await text(id)).toContain('<img');
     expect(await page.locator('img, main script').count()).toBe(0);
     expect(await page.title()).toBe('Parked · Ledger Indexer');

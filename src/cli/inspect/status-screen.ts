@@ -5,6 +5,9 @@ type Document = Readonly<Record<string, unknown>>;
 
 /** Of a terminal that does not say it, or says 0. */
 const usualColumns = 80;
+const oldAfterSeconds = 10;
+/** What comes from the ledger then says that it is there. */
+const following: readonly unknown[] = ['live', 'idle', 'catching_up', 'seeding'];
 
 /** The lines, each cut to `columns`. @param columns of the terminal, as it says them. @param status the document of `/status`, or what the database says */
 export function statusScreen(status: object, columns?: number): readonly string[] {
@@ -14,6 +17,7 @@ export function statusScreen(status: object, columns?: number): readonly string[
     ['asked', text(document['asked'])],
     ['state', text(document['state'])],
     ['because', text(document['because'])],
+    ['what to do', text(document['remedy'])],
     ['why', text(part(document['why'], 'sentence'))],
     ['checkpoint', number(document['checkpoint'])],
     ['ledger end', number(document['ledgerEnd'])],
@@ -53,6 +57,9 @@ function behind(document: Document): string | undefined {
   const distance = number(document['offsetDistance']);
   const lag = number(document['lagSeconds']);
   if (distance === undefined) return undefined;
+  const age = document['ledgerEndAgeSeconds'];
+  if (typeof age === 'number' && age > oldAfterSeconds && !following.includes(document['state']))
+    return `${distance} offsets ${age.toFixed(0)} s ago, not known since`;
   return `${distance} offsets${lag === undefined ? '' : `, newest record time ${lag} s old`}`;
 }
 

@@ -10,7 +10,7 @@ import type { BatchFacts, SeedFacts, StretchAnswer } from '../../pipeline/ports/
 import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
 import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
 import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
-import { type RecentError, RecentErrors } from './recent-errors.ts';
+import { inWords, type RecentError, RecentErrors } from './recent-errors.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
 import { WorkProgress, type WorkStatus } from './work-progress.ts';
 import { type Why, whyBehind } from './why-behind.ts';
@@ -49,6 +49,8 @@ export interface CompletionStatus {
 export interface StatusDocument {
   readonly state: HealthState;
   readonly because: string;
+  /** What to do about the error that `because` names; null where it names none. */
+  readonly remedy: string | null;
   readonly checkpoint: number | null;
   readonly ledgerEnd: number | null;
   /** Since the ledger end was learned. */
@@ -126,12 +128,12 @@ export class HealthTracker {
   readonly #lag = new Lag();
   #phase: Phase = 'starting';
   #phaseSinceMs: number;
-  #because: string | undefined;
+  #because: IndexerError | undefined;
   #checkpoint: number | undefined;
   #ledgerEnd: number | undefined;
   #learnedAtMs: number | undefined;
   #frameAtMs: number | undefined;
-  #unlearnedBecause: string | undefined;
+  #unlearnedBecause: IndexerError | undefined;
   #waitingSinceMs: number | undefined;
   /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
   #stretch: StretchAnswer | undefined;
@@ -207,7 +209,7 @@ export class HealthTracker {
       this.#options.onLive?.();
     }
     this.#phase = phase;
-    this.#because = because && inWords(because);
+    this.#because = because;
   }
 
   batchCommitted(batch: BatchFacts): void {
@@ -276,7 +278,7 @@ export class HealthTracker {
   }
 
   failed(error: IndexerError): void {
-    if (sideOf(error.code) === 'ledger') this.#unlearnedBecause = inWords(error);
+    if (sideOf(error.code) === 'ledger') this.#unlearnedBecause = error;
     const at = new Date(this.wallNow());
     this.#lastError = { code: error.code, message: error.message, at: at.toISOString() };
     this.#errors.add(error, at);
@@ -295,24 +297,27 @@ export class HealthTracker {
       ledgerEnd: this.#ledgerEnd,
       learnedAtMs: this.#learnedAtMs,
       frameAtMs: this.#frameAtMs,
-      unlearnedBecause: this.#unlearnedBecause,
+      unlearnedBecause: this.#unlearnedBecause && inWords(this.#unlearnedBecause),
+      unlearnedRemedy: this.#unlearnedBecause?.remedy,
       blindAfterMs,
       waitingSinceMs: this.#waitingSinceMs,
       committedAtMs: this.#committedAtMs,
       caughtUp: this.#caughtUp,
       stalledAfterMs,
-      because: this.#phase === 'standby' ? this.#heldBy() : this.#because,
+      because: this.#phase === 'standby' ? this.#heldBy() : this.#because && inWords(this.#because),
+      remedy: this.#because?.remedy,
     };
   }
 
   status(): StatusDocument {
-    const { state, because } = this.verdict();
+    const { state, because, remedy = null } = this.verdict();
     const nowMs = this.now();
     const distance = this.#distance();
     const { database = null, schema, version } = this.#options;
     return {
       state,
       because,
+      remedy,
       checkpoint: this.#checkpoint ?? null,
       ledgerEnd: this.#ledgerEnd ?? null,
       ledgerEndAgeSeconds: this.#learnedAtMs === undefined ? null : rounded((nowMs - this.#learnedAtMs) / 1000),
@@ -390,8 +395,4 @@ export class HealthTracker {
 
 function add(counts: Map<string, number>, key: string, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
-}
-
-function inWords({ code, message }: IndexerError): string {
-  return `${code}: ${message}`;
 }

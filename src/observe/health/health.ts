@@ -18,6 +18,8 @@ export interface HealthFacts {
   readonly frameAtMs: number | undefined;
   /** Code and message of what the ledger answered instead since then. */
   readonly unlearnedBecause: string | undefined;
+  /** What to do about it. */
+  readonly unlearnedRemedy?: string | undefined;
   readonly blindAfterMs: number;
   /**
    * Since when the ledger end is above a checkpoint that does not move; undefined while it is not. Counted from the
@@ -29,8 +31,10 @@ export interface HealthFacts {
   /** Whether the ledger end has been reached at least once since the process started. */
   readonly caughtUp: boolean;
   readonly stalledAfterMs: number;
-  /** Code and message of the error that led to the phase; of a standby, who has the right to write. */
+  /** Code and message of the error that keeps it in the phase; of a standby, who has the right to write. */
   readonly because: string | undefined;
+  /** What to do about that error. */
+  readonly remedy?: string | undefined;
 }
 
 export interface Verdict {
@@ -39,6 +43,8 @@ export interface Verdict {
   readonly live: boolean;
   /** One sentence for the operator. */
   readonly because: string;
+  /** What to do about the error that the sentence names; absent where it names none. */
+  readonly remedy?: string;
 }
 
 const idleAfterMs = 30_000;
@@ -60,7 +66,7 @@ export function verdict(facts: HealthFacts, nowMs: number): Verdict {
     case 'stopping':
       return notReady('stopping', 'the process is ending');
     case 'parked':
-      return notReady('parked', facts.because ?? 'an operator is needed');
+      return notReady('parked', facts.because ?? 'an operator is needed', facts.remedy);
     case 'backing_off':
       return backingOff(facts, nowMs);
     case 'catching_up':
@@ -70,8 +76,8 @@ export function verdict(facts: HealthFacts, nowMs: number): Verdict {
   }
 }
 
-function notReady(state: HealthState, because: string): Verdict {
-  return { state, ready: false, live: true, because };
+function notReady(state: HealthState, because: string, remedy?: string): Verdict {
+  return { state, ready: false, live: true, because, ...(remedy !== undefined && { remedy }) };
 }
 
 function backingOff(facts: HealthFacts, nowMs: number): Verdict {
@@ -80,7 +86,8 @@ function backingOff(facts: HealthFacts, nowMs: number): Verdict {
   // A short interruption leaves the database as current as a quiet ledger does; a restart would not help either way.
   const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
   const ready = facts.caughtUp && short && !isBlind(facts, nowMs);
-  return { state: 'backing_off', ready, live: true, because: `for ${seconds(forMs)}: ${reason}` };
+  const because = `for ${seconds(forMs)}: ${reason}`;
+  return { ...notReady('backing_off', because, facts.remedy), ready };
 }
 
 function following(facts: HealthFacts, nowMs: number): Verdict {
@@ -93,7 +100,7 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
     const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
     return { state: 'stalled', ready: false, live, because };
   }
-  if (isBlind(facts, nowMs)) return notReady('blind', unlearned(facts, nowMs));
+  if (isBlind(facts, nowMs)) return notReady('blind', unlearned(facts, nowMs), facts.unlearnedRemedy);
   const reached = checkpoint !== undefined && ledgerEnd !== undefined && checkpoint >= ledgerEnd;
   if (facts.phase === 'catching_up' && !reached) {
     const distance =

@@ -38,6 +38,11 @@ export class RecentErrors {
   }
 }
 
+/** One line for people. */
+export function inWords({ code, message }: IndexerError): string {
+  return `${code}: ${message}`;
+}
+
 /** Messages name no secret; like those of the log they pass the filter all the same. */
 function shown(text: string): string {
   const scrubbed = scrub(text);

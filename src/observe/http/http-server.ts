@@ -208,9 +208,9 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
     const { status, body } = await answerWait(options.waiters, query, gone.signal);
     return sendJson(response, status, body);
   }
-  const { state, ready, live, because } = options.verdict();
+  const { state, ready, live, because, remedy } = options.verdict();
   const good = path === '/readyz' ? ready : live;
-  sendJson(response, good ? 200 : 503, known ? { state, ready, live, because } : { ready, live });
+  sendJson(response, good ? 200 : 503, known ? { state, ready, live, because, remedy } : { ready, live });
 }
 
 function notFound({ page, console, changes }: Answering): Readonly<Record<string, unknown>> {

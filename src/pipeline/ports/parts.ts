@@ -82,10 +82,11 @@ export interface PipelineParts {
   readonly stop: AbortSignal;
 }
 
-/** The one place where the phase changes; tells the observer only of changes. */
+/** The one place where the phase changes; tells the observer of changes only, also of another error in the same phase. */
 export class PhaseKeeper {
   readonly #observer: Observer;
   #phase: Phase | undefined;
+  #because: string | undefined;
 
   constructor(observer: Observer) {
     this.#observer = observer;
@@ -96,8 +97,9 @@ export class PhaseKeeper {
   }
 
   change(phase: Phase, because?: IndexerError): void {
-    if (phase === this.#phase) return;
+    if (phase === this.#phase && because?.message === this.#because) return;
     this.#phase = phase;
+    this.#because = because?.message;
     this.#observer.phaseChanged(phase, because);
   }
 }

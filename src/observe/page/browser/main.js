@@ -27,6 +27,9 @@ const keptSamples = 300;
 const againMs = 3_000;
 /** Messages come every second; without one for so long, the connection is as good as lost. */
 const silentMs = 5_000;
+const oldAfterSeconds = 10;
+/** What comes from the ledger then says that it is there. */
+const following = new Set(['live', 'idle', 'catching_up', 'seeding']);
 
 /** @type {readonly Sample[]} */
 let samples = [];
@@ -66,10 +69,12 @@ function onTick({ status, sample, recent }) {
 }
 
 /** @param {Status} status */
-function showState({ state, why }) {
+function showState({ state, why, remedy }) {
   const { words, tone } = stateWords(state);
   show('state', words);
   show('why', why.sentence);
+  byId('remedy').hidden = remedy === null;
+  show('remedy', `What to do: ${remedy ?? 'nothing'}.`);
   document.body.dataset.tone = tone;
   document.title = `${words} · Ledger Indexer`;
   const held = ['source', 'decode', 'database'].includes(why.cause) ? `, held up by the ${why.cause}` : '';
@@ -82,9 +87,12 @@ function showFacts(status) {
   const seeding = status.state === 'seeding';
   // The ledger end is asked for every few seconds; an update that came since is beyond it.
   const end = status.ledgerEnd === null ? checkpoint : Math.max(status.ledgerEnd, checkpoint ?? 0);
+  const old = isOld(status);
+  const age = old ? `, ${span(status.ledgerEndAgeSeconds)} ago` : '';
+  byId('main').dataset.age = old ? 'old' : 'new';
   show('checkpoint', count(checkpoint));
-  show('ledger-end', count(end));
-  show('distance', status.offsetDistance === null ? '–' : count(status.offsetDistance));
+  show('ledger-end', `${count(end)}${age}`);
+  show('distance', status.offsetDistance === null ? '–' : `${count(status.offsetDistance)}${age}`);
   show('eta', timeLeft(status));
   show(
     'seed',
@@ -95,11 +103,17 @@ function showFacts(status) {
 }
 
 /** @param {Status} status */
-function timeLeft({ state, catchUp, offsetDistance }) {
-  if (state === 'seeding') return 'not known';
+function timeLeft(status) {
+  const { state, catchUp, offsetDistance } = status;
+  if (state === 'seeding' || isOld(status)) return 'not known';
   if (catchUp === null) return offsetDistance === 0 ? 'none' : '–';
   if (catchUp.offsetsPerSecond === null) return 'measuring';
   return catchUp.etaSeconds === null ? 'not shrinking' : span(catchUp.etaSeconds);
+}
+
+/** Whether the ledger end is from before: it is asked for every few seconds. @param {Status} status */
+function isOld({ state, ledgerEndAgeSeconds }) {
+  return !following.has(state) && ledgerEndAgeSeconds !== null && ledgerEndAgeSeconds > oldAfterSeconds;
 }
 
 /** @param {number | undefined} reached percent @param {string} left */

@@ -1,0 +1,45 @@
+/** What an indexer says whose ledger has gone: the error of now and its remedy, not the one it began with. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({});
+  database = await createMigratedDatabase(['ledger']);
+});
+afterAll(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+it('an indexer names the error of now once the closed stream has become a closed port', async () => {
+  await using indexer = await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: 'ledger',
+  });
+  await waitFor('it follows', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+  await sandbox.close();
+  const answer = async (path: string): Promise<Readonly<Record<string, unknown>>> =>
+    (await (await fetch(`${indexer.httpUrl}${path}`)).json()) as never;
+  const now = { because: expect.stringMatching(/^for \d+ s: LEDGER_UNREACHABLE: /) as unknown };
+  const found = await waitFor('the error of now is named', async () => {
+    const { because } = await answer('/readyz');
+    return String(because).includes('LEDGER_UNREACHABLE') ? await answer('/readyz') : undefined;
+  });
+  expect(found).toMatchObject({
+    ...now,
+    remedy: expect.stringContaining('check that the participant runs') as unknown,
+  });
+  expect(await answer('/status')).toMatchObject({ ...now, state: 'backing_off', remedy: found['remedy'] });
+  // It stays the one that is named, however often it comes.
+  await waitFor('it comes again', async () => (indexer.logged('backing off') > 0 ? true : undefined));
+  expect(indexer.logged('backing off')).toBe(1);
+});
