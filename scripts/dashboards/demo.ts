@@ -1,5 +1,5 @@
 /**
- * What the dashboards are asked about: an embedded Postgres, the indexer with its sandbox ledger as `npm start` runs them,
+ * What the dashboards are asked about: an embedded Postgres, a sandbox ledger with the traffic of the demo, the indexer,
  * a role that may only read, and a real Prometheus that scrapes it. All on free ports, in a folder that is removed.
  */
 import { randomBytes } from 'node:crypto';
@@ -41,14 +41,21 @@ export async function startDemo({ folder, updatesPerSecond }: DemoOptions): Prom
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
     stops.push(() => postgres.stop());
+    const sandbox = startProgram(process.execPath, [main, 'sandbox', '--port', '0'], {
+      ...bareEnvironment(),
+      ...(updatesPerSecond !== undefined && { INDEXER_DEMO_UPDATES_PER_SECOND: String(updatesPerSecond) }),
+    });
+    stops.push(() => sandbox.stop());
+    const ledgerUrl = await until('the sandbox listens', sandbox, () => sandboxUrl(sandbox.output()));
     const indexer = startProgram(process.execPath, [main], {
       ...bareEnvironment(),
-      DATABASE_URL: postgres.url,
+      LEDGER_URL: ledgerUrl,
+      LEDGER_INTERFACES: 'tokens',
       LEDGER_TOKEN: token(),
-      INDEXER_DATA_DIR: join(folder, 'sandbox'),
+      DATABASE_URL: postgres.url,
+      INDEXER_START: 'genesis',
       INDEXER_HTTP_PORT: '0',
       INDEXER_LOG_FORMAT: 'json',
-      ...(updatesPerSecond !== undefined && { INDEXER_DEMO_UPDATES_PER_SECOND: String(updatesPerSecond) }),
     });
     stops.push(() => indexer.stop());
     const httpUrl = await until('the indexer listens', indexer, () => listening(indexer.output()));
@@ -117,6 +124,10 @@ function token(): string {
 function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, ...(HOME !== undefined && { HOME }), ...(TMPDIR !== undefined && { TMPDIR }) };
+}
+
+function sandboxUrl(output: string): string | undefined {
+  return /sandbox ledger at (\S+)/.exec(output)?.[1];
 }
 
 function listening(output: string): string | undefined {

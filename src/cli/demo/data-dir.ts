@@ -1,6 +1,6 @@
 /** The folder that embedded parts keep their data in. */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 /**
@@ -29,4 +29,34 @@ function make(folder: string): void {
   }
   make(dirname(folder));
   mkdirSync(folder);
+}
+
+/** The journal of the demo with this seed. */
+export function journalOf(dataDir: string, seed: number): string {
+  return join(dataDir, `sandbox-${String(seed)}.journal`);
+}
+
+/**
+ * Refuses the folder of a demo for anything else: its Postgres holds the history of that demo.
+ * @param seed of the demo that is about to run; undefined: a participant is read
+ * @throws IndexerError DATA_DIR_TAKEN (exit 78)
+ */
+export function refuseOtherDemo(dataDir: string, seed: number | undefined): void {
+  const seeds = seedsIn(dataDir);
+  const [found] = seeds;
+  if (found === undefined || (seed !== undefined && seeds.includes(seed))) return;
+  const wanted = seed === undefined ? 'LEDGER_URL names a participant' : `this one has seed ${String(seed)}`;
+  const same = seed === undefined ? '' : `; or run it with --demo-seed ${String(found)}`;
+  throw new IndexerError(`the folder ${resolve(dataDir)} holds a demo with seed ${String(found)}, and ${wanted}`, {
+    code: 'DATA_DIR_TAKEN',
+    remedy: `set ${seed === undefined ? 'DATABASE_URL, or ' : ''}INDEXER_DATA_DIR to another folder${same}; or delete the folder if that demo is no longer needed`,
+  });
+}
+
+function seedsIn(dataDir: string): readonly number[] {
+  if (!existsSync(dataDir)) return [];
+  return readdirSync(dataDir).flatMap((name) => {
+    const seed = /^sandbox-(\d+)\.journal$/u.exec(name)?.[1];
+    return seed === undefined ? [] : [Number(seed)];
+  });
 }

@@ -1,4 +1,4 @@
-/** Indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
+/** Indexes the ledger of LEDGER_URL into DATABASE_URL; what is missing runs embedded. */
 import { openAccess } from '../../access.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import { freePortFrom } from '../../local-ports.ts';
@@ -23,6 +23,7 @@ import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
  */
 export async function runIndexer(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
   const loaded = forDemo(loadConfig(argv, env));
+  refuseNamedDatabase(loaded);
   const access = await openAccess(loaded.ledger, stop);
   const { logLevel: level, logFormat: format } = loaded.indexer;
   const logging = createLogger({ level, format, stream: process.stdout });
@@ -85,6 +86,19 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
     forgetDemo(config.indexer.dataDir);
     await indexer.stop();
   }
+}
+
+/** A demo writes into a database of its own only. @throws IndexerError LEDGER_URL_MISSING (exit 78) */
+function refuseNamedDatabase({ ledger, database }: Config): void {
+  if (ledger.url !== undefined || database.url === undefined) return;
+  throw new IndexerError(
+    'DATABASE_URL is set and LEDGER_URL is not: traffic of a demo is not written into your database',
+    {
+      code: 'LEDGER_URL_MISSING',
+      remedy:
+        'set LEDGER_URL to the JSON Ledger API of the participant, or, for a demo with a database of its own, unset DATABASE_URL',
+    },
+  );
 }
 
 /** The sandbox's holdings and transfers are worth seeing through their interfaces, unless other ones are asked for. */

@@ -1,4 +1,4 @@
-/** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
+/** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; without both, a demo. */
 import type { Command } from '../command-line/command.ts';
 
 /** What a run may end with, beside what any command may. */
@@ -10,7 +10,7 @@ export const runExits = [
 export const runCommand: Command = {
   name: 'run',
   usage: '[--option value …]',
-  summary: 'index LEDGER_URL into DATABASE_URL; whichever is missing runs embedded (default)',
+  summary: 'index LEDGER_URL into DATABASE_URL; without both, run a demo (default)',
   does: [
     'Seeds the schema from the active contracts, then follows every update until SIGTERM or Ctrl-C.',
     'Started again it goes on at the checkpoint in the database. A second one beside it waits as standby.',

@@ -1,0 +1,50 @@
+/** What a demo must not mix: a database of somebody's, and the folder of another demo. Nothing is written before the refusal. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { query, createTestDatabase } from '../support/database.ts';
+import { program, type Ended } from './program.ts';
+
+/** Nobody listens there. */
+const ledger = 'http://127.0.0.1:9';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-folder-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const run = (words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
+  program(words, { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', ...env });
+
+describe('a named database without a ledger', () => {
+  it.each([[['run']], [['backfill']]])('%s is refused, and stays as it is', async (words) => {
+    await using database = await createTestDatabase();
+    const { code, stdout, stderr } = await run(words, { DATABASE_URL: database.url });
+    expect(code).toBe(78);
+    expect(stdout + stderr).toMatch(/LEDGER_URL_MISSING.*set LEDGER_URL to the JSON Ledger API/su);
+    expect(await query(database.url, `select nspname from pg_namespace where nspname ~ '^(ledger|explore)'`)).toEqual(
+      [],
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('the folder of a demo with seed 7', () => {
+  beforeEach(() => writeFile(join(folder, 'sandbox-7.journal'), ''));
+
+  it.each([
+    ['a demo with another seed', ['demo'], {}, '--demo-seed 7'],
+    ['a run without URLs', ['run'], {}, '--demo-seed 7'],
+    ['a run of a participant', ['run'], { LEDGER_URL: ledger }, 'set DATABASE_URL'],
+  ])('%s is refused', async (_what, words, env, remedy) => {
+    const { code, stdout, stderr } = await run(words, env);
+    expect(code).toBe(78);
+    expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*holds a demo with seed 7/su);
+    expect(stdout + stderr).toContain(remedy);
+    expect(await readdir(folder)).toEqual(['sandbox-7.journal']);
+  });
+});
