@@ -46,7 +46,7 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
     );
     const named = expr.match(/\b(?:indexer|nodejs|process)_\w+/g) ?? [];
     expect(named.map((name) => name.replace(/_bucket$/, '')).filter((name) => !known.has(name))).toEqual([]);
-    expect(named.length > 0 || /\bup\{/.test(expr)).toBe(true);
+    expect(named.length > 0 || /\b(?:up|node_filesystem_avail_bytes)\{/.test(expr)).toBe(true);
   });
 
   it('says how bad it is, what is the matter and where to read on', () => {
