@@ -179,7 +179,9 @@ begin atomic
                           and id_text(e.contract_id) = s.contract_id)
        and not exists (select from (select * from archives /*workers
                                      where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) a where a."offset" = s.deactivated_offset and id_text(a.contract_id) = s.contract_id))
-  select r."offset", r.node_id, r.event_type, coalesce(u.effective_at, r.created_at), u.record_time, id_text(u.update_id),
+  -- The create of an assigned contract is older than what came before the assignment.
+  select r."offset", r.node_id, r.event_type,
+         coalesce(u.effective_at, case when r.event_type <> 'assigned' then r.created_at end), u.record_time, id_text(u.update_id),
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), t.package_id, p.package_version,
          h.choice, case when i.template_pk is not null then
            :explore.fqn(coalesce(i.package_name, ip.package_name, i.package_id), i.module_name, i.entity_name) end,
@@ -206,7 +208,7 @@ begin atomic
    order by r."offset", r.place, r.node_id;
 end;
 comment on function :explore.explain_contract(text, bigint) is
-  'The life of a contract, one row for each thing that happened to it (of its exercises the newest most_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (as an interface of the filter shows it), exercised and archived (with the argument), unassigned (to target), departed (its parties left the participant: unknown since), ended (by an update that is not here). package_version is that of the event: an upgrade shows there. other_contract_id is the contract it came from, or the one that came in its place. No rows where no such contract is here.';
+  'The life of a contract, one row for each thing that happened to it (of its exercises the newest most_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (as an interface of the filter shows it), exercised and archived (with the argument), unassigned (to target), departed (its parties left the participant: unknown since), ended (by an update that is not here). effective_at is null for reassignments, which have a record_time only. package_version is that of the event: an upgrade shows there. other_contract_id is the contract it came from, or the one that came in its place. No rows where no such contract is here.';
 
 -- An update with this command id is here by its completion, or alone where completions are not followed.
 create or replace function :explore.explain_command(command_id text)

@@ -24,6 +24,8 @@ const exercised = (contractId: string, change: frames.JsonRecord): frames.JsonRe
 interface Row {
   readonly offset: string;
   readonly event_type: string;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
   readonly package_id: string;
   readonly choice: string | null;
   readonly synchronizer_id: string | null;
@@ -71,6 +73,10 @@ describe('explain_contract', () => {
       [5, 'archived'],
     ]);
     expect(rows.map((row) => row.package_id.slice(0, 2)).join(' ')).toBe('ab ab ef ab ab ab ef');
+    const isReassigned = (row: Row): boolean => [3, 4].includes(Number(row.offset));
+    expect(
+      rows.filter(isReassigned).map(({ effective_at: at, record_time: recorded }) => [at, recorded !== null]),
+    ).toEqual(Array.from({ length: 3 }, () => [null, true]));
     expect(rows.map(({ synchronizer_id: on, target }) => [on, target])).toEqual([
       [here, null],
       [here, null],
