@@ -14,38 +14,39 @@ end
 $$;
 comment on function :explore.is_ordered(bigint, bigint) is 'True; an error where the first offset is after the second.';
 
+-- Bounds are often computed by the caller. A selected one is computed once, and not for each row.
 create or replace function :explore.diff_contracts(from_offset bigint, to_offset bigint, template text default null, party text default null)
   returns table (template_fqn text, contract_id text, change text, created_at_offset bigint, ended_at_offset bigint)
   language sql stable parallel safe rows 1000
 begin atomic
   with found as (
     select s.contract_id, s.template_pk, s.activated_offset, null::bigint as ended, null::bigint as left_at, 1 as is_from, 0 as is_to, 0 as is_unknown
-      from :explore.states_at(from_offset, template) s
+      from :explore.states_at((select from_offset), template) s
      where (select :explore.is_ordered(from_offset, to_offset))
        and (party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
     union all
     select s.contract_id, s.template_pk, s.activated_offset, null, null, 0, 1, 0
-      from :explore.states_at(to_offset, template) s
+      from :explore.states_at((select to_offset), template) s
      where party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[])
     union all
     select id_text(e.contract_id), e.template_pk, e."offset", e.ended_offset,
            case when e.ended_by = 'r' then e.ended_offset end, 0, 0, 0
       from ended e
-     where e.ended_offset > from_offset and e.ended_offset <= to_offset and e.ended_by <> 'w'
+     where e.ended_offset > (select from_offset) and e.ended_offset <= (select to_offset) and e.ended_by <> 'w'
        and e.template_pk = any ((select :explore.template_pks(template))::integer[])
        and (party is null or e.parties_pk = any ((select :explore.token_parties(party))::integer[]))
     union all
     select id_text(l.contract_id), l.template_pk, l."offset", l.unknown_since, null, 0, 0, 1
       from live l
-     where l.unknown_since > from_offset and l.unknown_since <= to_offset
+     where l.unknown_since > (select from_offset) and l.unknown_since <= (select to_offset)
        and l.template_pk = any ((select :explore.template_pks(template))::integer[])
        and (party is null or l.parties_pk = any ((select :explore.token_parties(party))::integer[]))),
   -- One of these that was not active at the first offset and is met after it was in flight. Read only where there are any.
-  departed as (
-    select id_text(e.contract_id) as contract_id
+  departed as materialized (
+    select distinct id_text(e.contract_id) as contract_id
       from ended e
      where (select exists (select from reassignments))
-       and e.ended_by = 'r' and e.ended_offset <= from_offset
+       and e.ended_by = 'r' and e.ended_offset <= (select from_offset)
        and e.template_pk = any ((select :explore.template_pks(template))::integer[]))
   select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), c.contract_id,
          case when c.is_from = 1 and c.is_to = 1 then 'stayed'
@@ -56,14 +57,14 @@ begin atomic
               else 'passed' end,
          c.activated, case when c.is_to = 0 then c.ended end
     from (
-      select g.*,
-             g.is_from = 0 and g.contract_id in (select d.contract_id from departed d) as was_in_flight
+      select g.*, g.is_from = 0 and d.contract_id is not null as was_in_flight
         from (
           select f.contract_id, max(f.template_pk) as template_pk, max(f.is_from) as is_from, max(f.is_to) as is_to,
                  max(f.is_unknown) as is_unknown, min(f.activated_offset) as activated, max(f.ended) as ended,
                  max(f.left_at) as left_at
             from found f
-           group by f.contract_id) g) c
+           group by f.contract_id) g
+        left join departed d on d.contract_id = g.contract_id) c
     left join templates t on t.template_pk = c.template_pk;
 end;
 comment on function :explore.diff_contracts(bigint, bigint, text, text) is
@@ -86,7 +87,7 @@ begin atomic
              count(*) filter (where d.change = 'stayed') as stayed,
              count(*) filter (where d.change in ('stayed', 'created', 'assigned')) as after
         from :explore.diff_contracts(from_offset, to_offset, template, party) d
-       cross join lateral (select d.created_at_offset <= from_offset as was_here) w
+       cross join lateral (select d.created_at_offset <= (select from_offset) as was_here) w
        group by d.template_fqn) c
    order by c.template_fqn;
 end;
