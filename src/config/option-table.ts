@@ -47,8 +47,8 @@ const path = text;
 /** How the participant is reached, and what is asked of it. */
 const ledgerOptions = {
   url: optional(
-    ledger('LEDGER_URL', 'Base address of the JSON Ledger API; a path is kept.', {
-      unset: 'a demo, if `DATABASE_URL` is unset too',
+    ledger('LEDGER_URL', 'Base address of the JSON Ledger API; a path is kept. Needed where `DATABASE_URL` is set.', {
+      unset: 'embedded sandbox',
     }),
     ledgerUrl,
   ),

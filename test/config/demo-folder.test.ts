@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query, createTestDatabase } from '../support/database.ts';
-import { program, type Ended } from './program.ts';
+import { program, type Ended } from '../cli/program.ts';
 
 /** Nobody listens there. */
 const ledger = 'http://127.0.0.1:9';
