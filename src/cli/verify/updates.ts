@@ -6,6 +6,7 @@
 import { comparedFields, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
 import { plainUpdate, type PlainUpdate } from '../../ledger/frames/plain-frame.ts';
 import {
+  namesOfPackages,
   quarantinedOffsets,
   rangeEnd,
   storedFields,
@@ -16,6 +17,7 @@ import {
 import { digestOf } from './bucket-sums.ts';
 import { wholeRange } from '../ledger/whole-reads.ts';
 import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call.ts';
+import { computedAnewBy } from './computed-views.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** A slice of the ledger's side: so many updates, or so many characters of frames. */
@@ -71,6 +73,7 @@ class Comparison {
   #quarantined = 0;
   /** Views by the packages that computed them, then and now. */
   readonly #computedAnew = new Map<string, number>();
+  #packageNames: ReadonlyMap<string, string> | undefined;
 
   constructor(call: VerifyCall, from: number, to: number) {
     this.#call = call;
@@ -125,7 +128,7 @@ class Comparison {
     const packages = [...this.#computedAnew].map(([pair, views]) => `${pair}: ${String(views)}`);
     return {
       computedAnew: [...this.#computedAnew.values()].reduce((sum, views) => sum + views, 0),
-      note: `the participant computes views of interfaces with other packages now, which is no difference; views by packages, then and now: ${packages.slice(0, listedPackages).join(', ')}`,
+      note: `the participant computes views of interfaces with other packages now, which is no difference; views by packages, then and now (none: it could not be computed): ${packages.slice(0, listedPackages).join(', ')}`,
     };
   }
 
@@ -185,23 +188,23 @@ class Comparison {
     return findings;
   }
 
-  /** Names of the fields that differ; none for a view that another package has computed. */
+  /** Names of the fields that differ; none for a view that the participant has computed anew. */
   async #fields(row: ComparedRow, line: StoredLine): Promise<readonly string[]> {
-    const stored = (await storedFields(this.#call.snapshot.client, line)) ?? [];
+    const { client } = this.#call.snapshot;
+    const stored = (await storedFields(client, line)) ?? [];
     const names: readonly string[] = comparedFields[row.kind];
     const sent = shownFields(row, line.redacted);
-    const place = row.kind === 'view' ? comparedFields.view.indexOf('implementation_package_id') : -1;
-    const [before, now] = [stored[place] ?? '', sent[place] ?? ''];
-    if (before !== now && isPackageId.test(before) && isPackageId.test(now)) {
-      const pair = `${before} ${now}`;
-      this.#computedAnew.set(pair, (this.#computedAnew.get(pair) ?? 0) + 1);
-      return [];
+    if (row.kind === 'view') {
+      this.#packageNames ??= await namesOfPackages(client);
+      const pair = computedAnewBy(stored, sent, this.#packageNames);
+      if (pair !== undefined) {
+        this.#computedAnew.set(pair, (this.#computedAnew.get(pair) ?? 0) + 1);
+        return [];
+      }
     }
     return names.filter((_, index) => (stored[index] ?? null) !== (sent[index] ?? null));
   }
 }
-
-const isPackageId = /^[0-9a-f]{64}$/u;
 
 function byOffset(lines: readonly StoredLine[]): Map<number, StoredLine[]> {
   const grouped = new Map<number, StoredLine[]>();

@@ -139,3 +139,9 @@ export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMa
     .execute();
   return new Map(rows.map((row) => [`${row.package_id}:${row.module_name}:${row.entity_name}`, row.package_name]));
 }
+
+/** Names of the packages whose archives were read, by id. */
+export async function namesOfPackages(client: ClientBase): Promise<ReadonlyMap<string, string>> {
+  const rows = await tablesOf(client).selectFrom('packages').select(['package_id', 'package_name']).execute();
+  return new Map(rows.map((row) => [row.package_id, row.package_name]));
+}

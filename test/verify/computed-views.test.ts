@@ -1,0 +1,51 @@
+/** Which views a participant may send otherwise than they were stored, and which of them are different. */
+import { describe, expect, it } from 'vitest';
+import { computedAnewBy } from '../../src/cli/verify/computed-views.ts';
+
+const [first, second, stranger, unread] = ['a1', 'b2', 'c3', 'd4'].map((two) => two.repeat(32)) as [
+  string,
+  string,
+  string,
+  string,
+];
+const packageNames = new Map([
+  [first, 'tokens'],
+  [second, 'tokens'],
+  [stranger, 'bonds'],
+]);
+
+type Fields = readonly (string | null)[];
+const computed = (packageId: string | null, view = '{"amount": "1"}'): Fields => [view, '0', null, null, packageId];
+const failed = (message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none'): Fields => [
+  null,
+  '9',
+  message,
+  null,
+  null,
+];
+
+describe('a view is computed anew', () => {
+  it.each<[string, Fields, Fields, string]>([
+    ['by another version', computed(first), computed(second, '{"added": null}'), `${first} ${second}`],
+    ['by a package whose archive was not read', computed(first), computed(unread), `${first} ${unread}`],
+    ['and fails, as no version is vetted now', computed(first), failed(), `${first} none`],
+    ['that failed, as no version was vetted then', failed(), computed(first), `none ${first}`],
+    ['and fails again, in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
+    ['that was redacted', [null, '0', null, null, first], [null, '0', null, null, second], `${first} ${second}`],
+  ])('%s', (_what, stored, sent, pair) => {
+    expect(computedAnewBy(stored, sent, packageNames)).toBe(pair);
+  });
+});
+
+describe('a view is different', () => {
+  it.each<[string, Fields, Fields]>([
+    ['although the package is the same', computed(first), computed(first, '{}')],
+    ['where the package has another name: it is that of another contract', computed(stranger), computed(first)],
+    ['where the stored package is none', computed('planted'), computed(first)],
+    ['where no package is named', computed(null), computed(null, '{}')],
+    ['where a stored failure has a value', ['{}', '9', null, null, null], computed(first)],
+    ['where a stored failure has a package', [null, '9', null, null, first], computed(second)],
+  ])('%s', (_what, stored, sent) => {
+    expect(computedAnewBy(stored, sent, packageNames)).toBeUndefined();
+  });
+});
