@@ -54,8 +54,8 @@ export const embeddedCodes = {
   DATA_DIR_TAKEN: kind(
     'fatal',
     ExitCode.configuration,
-    'the data folder holds a demo, and the run is of a participant or of another demo',
-    'set DATABASE_URL, or INDEXER_DATA_DIR to another folder; or delete the folder if the demo is no longer needed',
+    'the data folder holds the history of a demo or of a participant, and the run is of another one',
+    'set DATABASE_URL, or INDEXER_DATA_DIR to another folder; or delete the folder if that history is no longer needed',
   ),
   DATA_DIR_UNUSABLE: kind(
     'fatal',

@@ -1,9 +1,10 @@
-/** What a demo must not mix: a database of somebody's, and the folder of another demo. Nothing is written before the refusal. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+/** What a demo must not mix: a database of somebody's, and the folder of another demo or of a participant. Nothing is written before the refusal. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query, createTestDatabase } from '../support/database.ts';
+import { takeDataDir } from '../../src/cli/demo/data-dir.ts';
 import { program, type Ended } from '../cli/program.ts';
 
 /** Nobody listens there. */
@@ -46,5 +47,26 @@ describe('the folder of a demo with seed 7', () => {
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*holds a demo with seed 7/su);
     expect(stdout + stderr).toContain(remedy);
     expect(await readdir(folder)).toEqual(['sandbox-7.journal']);
+  });
+});
+
+describe('the folder of a participant', () => {
+  const taken = 'http://me:hidden@ledger.example:7575/path';
+  beforeEach(() => {
+    takeDataDir(folder, { ledgerUrl: taken });
+  });
+
+  it.each([[['demo']], [['run']]])('%s is refused: its Postgres holds another history', async (words) => {
+    const { code, stdout, stderr } = await run(words, {});
+    expect(code).toBe(78);
+    expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*participant at ledger\.example:7575.*set LEDGER_URL/su);
+    expect(await readdir(folder)).toEqual(['participant']);
+    expect(await readFile(join(folder, 'participant'), 'utf8')).not.toContain('hidden');
+  });
+
+  it('is taken by a participant again', () => {
+    expect(() => {
+      takeDataDir(folder, { ledgerUrl: ledger });
+    }).not.toThrow();
   });
 });

@@ -1,5 +1,14 @@
 /** The folder that embedded parts keep their data in. */
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
@@ -36,12 +45,40 @@ export function journalOf(dataDir: string, seed: number): string {
   return join(dataDir, `sandbox-${String(seed)}.journal`);
 }
 
+/** Left in the folder whose Postgres holds the history of a participant; its text says which. */
+const participantFile = 'participant';
+
 /**
- * Refuses the folder of a demo for anything else: its Postgres holds the history of that demo.
- * @param seed of the demo that is about to run; undefined: a participant is read
- * @throws IndexerError DATA_DIR_TAKEN (exit 78)
+ * Takes a folder whose Postgres is about to be used: it holds the history of one demo, or of a participant.
+ * @param run the seed of the demo that is about to run, or the ledger URL of the participant that is read
+ * @throws IndexerError DATA_DIR_TAKEN (exit 78), before anything is written
  */
-export function refuseOtherDemo(dataDir: string, seed: number | undefined): void {
+export function takeDataDir(dataDir: string, run: { readonly seed: number } | { readonly ledgerUrl: string }): void {
+  if ('seed' in run) {
+    refuseParticipant(dataDir);
+    refuseOtherDemo(dataDir, run.seed);
+    return;
+  }
+  refuseOtherDemo(dataDir, undefined);
+  // Its path may be a secret, and its credentials are.
+  writeFileSync(join(dataDir, participantFile), `${new URL(run.ledgerUrl).host}\n`);
+}
+
+function refuseParticipant(dataDir: string): void {
+  const file = join(dataDir, participantFile);
+  if (!existsSync(file)) return;
+  throw new IndexerError(
+    `the folder ${resolve(dataDir)} holds the history of the participant at ${readFileSync(file, 'utf8').trim()}, and this is a demo`,
+    {
+      code: 'DATA_DIR_TAKEN',
+      remedy:
+        'set LEDGER_URL to that participant, or, for a demo, INDEXER_DATA_DIR to another folder; or delete the folder if that history is no longer needed',
+    },
+  );
+}
+
+/** @param seed of the demo that is about to run; undefined: a participant is read */
+function refuseOtherDemo(dataDir: string, seed: number | undefined): void {
   const seeds = seedsIn(dataDir);
   const [found] = seeds;
   if (found === undefined || (seed !== undefined && seeds.includes(seed))) return;

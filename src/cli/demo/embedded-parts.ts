@@ -10,7 +10,7 @@ import { readStream } from '../../store/history/maintenance.ts';
 import { emptyHistory } from '../../store/history/reset.ts';
 import { openDatabase } from '../../store/connection/database.ts';
 import { migrate } from '../../store/schema/migrations.ts';
-import { journalOf, prepareDataDir, refuseOtherDemo } from './data-dir.ts';
+import { journalOf, prepareDataDir, takeDataDir } from './data-dir.ts';
 import { demoPort, firstPorts, keepPort } from './demo-ports.ts';
 import { asWriter, openStream, writerName } from '../database/maintenance.ts';
 import { anyParticipant } from '../maintain/reset.ts';
@@ -31,7 +31,7 @@ export interface EmbeddedParts {
 
 /**
  * Starts what the configuration does not name.
- * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo; DEMO_RUNNING when another process has the demo's data in use; what the embedded
+ * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo or by a participant; DEMO_RUNNING when another process has the demo's data in use; what the embedded
  * server throws. What was started by then is stopped
  */
 export async function startEmbeddedParts(config: Config, logger: Logger): Promise<EmbeddedParts> {
@@ -57,7 +57,8 @@ async function start(
   if (config.database.url === undefined || config.ledger.url === undefined) prepareDataDir(dataDir);
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
-    refuseOtherDemo(dataDir, config.ledger.url === undefined ? config.indexer.demoSeed : undefined);
+    const ledgerUrl = config.ledger.url;
+    takeDataDir(dataDir, ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl });
     const port = (): Promise<number> => demoPort({ dataDir, logger }, 'postgres', firstPorts.postgres);
     const { startEmbeddedPostgres } = await embeddedPostgres();
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), port });
