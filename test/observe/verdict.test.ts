@@ -133,6 +133,14 @@ describe('HealthTracker', () => {
     expect(health.status().remedy).toBeNull();
   });
 
+  it('names no secret, whatever the error says', () => {
+    const { health } = tracker();
+    const text = 'look at postgres://me:hunter2@db/ledger';
+    health.phaseChanged('parked', new IndexerError(text, { code: 'STORE_FAILED', remedy: text }));
+    const scrubbed = 'look at postgres://me:***@db/ledger';
+    expect(health.verdict()).toMatchObject({ because: `STORE_FAILED: ${scrubbed}`, remedy: scrubbed });
+  });
+
   it('does not take the first update after a quiet night for a stall', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);

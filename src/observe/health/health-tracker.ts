@@ -9,6 +9,7 @@ import { type UnknownName, UnknownNames } from '../../model/unknown.ts';
 import type { BatchFacts, SeedFacts, StretchAnswer } from '../../pipeline/ports/observer.ts';
 import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
 import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
+import { scrub } from '../figures/scrub.ts';
 import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
 import { inWords, type RecentError, RecentErrors } from './recent-errors.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
@@ -298,14 +299,14 @@ export class HealthTracker {
       learnedAtMs: this.#learnedAtMs,
       frameAtMs: this.#frameAtMs,
       unlearnedBecause: this.#unlearnedBecause && inWords(this.#unlearnedBecause),
-      unlearnedRemedy: this.#unlearnedBecause?.remedy,
+      unlearnedRemedy: this.#unlearnedBecause && scrub(this.#unlearnedBecause.remedy),
       blindAfterMs,
       waitingSinceMs: this.#waitingSinceMs,
       committedAtMs: this.#committedAtMs,
       caughtUp: this.#caughtUp,
       stalledAfterMs,
       because: this.#phase === 'standby' ? this.#heldBy() : this.#because && inWords(this.#because),
-      remedy: this.#because?.remedy,
+      remedy: this.#because && scrub(this.#because.remedy),
     };
   }
 

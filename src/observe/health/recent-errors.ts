@@ -40,10 +40,10 @@ export class RecentErrors {
 
 /** One line for people. */
 export function inWords({ code, message }: IndexerError): string {
-  return `${code}: ${message}`;
+  return `${code}: ${scrub(message)}`;
 }
 
-/** Messages name no secret; like those of the log they pass the filter all the same. */
+/** Messages and remedies name no secret; like those of the log they pass the filter all the same. */
 function shown(text: string): string {
   const scrubbed = scrub(text);
   return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;
