@@ -86,7 +86,7 @@ export interface PipelineParts {
 export class PhaseKeeper {
   readonly #observer: Observer;
   #phase: Phase | undefined;
-  #because: string | undefined;
+  #because: IndexerError | undefined;
 
   constructor(observer: Observer) {
     this.#observer = observer;
@@ -97,9 +97,10 @@ export class PhaseKeeper {
   }
 
   change(phase: Phase, because?: IndexerError): void {
-    if (phase === this.#phase && because?.message === this.#because) return;
+    const same = because?.code === this.#because?.code && because?.message === this.#because?.message;
+    if (phase === this.#phase && same) return;
     this.#phase = phase;
-    this.#because = because?.message;
+    this.#because = because;
     this.#observer.phaseChanged(phase, because);
   }
 }
