@@ -122,7 +122,7 @@ export const streamCodes = {
   ),
   PACKAGE_UNREADABLE: kind(
     'retry',
-    ExitCode.unexpected,
+    ExitCode.undecodable,
     'a package is not one of Daml-LF 2, or damaged: it gets no typed views',
     'its contracts stay readable as JSON; typed views need a package of Daml-LF 2 as the participant stores it',
   ),

@@ -97,7 +97,7 @@ describe('what the language allows', () => {
     ['no bytes at all', new Uint8Array(), 'no package'],
   ])('refuses %s', (_, bytes, reason) => {
     const error = failure(() => readPackageArchive(bytes));
-    expect(error.code).toBe('PACKAGE_UNREADABLE');
+    expect([error.code, error.exitCode]).toEqual(['PACKAGE_UNREADABLE', 65]);
     expect(error.message).toContain(reason);
     expect(error.facts['packageId']).toBe(createHash('sha256').update(bytes).digest('hex'));
   });

@@ -37,6 +37,7 @@ export const codegenCommand: Command = {
   exits: [
     [1, '--check: the file is another one, or is not there'],
     [2, 'the command line'],
+    [65, 'a file is no DAR, or a package in it is damaged or of Daml-LF 1'],
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],
