@@ -31,8 +31,8 @@ export interface EmbeddedParts {
 
 /**
  * Starts what the configuration does not name.
- * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo or by a participant; DEMO_RUNNING when another process has the demo's data in use; what the embedded
- * server throws. What was started by then is stopped
+ * @throws IndexerError DATA_DIR_UNUSABLE; DATA_DIR_TAKEN by another demo or by a participant; DEMO_RUNNING when another
+ * process has the demo's data in use; what the embedded server throws. What was started by then is stopped
  */
 export async function startEmbeddedParts(config: Config, logger: Logger): Promise<EmbeddedParts> {
   const stops: (() => Promise<void>)[] = [];

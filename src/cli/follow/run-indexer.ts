@@ -1,4 +1,4 @@
-/** Indexes the ledger of LEDGER_URL into DATABASE_URL; what is missing runs embedded. */
+/** Indexes the ledger of LEDGER_URL into DATABASE_URL, or an embedded Postgres; without both, runs a demo. */
 import { openAccess } from '../../access.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import { freePortFrom } from '../../local-ports.ts';
