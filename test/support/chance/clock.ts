@@ -8,7 +8,8 @@ export interface StoppedClock {
 
 /** Stops `Date` and `performance.now` of this process until the test ends. */
 export function stopClock(): StoppedClock {
-  const [wall, monotonic] = [Date.now(), performance.now()];
+  // In whole milliseconds: a sum with a fraction, less its first part, is not always the second one.
+  const [wall, monotonic] = [Date.now(), Math.ceil(performance.now())];
   let passed = 0;
   vi.useFakeTimers({ toFake: ['Date'], now: wall });
   const spy = vi.spyOn(performance, 'now').mockImplementation(() => monotonic + passed);
