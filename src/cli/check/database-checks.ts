@@ -8,10 +8,11 @@ import { assertExerciseJson } from '../../store/schema/exercise-json.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
+import { missingWriterRights } from '../../store/roles/writer-trial.ts';
 import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
-import { pass, type Check, type Finding } from './outcome.ts';
+import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
 import { readerChecks } from './reader-checks.ts';
 import { settingsChecks } from './settings-checks.ts';
 
@@ -42,6 +43,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
     { name: 'pooler', after, run: () => pooler(database, config) },
     { name: 'disk', after, run: () => disk(database) },
     { name: 'schema', after, run: () => schema(database, config) },
+    { name: 'rights to write', after, run: () => rightsToWrite(database) },
     { name: 'writer', after, run: () => writer(database) },
     {
       name: 'postgres clock',
@@ -81,6 +83,25 @@ async function schema(database: Database, config: Config): Promise<Finding> {
     return pass(`${error.message}; the start applies them (POSTGRES_MIGRATE=auto)`);
   }
   return pass(`"${database.schema}" is what this version expects`);
+}
+
+async function rightsToWrite(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const missing = await missingWriterRights(database);
+  if (missing.length === 0) return pass('every right that writing needs was tried, on no row');
+  const { role } = await inspectServer(database);
+  return fail(
+    `role "${role}" lacks ${named(missing)}`,
+    'as the owner of the tables run `ledger-indexer grant-roles`, and connect as its writer; or ' +
+      `\`set search_path to "${database.schema}"; grant ${missing[0] ?? ''} to "${role}"\`, and so for each`,
+  );
+}
+
+const mostNamed = 5;
+
+function named(rights: readonly string[]): string {
+  const more = rights.length - mostNamed;
+  return `${rights.slice(0, mostNamed).join('; ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
 }
 
 async function writer(database: Database): Promise<Finding> {

@@ -6,7 +6,7 @@ import { escapeIdentifier } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
 
 /** Tables the writer adds rows to. */
-const written = [
+export const inserted: readonly string[] = [
   'stream',
   'batches',
   'updates',
@@ -39,7 +39,7 @@ const written = [
 ];
 
 /** Columns the writer changes. What the ledger said once is not among them. */
-const maintained: Readonly<Record<string, string>> = {
+export const maintained: Readonly<Record<string, string>> = {
   stream:
     'participant_id, seed_offset, seeded_at, seed_token, seed_contracts, checkpoint, checkpoint_update_offset, ' +
     'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
@@ -64,6 +64,12 @@ const maintained: Readonly<Record<string, string>> = {
   // Of webhooks, which need what they were not told yet.
   retention_holds: '"offset", moved_at',
 };
+
+/**
+ * Tables the writer removes rows of: a contract that ended goes from `live` to another table, and what is wanted no more is
+ * forgotten, as is what was delivered at last.
+ */
+export const removed: readonly string[] = ['live', 'filter_interfaces', 'webhook_dead', 'retention_holds'];
 
 /** Columns that hold contents, which a redaction removes. */
 const contents: Readonly<Record<string, string>> = {
@@ -127,30 +133,34 @@ const departures = [
 /** Functions of the storage that show what is kept as bytes; indexes are made of them, so whoever writes calls them. */
 const inWords = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
 
+/** Functions that the writer calls, with the types of their parameters. @param storage schema of the stream */
+export function writerFunctions(storage: string): readonly string[] {
+  return [
+    withOwnersRights(storage),
+    ...[...departures, ...inWords].map((called) => `${escapeIdentifier(storage)}.${called}`),
+  ];
+}
+
 /** What the writer may do. */
 export function writerGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
   const explore = escapeIdentifier(readSchemas(storage).explore);
   return [
     ...clean(name, storage),
-    `grant insert on ${written.join(', ')} to ${name}`,
+    `grant insert on ${inserted.join(', ')} to ${name}`,
     ...updates(maintained, name),
-    `grant execute on function ${withOwnersRights(storage)} to ${name}`,
+    `grant execute on function ${writerFunctions(storage).join(', ')} to ${name}`,
     // What the status page shows of an update comes from functions there, which run with the rights of the writer.
     `grant usage on schema ${explore} to ${name}`,
     // What `/changes` answers this machine without a token.
     `grant select on ${explore}.events to ${name}`,
-    // A contract that ended is not live any more: its row goes from one table to the other.
-    `grant delete on live to ${name}`,
-    // What is wanted no more is forgotten, and what was delivered at last.
-    `grant delete on filter_interfaces, webhook_dead, retention_holds to ${name}`,
+    `grant delete on ${removed.join(', ')} to ${name}`,
     // Addresses and secrets: for whoever delivers.
     `drop policy if exists delivering on webhook_secrets`,
     `create policy delivering on webhook_secrets for select to ${name} using (true)`,
     // Whom it answers over HTTP.
     `drop policy if exists answering on reader_tokens`,
     `create policy answering on reader_tokens for select to ${name} using (true)`,
-    `grant execute on function ${departures.map((called) => `${escapeIdentifier(storage)}.${called}`).join(', ')} to ${name}`,
   ];
 }
 

@@ -1,0 +1,101 @@
+/**
+ * Whether the role of a connection may do all that writing needs: each right is tried on no row, in a transaction that is
+ * rolled back. A catalog would have to be asked about owners, members, row security and columns in turn.
+ */
+import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { inserted, maintained, removed, writerFunctions } from './role-rights.ts';
+
+interface Trial {
+  /** As it stands in a GRANT: `update (to_offset) on completion_ranges`. */
+  readonly right: string;
+  readonly statement: string;
+}
+
+const notPermitted = '42501';
+
+/**
+ * The rights that the role lacks, as they stand in a GRANT; empty when it may write. Tables that are not there are left out:
+ * whether the schema is complete is another question. Takes the locks of a writer that changes no row, and up to a second.
+ */
+export async function missingWriterRights(database: Database): Promise<readonly string[]> {
+  return await database.withClient(async (client) => {
+    await client.query('begin');
+    try {
+      const trials = await trialsIn(client, database.schema);
+      await client.query('savepoint trial');
+      const missing: string[] = [];
+      for (const { right, statement } of trials) if (!(await isPermitted(client, statement))) missing.push(right);
+      return missing;
+    } finally {
+      await client.query('rollback');
+    }
+  });
+}
+
+async function isPermitted(client: ClientBase, statement: string): Promise<boolean> {
+  try {
+    await client.query(statement);
+    return true;
+  } catch (thrown) {
+    if (!(thrown instanceof DatabaseError) || thrown.code !== notPermitted) throw thrown;
+    await client.query('rollback to savepoint trial');
+    return false;
+  }
+}
+
+async function trialsIn(client: ClientBase, schema: string): Promise<readonly Trial[]> {
+  const columns = await columnsOf(client, schema);
+  const there = (table: string): boolean => columns.has(table);
+  const inserts = inserted.filter(there).map((table) => insertTrial(table, columns.get(table) ?? []));
+  const updates = Object.entries(maintained)
+    .filter(([table]) => there(table))
+    .flatMap(([table, list]) => list.split(', ').map((column) => updateTrial(table, column)));
+  const deletes = removed.filter(there).map((table) => ({
+    right: `delete on ${table}`,
+    statement: `delete from ${escapeIdentifier(table)} where false`,
+  }));
+  const calls = columns.size === 0 ? [] : writerFunctions(schema).map(callTrial);
+  return [...inserts, ...updates, ...deletes, ...calls];
+}
+
+/** Of each table the columns that may be given a value, quoted. */
+async function columnsOf(client: ClientBase, schema: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await client.query<{ table: string; columns: readonly string[] }>(
+    `select c.relname::text as "table", array_agg(quote_ident(a.attname) order by a.attnum) as columns
+       from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'p')
+        and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.attidentity <> 'a'
+      group by c.relname`,
+    [escapeIdentifier(schema)],
+  );
+  return new Map(rows.map(({ table, columns }) => [table, columns]));
+}
+
+function insertTrial(table: string, columns: readonly string[]): Trial {
+  const [name, list] = [escapeIdentifier(table), columns.join(', ')];
+  return {
+    right: `insert on ${table}`,
+    statement: `insert into ${name} (${list}) select ${list} from ${name} where false`,
+  };
+}
+
+function updateTrial(table: string, quotedColumn: string): Trial {
+  return {
+    right: `update (${quotedColumn}) on ${table}`,
+    statement: `update ${escapeIdentifier(table)} set ${quotedColumn} = ${quotedColumn} where false`,
+  };
+}
+
+/** @param called a function with the types of its parameters */
+function callTrial(called: string): Trial {
+  const at = called.lastIndexOf('(');
+  const types = called.slice(at + 1, -1).split(', ');
+  const names = types.map((_, nth) => `p${String(nth)}`);
+  const values = types.map((type, nth) => `null::${type} as p${String(nth)}`);
+  return {
+    right: `execute on function ${called}`,
+    // Columns of a subquery that stays one: of constants the planner may compute the call, and nobody asks for the right.
+    statement: `select ${called.slice(0, at)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
+  };
+}

@@ -1,0 +1,101 @@
+/** What `check` says of a writer that lacks a right: each one that `grant-roles` gives is taken away. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { migrateCommand } from '../../src/cli/follow/migrate.ts';
+import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { missingWriterRights } from '../../src/store/roles/writer-trial.ts';
+import { programInProcess } from '../cli/in-process.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+
+const prefix = `trial_${randomBytes(4).toString('hex')}`;
+const role = `${prefix}_writer`;
+let created: TestDatabase;
+let writerUrl: string;
+let database: Database;
+
+/** Each right of the writer that not everybody has, beside reading, as the catalog has it. */
+async function granted(): Promise<readonly string[]> {
+  const rows = await query(
+    created.url,
+    `select lower(privilege_type) || ' on ' || table_name as "right" from information_schema.role_table_grants
+      where grantee = '${role}' and table_schema = 'ledger' and privilege_type <> 'SELECT'
+     union
+     select 'update (' || quote_ident(column_name) || ') on ' || table_name from information_schema.role_column_grants
+      where grantee = '${role}' and table_schema = 'ledger' and privilege_type = 'UPDATE'
+     union
+     select format('execute on function %s', p.oid::regprocedure) from pg_proc p, aclexplode(p.proacl) a
+      where p.pronamespace = 'ledger'::regnamespace and a.grantee = '${role}'::regrole
+        and not exists (select from aclexplode(p.proacl) everybody where everybody.grantee = 0)
+     order by 1`,
+  );
+  return rows.map((row) => String(row['right']));
+}
+
+/** Spaces between types and quotes are no difference. */
+const sorted = (rights: readonly string[]): readonly string[] =>
+  rights.map((right) => right.replaceAll(', ', ',').replaceAll('"', '')).toSorted();
+
+async function without<T>(right: string, work: () => Promise<T>): Promise<T> {
+  const inStorage = right.replace(' on ', ' on ledger.').replace('ledger.function ', 'function ');
+  await query(created.url, `revoke ${inStorage} from ${role}`);
+  try {
+    return await work();
+  } finally {
+    await query(created.url, `grant ${inStorage} to ${role}`);
+  }
+}
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const env = { DATABASE_URL: created.url };
+  await runCommand(migrateCommand, [], env);
+  await runCommand(grantRolesCommand, ['--prefix', prefix], env);
+  await query(created.url, `alter role ${role} password 'secret'`);
+  writerUrl = Object.assign(new URL(created.url), { username: role, password: 'secret' }).href;
+  database = openDatabase({ url: writerUrl, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'trial' });
+});
+afterAll(async () => {
+  await database.close(0);
+  const left = ['owner', 'migrator', 'writer', 'redactor', 'reader'].map((kind) => `${prefix}_${kind}`).join(', ');
+  await created.drop();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${left}`);
+});
+
+describe('the rights of the writer', () => {
+  it('are all there after grant-roles, and check says so', async () => {
+    expect(await missingWriterRights(database)).toEqual([]);
+    const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
+    expect(stdout).toContain('"name":"rights to write","state":"pass"');
+  });
+
+  it('are all missed when all are taken', async () => {
+    const all = await granted();
+    expect(all.length).toBeGreaterThan(100);
+    await query(
+      created.url,
+      `revoke insert, update, delete on all tables in schema ledger from ${role};
+       revoke execute on all functions in schema ledger from ${role}`,
+    );
+    expect(sorted(await missingWriterRights(database))).toEqual(sorted(all));
+    await runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: created.url });
+    expect(await missingWriterRights(database)).toEqual([]);
+  });
+
+  it.each([
+    'insert on completions',
+    'update (parties) on completion_ranges',
+    'delete on webhook_dead',
+    'execute on function "ledger".mark_unknown(bigint, boolean)',
+  ])('fail the check without %s', async (right) => {
+    await without(right, async () => {
+      const { code, stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
+      const { checks } = JSON.parse(stdout) as { checks: readonly { name: string; found: string; fix?: string }[] };
+      const line = checks.find(({ name }) => name === 'rights to write');
+      expect(code).toBe(1);
+      expect(line?.found).toBe(`role "${role}" lacks ${right}`);
+      expect(line?.fix).toContain(`grant ${right} to "${role}"`);
+    });
+  });
+});
