@@ -170,6 +170,7 @@ export const ledgerCodes = {
     ExitCode.configuration,
     'something answers at `LEDGER_URL`, but not the JSON Ledger API',
     'correct the ledger URL: host, JSON API port (not the gRPC port) and path prefix, if there is one',
+    { times: 3 },
   ),
   LEDGER_OUT_OF_ORDER: kind(
     'retry',

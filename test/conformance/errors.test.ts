@@ -58,7 +58,8 @@ const entries = [
 
 function check(row: ErrorRow, error: IndexerError): void {
   expect(error).toMatchObject({ code: row.code });
-  expect([error.retry, error.exitCode]).toEqual(classes[row.code]);
+  const [retry, exitCode] = classes[row.code] ?? [];
+  expect([error.retry, error.exitCode]).toEqual([row.isRetried === true ? 'retry' : retry, exitCode]);
   expect(error.remedy).toMatch(row.remedy ?? /\w{3}/);
   if (row.message !== undefined) expect(error.message).toMatch(row.message);
   for (const [name, value] of Object.entries(row.facts ?? {})) {

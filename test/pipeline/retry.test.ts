@@ -43,6 +43,8 @@ describe('decide', () => {
     expect(phaseAfter('LEDGER_UNDECODABLE', 2)).toMatchObject({ phase: 'parked' });
     expect(phaseAfter('LEDGER_OUT_OF_ORDER', 2)).toMatchObject({ phase: 'backing_off' });
     expect(phaseAfter('LEDGER_OUT_OF_ORDER', 3)).toMatchObject({ phase: 'parked' });
+    expect(phaseAfter('LEDGER_NOT_A_LEDGER', 3)).toMatchObject({ phase: 'backing_off' });
+    expect(phaseAfter('LEDGER_NOT_A_LEDGER', 4)).toMatchObject({ phase: 'parked' });
     expect(phaseAfter('LEDGER_UNREACHABLE', 1_000)).toMatchObject({ phase: 'backing_off' });
   });
 

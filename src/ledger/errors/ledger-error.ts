@@ -105,7 +105,11 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
   const text = page ? ' with a web page: something before the participant answered' : '';
   const said = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
-  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, { facts });
+  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, {
+    facts,
+    // A gateway that is set up anew knows no route for a moment.
+    ...(httpStatus === 404 ? { retry: 'retry' } : {}),
+  });
 }
 
 /**
@@ -262,6 +266,9 @@ export const byHttpStatus: ErrorClasses<number> = new Map([
   [409, 'LEDGER_UNAVAILABLE'],
   [413, 'LEDGER_REQUEST_INVALID'],
   [415, 'LEDGER_REQUEST_INVALID'],
+  // Another connection was meant, or the request came before the connection was safe: the next one may be right.
+  [421, 'LEDGER_UNAVAILABLE'],
+  [425, 'LEDGER_UNAVAILABLE'],
   [429, 'LEDGER_UNAVAILABLE'],
   [431, 'LEDGER_REQUEST_INVALID'],
   [499, 'LEDGER_UNAVAILABLE'],

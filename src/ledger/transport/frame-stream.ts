@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type RawData, WebSocket } from 'ws';
+import { type ClientOptions, type RawData, WebSocket } from 'ws';
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { limitInformational } from '../../informational.ts';
 import { socketEndpoint } from './endpoint-url.ts';
@@ -93,6 +93,9 @@ function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined
   return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;
 }
 
+/** How long a peer that has closed a stream may leave its connection open; a stream of ours has ended by then. */
+const closing: ClientOptions & { readonly closeTimeout: number } = { closeTimeout: closeGraceMs };
+
 function openSocket(options: FrameStreamOptions): WebSocket {
   const secure = options.url.startsWith('https:');
   return new WebSocket(socketEndpoint(options.url, options.path), subprotocols(options), {
@@ -101,6 +104,7 @@ function openSocket(options: FrameStreamOptions): WebSocket {
     perMessageDeflate: false,
     maxPayload: options.maxPayloadBytes ?? defaultMaxPayloadBytes,
     handshakeTimeout: options.handshakeTimeoutMs ?? defaultHandshakeTimeoutMs,
+    ...closing,
     finishRequest: (request) => {
       limitInformational(request);
       request.end();

@@ -126,6 +126,9 @@ class ArrayScanner {
   }
 }
 
+/** What some gateways put before JSON. */
+const byteOrderMark = Buffer.from('\uFEFF');
+
 function notAnArray(): IndexerError {
   return ledgerError('LEDGER_NOT_A_LEDGER', 'expected a JSON array of the ledger, found something else');
 }
@@ -142,6 +145,10 @@ export async function* jsonArrayElements(
   maxElementBytes: number,
 ): AsyncGenerator<string, void, undefined> {
   const scanner = new ArrayScanner(maxElementBytes);
-  for await (const chunk of chunks) yield* scanner.push(chunk);
+  let first = true;
+  for await (const chunk of chunks) {
+    yield* scanner.push(first && chunk.subarray(0, 3).equals(byteOrderMark) ? chunk.subarray(3) : chunk);
+    first = false;
+  }
   scanner.finish();
 }

@@ -240,10 +240,10 @@ function translated(thrown: unknown, options: TransportOptions): IndexerError {
   return thrown instanceof IndexerError ? thrown : errorFromNetwork(thrown, options.url);
 }
 
-/** The value of a JSON text; undefined when it is not JSON. */
+/** The value of a JSON text, which some gateways begin with a byte order mark; undefined when it is not JSON. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/u, ''));
   } catch {
     return undefined;
   }

@@ -25,8 +25,9 @@ export type ExpectedFacts = Readonly<Record<string, unknown>>;
 
 export interface ErrorRow {
   readonly says: string;
-  /** Our code; retry class and exit code follow from it. */
+  /** Our code; retry class and exit code follow from it, unless this error alone is tried again. */
   readonly code: string;
+  readonly isRetried?: true;
   /** Facts that the error must have, whichever way it came. */
   readonly facts?: ExpectedFacts;
   /** Only over HTTP is there a status. */

@@ -136,6 +136,8 @@ const statuses: readonly (readonly [status: number, code: string])[] = [
   [409, 'LEDGER_UNAVAILABLE'],
   [413, 'LEDGER_REQUEST_INVALID'],
   [415, 'LEDGER_REQUEST_INVALID'],
+  [421, 'LEDGER_UNAVAILABLE'],
+  [425, 'LEDGER_UNAVAILABLE'],
   [429, 'LEDGER_UNAVAILABLE'],
   [431, 'LEDGER_REQUEST_INVALID'],
   [499, 'LEDGER_UNAVAILABLE'],
@@ -149,7 +151,17 @@ const statuses: readonly (readonly [status: number, code: string])[] = [
 
 function stray(code: string, says: string, refusal: Refusal, message: RegExp): ErrorRow {
   const { status } = refusal;
-  return { says, code, facts: { httpStatus: status }, message, http: answered(refusal), ws: refused(refusal) };
+  // A route that is gone may come back; an endpoint that the participant does not have does not.
+  const again = status === 404 ? ({ isRetried: true } as const) : {};
+  return {
+    says,
+    code,
+    facts: { httpStatus: status },
+    message,
+    http: answered(refusal),
+    ws: refused(refusal),
+    ...again,
+  };
 }
 
 const page = '<html><body><h1>Bad Gateway</h1></body></html>';

@@ -63,6 +63,8 @@ describe('errors of the ledger', () => {
     [404, { errors: ['HttpMethod(GET), uri: /v3'], status: 404 }, 'LEDGER_NOT_A_LEDGER'],
     [404, '<html>nginx</html>', 'LEDGER_NOT_A_LEDGER'],
     [302, '', 'LEDGER_NOT_A_LEDGER'],
+    [421, '<html>Misdirected</html>', 'LEDGER_UNAVAILABLE'],
+    [425, '', 'LEDGER_UNAVAILABLE'],
     [429, 'slow down', 'LEDGER_UNAVAILABLE'],
     [502, '<html>Bad Gateway</html>', 'LEDGER_UNAVAILABLE'],
     [503, 'The server was not able to produce a timely response', 'LEDGER_UNAVAILABLE'],
@@ -72,6 +74,11 @@ describe('errors of the ledger', () => {
     const error = errorFromBody(body, status);
     expect(error.code).toBe(expected);
     expect(error.message).not.toContain('<html>');
+  });
+
+  it('tries a route that is gone a few times, and an endpoint that the participant does not have at once no more', () => {
+    expect(errorFromBody('<html>nginx</html>', 404).retry).toBe('retry');
+    expect(errorFromBody({ errors: ['HttpMethod(GET), uri: /v3'], status: 404 }, 404).retry).toBe('park');
   });
 
   it.each([

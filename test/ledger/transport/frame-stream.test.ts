@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { WebSocket } from 'ws';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { FrameStream, FrameStreamOptions } from '../../../src/ledger/transport/frame-stream.ts';
 import { startFakeLedger, type FakeLedger, type FakeLedgerBehaviour } from '../fake-ledger.ts';
+import { deferred } from '../../support/deferred.ts';
 import { openRun, type StreamRun } from './stream-run.ts';
 
 let ledger: FakeLedger | undefined;
@@ -96,6 +98,42 @@ describe('the frames', () => {
     expect(await run.ended).toBeUndefined();
     expect(run.frames).toEqual([1, 2, 3].map(update));
   });
+
+  it('end when the peer closes the stream and leaves the connection open', async () => {
+    const answered = deferred();
+    const half = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined);
+      socket.once('end', answered.resolve);
+      socket.once('data', (head) => {
+        const key = /sec-websocket-key: (\S+)/i.exec(String(head))?.[1] ?? '';
+        const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+        const lines = [
+          'HTTP/1.1 101 x',
+          'Upgrade: websocket',
+          'Connection: Upgrade',
+          `Sec-WebSocket-Accept: ${accept}`,
+        ];
+        socket.write(`${lines.join('\r\n')}\r\nSec-WebSocket-Protocol: daml.ws.auth\r\n\r\n`);
+        // A close frame with code 4001, and nothing after it.
+        socket.write(Buffer.from([0x88, 0x02, 0x0f, 0xa1]));
+      });
+    });
+    half.listen({ port: 0, host: '127.0.0.1' });
+    await once(half, 'listening');
+    const address = half.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const { ended } = open(url);
+      await answered.promise;
+      // By itself the library waits 30 s for the end of the connection.
+      await vi.advanceTimersByTimeAsync(1_500);
+      expect(await ended).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closeCode: 4001 } });
+    } finally {
+      vi.useRealTimers();
+      half.close();
+    }
+  }, 30_000);
 
   it('are told from an error frame, which wins over the clean close behind it', async () => {
     const url = await serve({

@@ -66,7 +66,7 @@ describe('the elements of a JSON array', () => {
     },
   );
 
-  it.each(['', '  ', '{"code":"NA"}', '<html>', 'null', '"[1]"', '\ufeff[1]'])('are not found in %s', async (text) => {
+  it.each(['', '  ', '{"code":"NA"}', '<html>', 'null', '"[1]"'])('are not found in %s', async (text) => {
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 

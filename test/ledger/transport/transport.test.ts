@@ -59,6 +59,14 @@ describe('a request', () => {
     expect(headers).toMatchObject({ 'canton-package-hash': 'f00', 'x-type': 'application/octet-stream' });
   });
 
+  it('takes JSON behind a byte order mark, in an object and in a list', async () => {
+    const transport = await transportTo((request, response) => {
+      response.end(`\uFEFF${request.method === 'GET' ? '{"a":"\uFEFF"}' : '[1,2]'}`);
+    });
+    expect(await transport.request('GET', '/v2/x')).toEqual({ a: '\uFEFF' });
+    expect(await all(transport.requestElements(...list))).toEqual(['1', '2']);
+  });
+
   it('takes an empty answer for text, but not for JSON', async () => {
     const transport = await transportTo((_request, response) => void response.end());
     expect(await transport.requestText('GET', '/livez')).toBe('');
