@@ -80,8 +80,8 @@ export const storeCodes = {
   STORE_UNREACHABLE: kind(
     'retry',
     ExitCode.unreachable,
-    'Postgres ended or refused the connection',
-    'check that the server is up',
+    'Postgres, or a pooler in front of it, ended or refused the connection',
+    'check that the server is up, and the log of the pooler if there is one',
   ),
   STORE_POOLER: kind(
     'park',

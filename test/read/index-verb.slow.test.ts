@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
+import { buildIndex } from '../../src/store/reads/index-build.ts';
 import { adviceFrom } from '../../src/store/reads/index-advice.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/session.ts';
@@ -88,6 +89,21 @@ it('builds an index that a query uses, once, and clears away what a cut build le
     const plan = await query(created.url, `explain select * from ${from} where payload ->> 'owner' = 'party 7'`);
     expect(JSON.stringify(plan), from).toContain('own_payload_owner');
   }
+
+  const again = openDatabase({
+    url: created.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+  });
+  await expect(buildIndex(again, 'unfit', `on contracts (((payload ->> 'owner')::integer))`)).rejects.toMatchObject({
+    message: expect.stringMatching(/^no index was built: /) as unknown,
+    remedy: expect.stringContaining('does not fit') as unknown,
+  });
+  await again.close();
+  expect(await query(created.url, `select to_regclass('ledger.unfit') as left_behind`)).toEqual([
+    { left_behind: null },
+  ]);
 
   await expect(run('create', `payload.owner'); drop table x`)).rejects.toThrow(/no field/);
   await expect(run('destroy')).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });

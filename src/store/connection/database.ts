@@ -291,12 +291,22 @@ function refuseUnusableUrl(url: string): void {
   try {
     // The constructor parses the URL and reads the certificates it names; it does not connect.
     for (const connectionString of urlsOf(url)) void new Client({ connectionString });
-  } catch {
+  } catch (thrown) {
     // The driver's error holds the URL and with it the password: it is neither shown nor kept as a cause.
-    throw new IndexerError('the database URL cannot be used', {
+    const file = unreadableFile(thrown);
+    if (file === undefined) throw new IndexerError('the database URL cannot be used', { code: 'STORE_URL_INVALID' });
+    throw new IndexerError(`the database URL names a certificate file that cannot be read: ${file}`, {
       code: 'STORE_URL_INVALID',
+      remedy: 'correct sslrootcert, sslcert or sslkey in the URL, and let this process read the file',
     });
   }
+}
+
+/** The path and why, when an error is one of a file. */
+function unreadableFile(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error)) return undefined;
+  const { path, code, syscall } = thrown as NodeJS.ErrnoException;
+  return path === undefined || syscall === undefined ? undefined : `${path} (${code ?? 'no reason given'})`;
 }
 
 function ignore(): void {}

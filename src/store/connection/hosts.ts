@@ -11,12 +11,21 @@ import { isLoopback } from '../../loopback.ts';
 /** What a client meets on a host that is not, or no longer, the one to write to. */
 const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
 
-/** One URL for each host of a URL, in their order. Anything that is not such a list comes back as it is. */
-export function urlsOf(url: string): readonly string[] {
+/** One URL for each host of a URL, in their order. Anything that is not such a list is one URL. */
+export function urlsOf(given: string): readonly string[] {
+  const url = withTrustedAuthorities(given);
   // Greedy up to the last @, as passwords with an unescaped @ are read elsewhere too.
   const parts = /^(postgres(?:ql)?:\/\/(?:.*@)?)([^/?#@]*)([/?#].*)?$/s.exec(url);
   const hosts = (parts?.[2] ?? '').split(',').filter((host) => host !== '');
   return hosts.length < 2 ? [url] : hosts.map((host) => `${parts?.[1] ?? ''}${host}${parts?.[3] ?? ''}`);
+}
+
+/**
+ * `sslrootcert=system` names no file: as in libpq it stands for the authorities that this system trusts, and for
+ * `verify-full`. The driver would read a file of this name.
+ */
+function withTrustedAuthorities(url: string): string {
+  return url.replace(/(?<=[?&])sslrootcert=system(?=[&#]|$)/, 'sslmode=verify-full');
 }
 
 /** Which database a URL means, `host:port/name` as it is written there, without user, password and settings. */

@@ -90,6 +90,8 @@ function fromServer(error: DatabaseError): IndexerError {
     const limit = fromLimit(error);
     if (limit !== undefined) return limit;
   }
+  if (sqlstate === '28000' && unencrypted.test(error.message)) return encryptionWanted();
+  if (error.severity === 'FATAL' && ofPoolers.has(sqlstate)) return connectionRefused(sqlstate);
   const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
   const code = matching?.[1] ?? 'STORE_FAILED';
   const where = [
@@ -130,6 +132,27 @@ function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): 
 const rowOfIndex =
   /^(?:_bt_check_third_page|index_form_tuple(?:_context)?|GinFormTuple|spgdoinsert|_hash_doinsert|gistSplit)$/;
 const goesOn = '`ledger-indexer index create` makes one that takes any length; the indexer goes on by itself';
+
+/** How Postgres ends what it says of a login that no line of pg_hba.conf allows, before version 14 and since. */
+const unencrypted = /, (?:no encryption|SSL off)$/;
+
+function encryptionWanted(): IndexerError {
+  return new IndexerError('Postgres refuses the login without encryption (SQLSTATE 28000)', {
+    code: 'STORE_LOGIN_REFUSED',
+    remedy:
+      'write sslmode=verify-full into the database URL, with sslrootcert=FILE for an authority of your own; or allow this host, ' +
+      'user and database in a `host` line of pg_hba.conf',
+    facts: { sqlstate: '28000' },
+  });
+}
+
+/** What poolers say, in a session or before there is one, of servers that they cannot reach and of their own limits. */
+const ofPoolers: ReadonlySet<string> = new Set(['XX000', '58000']);
+
+function connectionRefused(sqlstate: string): IndexerError {
+  const { meaning } = catalogue.STORE_UNREACHABLE;
+  return new IndexerError(`${meaning} (SQLSTATE ${sqlstate})`, { code: 'STORE_UNREACHABLE', facts: { sqlstate } });
+}
 
 function fromWorker(message: string, sqlstate: string): IndexerError {
   const worker = workerName.exec(message)?.[1];
@@ -174,10 +197,29 @@ function unreachableAt(error: Error, errno: string): IndexerError {
 }
 
 function tlsFailure(reason: string): IndexerError {
+  const remedy = tlsRemedies.find(([reasons]) => reasons.test(reason))?.[1];
   return new IndexerError(`no secure connection to Postgres: ${reason}`, {
     code: 'STORE_TLS_REFUSED',
+    ...(remedy === undefined ? {} : { remedy }),
   });
 }
+
+const tlsRemedies: readonly (readonly [reasons: RegExp, remedy: string])[] = [
+  [
+    /does not support SSL/,
+    'set `ssl = on` in Postgres, or write sslmode=disable into the database URL where the network is trusted: ' +
+      'here `prefer` and `require` are taken as `verify-full`, and nothing falls back to plain text',
+  ],
+  [
+    /ALTNAME/,
+    'connect by a name that the certificate of the server has, or give the server a certificate with the name in the database URL',
+  ],
+  [
+    /^(?:UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|CERT_)/,
+    'write sslrootcert=FILE with the authority of the certificate into the database URL, or sslmode=no-verify to take any certificate: ' +
+      '`prefer` and `require` are taken as `verify-full`',
+  ],
+];
 
 function text(error: Error, field: string): string | undefined {
   const value: unknown = Reflect.get(error, field);

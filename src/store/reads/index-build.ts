@@ -1,7 +1,9 @@
 /** Indexes on tables that are written to: built CONCURRENTLY, outside a transaction, however long it takes. */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
+import { retold, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { toStoreError } from '../connection/store-error.ts';
 
 /** The driver knows no "without limit" per query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
@@ -49,8 +51,29 @@ async function build(client: PoolClient, schema: string, name: string, definitio
   if (rows[0] !== undefined) {
     await client.query(patiently(`drop index concurrently ${escapeIdentifier(schema)}.${quoted}`));
   }
-  await client.query(patiently(`create index concurrently ${quoted} ${definition}`));
+  try {
+    await client.query(patiently(`create index concurrently ${quoted} ${definition}`));
+  } catch (thrown) {
+    throw await withoutRemains(client, `${escapeIdentifier(schema)}.${quoted}`, toStoreError(thrown));
+  }
   return true;
+}
+
+/** Drops the invalid index that a failed build leaves, which every write would go on to fill. @returns the error to throw */
+async function withoutRemains(client: PoolClient, index: string, error: IndexerError): Promise<IndexerError> {
+  try {
+    await client.query(patiently(`drop index concurrently if exists ${index}`));
+    const unfit =
+      error.code === 'STORE_DATA_REFUSED'
+        ? { remedy: 'index another expression: a stored value does not fit this one' }
+        : {};
+    return retold(error, { message: `no index was built: ${error.message}`, ...unfit });
+  } catch {
+    return retold(error, {
+      message: `the index ${index} was not finished: ${error.message}`,
+      remedy: `run the command again, or \`drop index concurrently if exists ${index}\`: until then every write fills it for nothing`,
+    });
+  }
 }
 
 function patiently(text: string): QueryConfig & { query_timeout: number } {

@@ -15,6 +15,12 @@ describe('a list of hosts', () => {
     ['postgres://u:p,q@r@h1,h2', ['postgres://u:p,q@r@h1', 'postgres://u:p,q@r@h2']],
     ['postgres://u:p,q@h1:5432/db?x=a,b', ['postgres://u:p,q@h1:5432/db?x=a,b']],
     ['postgres://u@h1/db', ['postgres://u@h1/db']],
+    ['postgres://u@h1/db?sslrootcert=system', ['postgres://u@h1/db?sslmode=verify-full']],
+    [
+      'postgres://u@h1/db?sslmode=require&sslrootcert=system&a=b',
+      ['postgres://u@h1/db?sslmode=require&sslmode=verify-full&a=b'],
+    ],
+    ['postgres://u@h1/db?sslrootcert=system.pem', ['postgres://u@h1/db?sslrootcert=system.pem']],
   ])('is read from %s', (url, urls) => {
     expect(urlsOf(url)).toEqual(urls);
   });

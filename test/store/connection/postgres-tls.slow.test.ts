@@ -79,7 +79,7 @@ describe('a connection with sslmode=verify-full', () => {
     const refused = await failure(urlWith({}, '127.0.0.2'));
     expect(refused).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park', exitCode: 78 });
     expect(refused.message).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
-    expect(refused.remedy).toContain('sslrootcert');
+    expect(refused.remedy).toContain('a name that the certificate of the server has');
   });
 
   it('is refused when another authority is trusted, and when only the public ones are', async () => {
@@ -87,13 +87,20 @@ describe('a connection with sslmode=verify-full', () => {
     expect(stranger).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     const unknown = await failure(urlWith({ sslrootcert: '' }));
     expect(unknown).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
+    expect(unknown.remedy).toContain('sslrootcert=FILE');
+    // What libpq means by it is no file.
+    expect(await failure(urlWith({ sslrootcert: 'system' }))).toMatchObject({ code: 'STORE_TLS_REFUSED' });
     for (const { message, remedy = '' } of [stranger, unknown]) {
       expect(`${message} ${remedy}`).not.toContain(new URL(server.url).password);
     }
   });
 
   it('is refused when the file of the authority is missing or no certificate', async () => {
-    expect(await failure(urlWith({ sslrootcert: '/nowhere/ca.pem' }))).toMatchObject({ code: 'STORE_URL_INVALID' });
+    const missing = await failure(urlWith({ sslrootcert: '/nowhere/ca.pem' }));
+    expect(missing).toMatchObject({ code: 'STORE_URL_INVALID', retry: 'fatal' });
+    expect(missing.message).toBe(
+      'the database URL names a certificate file that cannot be read: /nowhere/ca.pem (ENOENT)',
+    );
     const damaged = join(folder, 'damaged.pem');
     await writeFile(damaged, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
     expect(await failure(urlWith({ sslrootcert: damaged }))).toMatchObject({ retry: expect.anything() as unknown });
@@ -110,12 +117,15 @@ describe('a connection with sslmode=verify-full', () => {
 it('a server that takes encrypted connections only refuses others, and says so', async () => {
   const plain = await failure(urlWith({ sslmode: 'disable', sslrootcert: '' }));
   expect(plain).toMatchObject({ code: 'STORE_LOGIN_REFUSED', retry: 'park', exitCode: 77 });
+  expect(plain.remedy).toContain('sslmode=verify-full');
 });
 
 it('a server without TLS is refused when the URL asks for it', async () => {
   const url = new URL(process.env['TEST_POSTGRES_URL'] ?? '');
   url.searchParams.set('sslmode', 'verify-full');
-  expect(await failure(url.href)).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
+  const refused = await failure(url.href);
+  expect(refused).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
+  expect(refused.remedy).toContain('sslmode=disable');
 });
 
 async function failure(url: string): Promise<IndexerError> {

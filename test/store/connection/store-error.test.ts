@@ -144,6 +144,54 @@ describe('an error of Postgres', () => {
   });
 });
 
+describe('a session that is refused before it begins', () => {
+  /** Answers each start of a session as a pooler does that cannot reach its server. */
+  async function refusing(sqlstate: string, message: string): Promise<{ readonly url: string; close: () => void }> {
+    const fields = { S: 'FATAL', V: 'FATAL', C: sqlstate, M: message };
+    const text = Object.entries(fields).map(([name, value]) => `${name}${value}\0`);
+    const body = Buffer.from(`${text.join('')}\0`);
+    const head = Buffer.alloc(5);
+    head.write('E');
+    head.writeInt32BE(body.length + 4, 1);
+    const pooler = createServer((socket) => socket.once('data', () => socket.end(Buffer.concat([head, body]))));
+    await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve));
+    const { port } = pooler.address() as AddressInfo;
+    return { url: `postgres://user@127.0.0.1:${port}/db`, close: () => pooler.close() };
+  }
+
+  it.each([
+    ['XX000', 'Tenant or user not found', 'STORE_UNREACHABLE', /log of the pooler/],
+    ['58000', 'could not get connection from the pool', 'STORE_UNREACHABLE', /log of the pooler/],
+    ['08P01', 'server login has been failing', 'STORE_UNREACHABLE', /log of the pooler/],
+    [
+      '28000',
+      'no pg_hba.conf entry for host "10.0.0.1", user "a", database "b", no encryption',
+      'STORE_LOGIN_REFUSED',
+      /sslmode/,
+    ],
+    [
+      '28000',
+      'no pg_hba.conf entry for host "10.0.0.1", user "a", database "b", SSL off',
+      'STORE_LOGIN_REFUSED',
+      /sslmode/,
+    ],
+    [
+      '28000',
+      'no pg_hba.conf entry for host "10.0.0.1", user "a", database "b", SSL encryption',
+      'STORE_LOGIN_REFUSED',
+      /user/,
+    ],
+  ])('with %s and "%s" is %s', async (sqlstate, message, code, remedy) => {
+    const pooler = await refusing(sqlstate, message);
+    const refused = open(pooler.url);
+    const error = (await failure(refused, 'select 1')) as IndexerError;
+    await refused.close();
+    pooler.close();
+    expect(error).toMatchObject({ code, remedy: expect.stringMatching(remedy) as unknown, facts: { sqlstate } });
+    expect(error.message).not.toContain('10.0.0.1');
+  });
+});
+
 describe('an error of the connection', () => {
   it('names host, port and errno, never the password', async () => {
     const free = createServer();
