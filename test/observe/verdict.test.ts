@@ -133,6 +133,38 @@ describe('HealthTracker', () => {
     expect(health.status().remedy).toBeNull();
   });
 
+  it('is ready once after a long outage: when everything is stored again', () => {
+    const { health, pass } = tracker();
+    const lost = new IndexerError('nobody listens', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    const ready: boolean[] = [];
+    const look = (): number => ready.push(health.verdict().ready);
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    health.phaseChanged('backing_off', lost);
+    pass(1_000);
+    look();
+    pass(60_000);
+    look();
+    // It comes back, is ahead by now, and loses its first connections.
+    health.ledgerPolled(50);
+    look();
+    health.phaseChanged('catching_up', undefined);
+    look();
+    health.phaseChanged('backing_off', lost);
+    pass(1_000);
+    health.ledgerPolled(51);
+    look();
+    health.phaseChanged('catching_up', undefined);
+    look();
+    health.batchCommitted(batch(51));
+    health.phaseChanged('live', undefined);
+    look();
+    health.phaseChanged('backing_off', lost);
+    look();
+    expect(ready).toEqual([true, false, false, false, false, false, true, true]);
+  });
+
   it('names no secret, whatever the error says', () => {
     const { health } = tracker();
     const text = 'look at postgres://me:hunter2@db/ledger';

@@ -8,6 +8,7 @@ import { holderText, type LockHolder, type Phase } from '../../model/stream.ts';
 import { type UnknownName, UnknownNames } from '../../model/unknown.ts';
 import type { BatchFacts, SeedFacts, StretchAnswer } from '../../pipeline/ports/observer.ts';
 import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
+import { Currency } from './currency.ts';
 import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
 import { scrub } from '../figures/scrub.ts';
 import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
@@ -139,7 +140,7 @@ export class HealthTracker {
   /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
   #stretch: StretchAnswer | undefined;
   #committedAtMs: number | undefined;
-  #caughtUp = false;
+  readonly #currency = new Currency();
   #seed: { contracts: number; offset: number; done: boolean } | undefined;
   #lastError: StatusDocument['lastError'] = null;
   #contractsUnknown: number | null = null;
@@ -205,10 +206,7 @@ export class HealthTracker {
   phaseChanged(phase: Phase, because: IndexerError | undefined): void {
     // Trying again in the same phase must not restart the clock that says for how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
-    if (phase === 'live' && !this.#caughtUp) {
-      this.#caughtUp = true;
-      this.#options.onLive?.();
-    }
+    if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
     this.#phase = phase;
     this.#because = because;
   }
@@ -262,7 +260,9 @@ export class HealthTracker {
   }
 
   ledgerPolled(ledgerEnd: number): void {
+    const wasReady = this.verdict().ready;
     this.#ledgerEnd = ledgerEnd;
+    this.#currency.ledgerEndLearned(this.#distance(), wasReady);
     this.#lag.ledgerEndLearned(this.now(), this.#distance() === 0);
     this.#learnedAtMs = this.now();
     this.#unlearnedBecause = undefined;
@@ -303,7 +303,7 @@ export class HealthTracker {
       blindAfterMs,
       waitingSinceMs: this.#waitingSinceMs,
       committedAtMs: this.#committedAtMs,
-      caughtUp: this.#caughtUp,
+      caughtUp: this.#currency.isCurrent,
       stalledAfterMs,
       because: this.#phase === 'standby' ? this.#heldBy() : this.#because && inWords(this.#because),
       remedy: this.#because && scrub(this.#because.remedy),

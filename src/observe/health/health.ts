@@ -28,7 +28,7 @@ export interface HealthFacts {
   readonly waitingSinceMs: number | undefined;
   /** When the last batch was committed. */
   readonly committedAtMs: number | undefined;
-  /** Whether the ledger end has been reached at least once since the process started. */
+  /** Whether the ledger end was reached, and readers could rely on the database ever since but for this interruption. */
   readonly caughtUp: boolean;
   readonly stalledAfterMs: number;
   /** Code and message of the error that keeps it in the phase; of a standby, who has the right to write. */
