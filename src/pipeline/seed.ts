@@ -69,13 +69,28 @@ export function seed$(
   return tracedSeed$(parts.tracer, seed$);
 }
 
-/** Without an ACS: history is followed from a given offset. Resolves to that offset. */
+/**
+ * Without an ACS: history is followed from a given offset. Resolves to that offset.
+ * @throws IndexerError LEDGER_PRUNED when the participant has not kept so much; then nothing is written
+ */
 export async function skipSeed(parts: PipelineParts, session: SinkSession, pruned: number): Promise<number> {
   const start = parts.start === 'whole' ? 'genesis' : parts.start;
   const offset = typeof start === 'number' ? start : start === 'oldest' ? pruned : 0;
+  if (offset < pruned) throw beginsPruned(start, pruned);
   await session.beginSeed(offset);
   await session.publishSeed(offset, typeof start === 'number' ? 'offset' : start);
   return offset;
+}
+
+function beginsPruned(start: string | number, pruned: number): IndexerError {
+  const beginning = typeof start === 'number' ? `offset ${String(start)}` : `the ${start}`;
+  return new IndexerError(`history was to begin at ${beginning}, the participant is pruned up to ${String(pruned)}`, {
+    code: 'LEDGER_PRUNED',
+    remedy:
+      `set INDEXER_START=oldest for what the participant has, which begins after ${String(pruned)}; or INDEXER_START=seed for what is ` +
+      'active now and what follows',
+    facts: { earliestOffset: pruned },
+  });
 }
 
 async function plan(session: SinkSession, ledgerEnd: number): Promise<SeedPlan> {

@@ -225,13 +225,24 @@ describe('a seed', () => {
 
 describe('a start without active contracts', () => {
   it.each([
-    ['genesis', 0, 'genesis'],
-    ['oldest', 4, 'oldest'],
-    [7, 7, 'offset'],
-  ] as const)('from %s follows what is after offset %d', async (start, offset, origin) => {
+    ['genesis', 0, 0, 'genesis'],
+    ['oldest', 4, 4, 'oldest'],
+    [7, 4, 7, 'offset'],
+    [4, 4, 4, 'offset'],
+  ] as const)('from %s, pruned up to %d, follows what is after offset %d', async (start, pruned, offset, origin) => {
     const world = memoryWorld({ start });
-    await expect(skipSeed(world.parts, world.sink.takeOver(), 4)).resolves.toBe(offset);
+    await expect(skipSeed(world.parts, world.sink.takeOver(), pruned)).resolves.toBe(offset);
     expect(world.sink.published).toEqual([{ offset, origin }]);
     expect(world.sink.stored.checkpoint).toBe(offset);
+  });
+
+  it.each(['genesis', 3] as const)('from %s writes nothing when the participant is pruned past it', async (start) => {
+    const world = memoryWorld({ start });
+    await expect(skipSeed(world.parts, world.sink.takeOver(), 4)).rejects.toMatchObject({
+      code: 'LEDGER_PRUNED',
+      remedy: expect.stringContaining('INDEXER_START=oldest') as string,
+    });
+    expect(world.sink.published).toEqual([]);
+    expect(world.sink.stored.checkpoint).toBeNull();
   });
 });
