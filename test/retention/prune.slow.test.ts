@@ -105,6 +105,39 @@ describe('prune', () => {
     expect(await keptFacts(world, 'b', end)).toEqual(await keptFacts(world, 'c', end));
   });
 
+  it('names the update that was recorded far ahead of those behind it, and goes past it by offset', async () => {
+    await world.fill('ahead');
+    const early = Math.floor(middle / 2);
+    const [ahead] = await world.query<{ offset: number }>(
+      `update ahead.updates set record_time = '2099-01-01T00:00:00Z'
+        where "offset" = (select min("offset") from ahead.updates where "offset" > $1) returning "offset"::int as offset`,
+      [early],
+    );
+    const offset = ahead?.offset ?? 0;
+    const [at] = await world.query<{ time: Date; since: Date }>(
+      `select (select min(record_time) from ahead.updates where "offset" > $1 + 100 and "offset" < $1 + 300) as time,
+              (select min(record_time) from ahead.updates where "offset" > $1) as since
+         from ahead.stream`,
+      [offset],
+    );
+    const before = ['--before', at?.time.toISOString() ?? ''];
+    expect(await world.prune('ahead', ...before)).toMatchObject({
+      boundary: offset - 1,
+      heldBy: {
+        name: `update ${String(offset)}, recorded at 2099-01-01T00:00:00.000Z,`,
+        offset: offset - 1,
+        since: at?.since.toISOString(),
+        isUpdate: true,
+      },
+    });
+    expect(await world.prune('ahead', '--before', String(offset + 50))).toMatchObject({
+      boundary: offset + 50,
+      heldBy: null,
+    });
+    await world.query('update ahead.updates set record_time = $1 where "offset" = $2', [at?.since, offset]);
+    expect(await world.prune('ahead', ...before)).toMatchObject({ heldBy: null });
+  });
+
   it('does the same in shape ACS_DELTA, and in a stream that began with a seed', async () => {
     const delta = { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_INTERFACES: demoInterfaces.join(',') };
     await world.fill('delta', delta);

@@ -105,9 +105,12 @@ function lakeLines(exported: Exported | undefined): readonly string[] {
 /** Who keeps it from going as far as was asked for. */
 function heldLines({ heldBy }: Pick<PrunePlan, 'heldBy'>): readonly string[] {
   if (heldBy === null) return [];
-  const { name, offset, since } = heldBy;
+  const { name, offset, since, isUpdate } = heldBy;
   return [
     `no further, because ${name} has held what comes after offset ${String(offset)} since ${since.toISOString()}`,
+    ...(isUpdate === true
+      ? ['updates behind it are older: --before OFFSET goes by the order of offsets and past it']
+      : []),
   ];
 }
 

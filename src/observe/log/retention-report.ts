@@ -27,8 +27,9 @@ export class RetentionReport {
     metrics.keptOffset.set(boundary);
     metrics.holdAge.set(heldBy === null ? 0 : (health.wallNow() - heldBy.since.getTime()) / 1000);
     if (heldBy !== null && heldBy.name !== before.heldBy) {
-      const { name, offset } = heldBy;
-      logger.warn({ name, offset }, 'history is held: it is not pruned as far as INDEXER_KEEP says');
+      const { name, offset, isUpdate } = heldBy;
+      const remedy = isUpdate === true ? { remedy: 'ledger-indexer prune --before OFFSET goes past this update' } : {};
+      logger.warn({ name, offset, ...remedy }, 'history is held: it is not pruned as far as INDEXER_KEEP says');
     }
     if (finished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
   }

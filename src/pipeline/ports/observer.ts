@@ -55,7 +55,13 @@ export interface PruneFacts {
   /** Whether it is over. */
   readonly finished: boolean;
   /** Who keeps it from going as far as the configuration says; null when nobody does. */
-  readonly heldBy: { readonly name: string; readonly offset: number; readonly since: Date } | null;
+  readonly heldBy: {
+    readonly name: string;
+    readonly offset: number;
+    readonly since: Date;
+    /** Only a prune up to an offset goes past it. */
+    readonly isUpdate?: true;
+  } | null;
 }
 
 /** What one look at packages brought, beside ingestion. */

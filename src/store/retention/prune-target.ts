@@ -11,12 +11,15 @@ export type PruneBefore = ({ readonly offset: number } | { readonly time: Date }
   readonly exportedTo?: number;
 };
 
-/** A row of `retention_holds` that keeps history. */
+/** What keeps history: a row of `retention_holds`, or an update with a record time far ahead of those around it. */
 export interface Holding {
   readonly name: string;
   /** What comes after it is kept. */
   readonly offset: number;
+  /** Of an update: the record time of the one behind it. */
   readonly since: Date;
+  /** Only a boundary given as an offset goes past it. */
+  readonly isUpdate?: true;
 }
 
 export interface PruneTarget {
@@ -46,22 +49,33 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
     });
   }
   const { checkpoint, kept_offset: keptOffset } = stream;
-  const wanted = Math.min(await wantedOffset(client, before, checkpoint), before.exportedTo ?? checkpoint, checkpoint);
+  const wish = await wantedOffset(client, before, checkpoint);
+  const most = before.exportedTo ?? checkpoint;
+  const wanted = Math.min(wish.offset, most, checkpoint);
   const hold = await tablesOf(client)
     .selectFrom('retention_holds')
     .select(['name', 'offset', 'since'])
     .orderBy('offset')
     .orderBy('name')
     .executeTakeFirst();
-  const heldBy = hold !== undefined && hold.offset < wanted ? hold : null;
+  const ahead = wish.heldBy !== null && wish.heldBy.offset < most ? wish.heldBy : null;
+  const heldBy = hold !== undefined && hold.offset < wanted ? hold : ahead;
   return { boundary: Math.max(heldBy?.offset ?? wanted, keptOffset ?? 0), checkpoint, keptOffset, heldBy };
 }
 
-async function wantedOffset(client: ClientBase, before: PruneBefore, checkpoint: number): Promise<number> {
-  if ('offset' in before) return before.offset;
-  if ('time' in before) return lastOffsetBefore(client, before.time, checkpoint);
-  const time = await timeBefore(client, before.keepMs);
-  return time === null ? 0 : lastOffsetBefore(client, time, checkpoint);
+interface Wish {
+  readonly offset: number;
+  /** An update without which it would be further. */
+  readonly heldBy: Holding | null;
+}
+
+async function wantedOffset(client: ClientBase, before: PruneBefore, checkpoint: number): Promise<Wish> {
+  if ('offset' in before) return { offset: before.offset, heldBy: null };
+  const time = 'time' in before ? before.time : await timeBefore(client, before.keepMs);
+  if (time === null) return { offset: 0, heldBy: null };
+  const first = await firstOffsetSince(client, time);
+  if (first === null) return { offset: checkpoint, heldBy: null };
+  return { offset: first - 1, heldBy: await updateAhead(client, first, time) };
 }
 
 /** By what was recorded last, where a clock is ahead of it: a wrong clock must not cost history. Null: nothing was recorded yet. */
@@ -74,12 +88,34 @@ async function timeBefore(client: ClientBase, keepMs: number): Promise<Date | nu
   return rows[0]?.time ?? null;
 }
 
-/** The offset before the first update recorded at or after the time; record times rise with the offsets but for synchronizers apart. */
-async function lastOffsetBefore(client: ClientBase, time: Date, checkpoint: number): Promise<number> {
+/** The first update recorded at or after the time; record times rise with the offsets but for synchronizers apart. */
+async function firstOffsetSince(client: ClientBase, time: Date): Promise<number | null> {
   const { first } = await tablesOf(client)
     .selectFrom('updates')
     .select((e) => e.fn.min<number | null>('offset').as('first'))
     .where('record_time', '>=', time)
     .executeTakeFirstOrThrow();
-  return first === null ? checkpoint : first - 1;
+  return first;
+}
+
+/** More than the clocks of two synchronizers are apart. */
+const farAheadMs = 3_600_000;
+/** Enough to find an older one behind an update that is ahead; one page or a few of the primary key. */
+const lookedAt = 1_000;
+
+/** The update as a holding when it was recorded far after the time, and others behind it before the time. */
+async function updateAhead(client: ClientBase, offset: number, time: Date): Promise<Holding | null> {
+  const { rows } = await client.query<{ recorded: Date; since: Date }>(
+    `select u.record_time as recorded, behind.since
+       from updates u,
+            lateral (select min(b.record_time) as since
+                       from (select record_time from updates where "offset" > $1 order by "offset" limit ${String(lookedAt)}) b) behind
+      where u."offset" = $1 and u.record_time > $2::timestamptz + ${String(farAheadMs)} * interval '1 millisecond'
+        and behind.since < $2`,
+    [offset, time],
+  );
+  const [row] = rows;
+  if (row === undefined) return null;
+  const name = `update ${String(offset)}, recorded at ${row.recorded.toISOString()},`;
+  return { name, offset: offset - 1, since: row.since, isUpdate: true };
 }
