@@ -28,6 +28,11 @@ const presets: ReadonlyMap<string, readonly string[]> = new Map([['tokens', toke
 /** The words there are. */
 export const presetNames: readonly string[] = [...presets.keys()];
 
+/** Whether a preset has the interface. @param id `#package-name:Module:Entity` */
+export function isOfPreset(id: string): boolean {
+  return [...presets.values()].some((interfaces) => interfaces.includes(id));
+}
+
 /**
  * Ids of the interfaces that these words stand for, each once, sorted.
  * @param words `#package-name:Module:Entity`, or a preset

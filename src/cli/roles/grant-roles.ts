@@ -86,7 +86,12 @@ async function passwordsOf(
     const password = await passwordIn(join(folder, role));
     if (password !== undefined) passwords[role] = hidden ? '…' : scramVerifier(password);
   }
-  if (Object.keys(passwords).length === 0) throw misuse(`no file of a role is in the folder of passwords`, usage);
+  if (Object.keys(passwords).length === 0) {
+    throw misuse(
+      `${folder.slice(0, 200)} has none of the files ${loginRoles.join(', ')}, each with a password`,
+      `make them first: (umask 077; mkdir -p ${folder}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${folder}/$role; done)`,
+    );
+  }
   return passwords;
 }
 

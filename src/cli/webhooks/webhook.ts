@@ -167,10 +167,12 @@ async function list(database: Database, asJson: boolean, print: Print): Promise<
   for (const webhook of webhooks) print(asJson ? JSON.stringify(webhook) : lineOf(webhook));
 }
 
-function lineOf({ name, state, receiver, role, cursor, checkpoint, deadLetters, missed }: ListedWebhook): string {
+function lineOf(webhook: ListedWebhook): string {
+  const { name, state, receiver, role, cursor, checkpoint, deadLetters, lastProblem, missed } = webhook;
   const at = cursor === null ? 'nowhere yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
   const told = [name, state, receiver, `as ${role}`, `at ${at}`, `${String(deadLetters)} dead letters`];
-  return [...told, ...(missed === null ? [] : [missed])].join('  ');
+  const refused = lastProblem === null ? [] : [`the last because: ${lastProblem}`];
+  return [...told, ...refused, ...(missed === null ? [] : [missed])].join('  ');
 }
 
 async function dead(database: Database, name: string, asJson: boolean, print: Print): Promise<void> {

@@ -1,4 +1,5 @@
 /** Tells of interfaces that are wanted: metrics, what `/status` says of them, and a line whenever that changes. */
+import { isOfPreset } from '../../config/interface-presets.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { WantedInterface } from '../../model/stream.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
@@ -33,7 +34,10 @@ export class InterfaceReport {
     this.#waiting = waiting.join();
     if (isOld || waiting.length === 0) return;
     const message = 'interfaces that the participant does not know yet: their views are taken up when it does';
-    logger.warn({ waiting, wanted: interfaces.length }, message);
+    const facts = { waiting, wanted: interfaces.length };
+    // A preset names versions that are yet to come; whoever names an interface means one that is there.
+    if (waiting.every(isOfPreset)) logger.info(facts, message);
+    else logger.warn(facts, message);
   }
 
   gathering(interfaces: readonly string[], completeFrom: number): void {

@@ -24,6 +24,8 @@ export interface ListedWebhook {
   readonly cursor: ChangeCursor | null;
   readonly checkpoint: number | null;
   readonly deadLetters: number;
+  /** Why the newest of them was not taken. */
+  readonly lastProblem: string | null;
   readonly missed: string | null;
 }
 
@@ -72,7 +74,8 @@ export async function listWebhooks(database: Database): Promise<readonly ListedW
     const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & Place>(
       `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.kinds, w.missed,
               w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,
-              (select count(*) from webhook_dead d where d.name = w.name) as "deadLetters"
+              (select count(*) from webhook_dead d where d.name = w.name) as "deadLetters",
+              (select d.problem from webhook_dead d where d.name = w.name order by d.failed_at desc limit 1) as "lastProblem"
          from webhooks w left join webhook_secrets s on s.name = w.name order by w.name`,
     );
     return found.rows;
