@@ -25,6 +25,7 @@ export function greeting(embeddedParts: Sides, httpUrl: string, schema: string):
   return [
     '',
     `  page      ${httpUrl}/`,
+    `  query     ${httpUrl}/query`,
     `  status    ${httpUrl}/status`,
     `  metrics   ${httpUrl}/metrics`,
     `  ledger    ${embeddedParts.ledgerUrl}${embeddedParts.embeddedLedger ? '  (embedded sandbox)' : ''}`,
@@ -33,8 +34,7 @@ export function greeting(embeddedParts: Sides, httpUrl: string, schema: string):
     `  or, without psql:      ${own} query "select …"`,
     `  this again, elsewhere: ${own} connect`,
     '',
-    ...queries(schema, embeddedParts.embeddedLedger).map((query) => `    ${query}`),
-    '',
+    ...queries(schema, embeddedParts.embeddedLedger).map((query) => `    ${query.replaceAll('\n', '\n    ')}\n`),
     '',
   ].join('\n');
 }
@@ -48,7 +48,12 @@ export function greetingFacts(
   const database = embeddedDatabase
     ? { database: withoutPassword(databaseUrl), passwordFile: resolve(passwordFile(dataDir)) }
     : { database: placeOf(databaseUrl) };
-  return { page: `${httpUrl}/`, ledger: ledgerUrl, ...database, query: firstQuery(schema, embeddedLedger) };
+  return {
+    page: `${httpUrl}/`,
+    ledger: ledgerUrl,
+    ...database,
+    query: firstQuery(schema, embeddedLedger).replaceAll(/\s+/g, ' '),
+  };
 }
 
 /** Of the embedded server, whose password has no @ in it. */
@@ -88,9 +93,9 @@ export function queries(schema: string, demo: boolean): readonly string[] {
   const { explore, typed } = readSchemas(schema);
   if (demo) return demoQueries(explore, typed);
   return [
-    `select owner, instrument_id, total, locked from ${explore}.token_balances order by instrument_id, total desc;`,
-    `select template_fqn, sum(active) as active from ${explore}.templates where kind = 'template' group by 1 order by 2 desc;`,
-    `select template_fqn, choice, sum(exercises) as exercises from ${explore}.activity where choice is not null group by 1, 2 order by 3 desc;`,
+    `select owner, instrument_id, total, locked\n  from ${explore}.token_balances\n order by instrument_id, total desc;`,
+    `select template_fqn, sum(active) as active\n  from ${explore}.templates where kind = 'template'\n group by 1 order by 2 desc;`,
+    `select template_fqn, choice, sum(exercises) as exercises\n  from ${explore}.activity where choice is not null\n group by 1, 2 order by 3 desc;`,
   ];
 }
 
@@ -110,22 +115,28 @@ const ledgerTitles = ['Token balances', 'Active contracts', 'Choices exercised']
 /** Who has what, who settled with whom, how fresh it is: questions that the sandbox's traffic has answers to. */
 function demoQueries(explore: string, typed: string): readonly string[] {
   const balances = [
-    'select instrument_id_id as instrument, count(distinct owner) as owners, count(*) as holdings, sum(amount) as total,',
-    'coalesce(sum(amount) filter (where lock_holders is not null), 0) as locked',
-    `from ${typed}.token_holding_v1__holding group by 1 order by total desc;`,
+    'select instrument_id_id as instrument, count(distinct owner) as owners,',
+    '       count(*) as holdings, sum(amount) as total,',
+    '       coalesce(sum(amount) filter (where lock_holders is not null), 0) as locked',
+    `  from ${typed}.token_holding_v1__holding`,
+    ' group by 1 order by total desc;',
   ];
   const settled = [
-    "select split_part(leg ->> 'sender', '::', 1) as sender, split_part(leg ->> 'receiver', '::', 1) as receiver,",
-    "leg #>> '{instrumentId,id}' as instrument, sum((leg ->> 'amount')::numeric) as amount, count(*) as settlements",
-    `from ${explore}.exercises e join ${explore}.contracts c using (contract_id)`,
-    "cross join lateral jsonb_each(c.payload -> 'transferLegs') as legs(id, leg)",
-    "where e.choice = 'OTCTrade_Settle' and e.record_time > now() - interval '1 day' group by 1, 2, 3 order by 5 desc, 4 desc;",
+    "select split_part(leg ->> 'sender', '::', 1) as sender,",
+    "       split_part(leg ->> 'receiver', '::', 1) as receiver,",
+    "       leg #>> '{instrumentId,id}' as instrument,",
+    "       sum((leg ->> 'amount')::numeric) as amount, count(*) as settlements",
+    `  from ${explore}.exercises e join ${explore}.contracts c using (contract_id)`,
+    " cross join lateral jsonb_each(c.payload -> 'transferLegs') as legs(id, leg)",
+    " where e.choice = 'OTCTrade_Settle' and e.record_time > now() - interval '1 day'",
+    ' group by 1, 2, 3 order by 5 desc, 4 desc;',
   ];
   const latency = [
-    'select count(*) as updates, percentile_disc(0.95) within group (order by indexed_at - record_time) as p95',
-    `from ${explore}.updates where record_time > now() - interval '1 minute';`,
+    'select count(*) as updates,',
+    '       percentile_disc(0.95) within group (order by indexed_at - record_time) as p95',
+    `  from ${explore}.updates where record_time > now() - interval '1 minute';`,
   ];
-  return [balances, settled, latency].map((lines) => lines.join(' '));
+  return [balances, settled, latency].map((lines) => lines.join('\n'));
 }
 
 // How a person runs this program again from the folder where it was started.

@@ -22,6 +22,8 @@ const plots = [
   { id: 'plot-commit', at: 3, name: 'Time of a commit', format: milliseconds },
   { id: 'plot-lag', at: 4, name: 'Lag', format: span },
 ];
+/** Stands where there is no value. */
+const none = '–';
 const keptSamples = 300;
 /** A browser that was refused does not try again by itself. */
 const againMs = 3_000;
@@ -93,20 +95,31 @@ function showFacts(status) {
   show('checkpoint', count(checkpoint));
   show('ledger-end', `${count(end)}${age}`);
   show('distance', status.offsetDistance === null ? '–' : `${count(status.offsetDistance)}${age}`);
-  show('eta', timeLeft(status));
-  show(
+  showOrHide('eta', timeLeft(status));
+  showOrHide(
     'seed',
-    seed === null ? '–' : seeding ? `${count(seed.contracts)}, ${rate(status.seedPerSecond)}/s` : count(seed.contracts),
+    seed === null
+      ? none
+      : seeding
+        ? `${count(seed.contracts)}, ${rate(status.seedPerSecond)}/s`
+        : count(seed.contracts),
   );
   const reached = checkpoint === null || end === null || end === 0 ? 0 : (100 * checkpoint) / end;
   showProgress(seeding ? undefined : (catchUp?.percent ?? reached), timeLeft(status));
 }
 
+/** A fact that has no value now takes no room. @param {string} id @param {string} text */
+function showOrHide(id, text) {
+  show(id, text);
+  const { parentElement: fact } = byId(id);
+  if (fact !== null) fact.hidden = text === none;
+}
+
 /** @param {Status} status */
 function timeLeft(status) {
-  const { state, catchUp, offsetDistance } = status;
+  const { state, catchUp } = status;
   if (state === 'seeding' || isOld(status)) return 'not known';
-  if (catchUp === null) return offsetDistance === 0 ? 'none' : '–';
+  if (catchUp === null) return none;
   if (catchUp.offsetsPerSecond === null) return 'measuring';
   return catchUp.etaSeconds === null ? 'not shrinking' : span(catchUp.etaSeconds);
 }
@@ -126,7 +139,8 @@ function showProgress(reached, left) {
     return;
   }
   bar.setAttribute('aria-valuenow', reached.toFixed(0));
-  bar.setAttribute('aria-valuetext', `${reached.toFixed(1)} %, time left: ${left}`);
+  const more = left === none ? '' : `, time left: ${left}`;
+  bar.setAttribute('aria-valuetext', `${reached.toFixed(1)} %${more}`);
 }
 
 /** @param {Status['work']} work */
