@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 
 import { IndexerError } from '../errors/indexer-error.ts';
+import { meantBy } from './likely-mistakes.ts';
 import { didYouMean, nearly, parseFlags } from './option-flags.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
@@ -46,8 +47,10 @@ export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): 
       if (found === undefined) return option.fallback;
       const parsed = option.check(found.text);
       if ('value' in parsed) return parsed.value;
+      const meant = meantBy(option.env, found.text);
       problems.add(
-        `${sourceName(option, found.origin)}: expected ${parsed.expected}, got ${quoted(option, found.text)}`,
+        `${sourceName(option, found.origin)}: expected ${parsed.expected}, got ${quoted(option, found.text)}` +
+          (meant === undefined ? '' : `: ${meant}`),
       );
       return option.fallback;
     },

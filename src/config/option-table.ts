@@ -39,7 +39,7 @@ const party = matching(
 );
 const schemaName = matching(
   'identifier',
-  /^[a-z_][a-z0-9_]{0,47}$/,
+  /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/,
   'a lower-case identifier of at most 48 characters',
 );
 const path = text;
@@ -54,7 +54,7 @@ const ledgerOptions = {
   ),
   token: optional(
     ledger('LEDGER_TOKEN', 'Access token, fixed for the life of the process; never a flag.', { secret: 'value' }),
-    matching('text', /^[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
+    matching('text', /^(?![./~])[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
   ),
   tokenFile: optional(
     ledger(

@@ -165,6 +165,7 @@ export const ledgerUrl: OptionType<string> = {
     if (!/^https?:\/\//.test(given) || !URL.canParse(given)) return { expected };
     const url = new URL(given);
     if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return { expected };
+    if (/\/v2(?:\/|$)/.test(url.pathname)) return { expected: 'the base address, without /v2, which the indexer adds' };
     return { value: `${url.origin}${url.pathname.replace(/\/+$/, '')}` };
   },
 };

@@ -1,0 +1,84 @@
+/** The mistakes of a first evening that the text of a value shows: each is named before anything is done. */
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+
+const ledger = { LEDGER_URL: 'http://localhost:7575' };
+const postgres = 'postgres://me:hunter2@localhost:5432/ledger';
+
+function refusal(env: Readonly<Record<string, string>>): IndexerError {
+  try {
+    loadConfig([], env);
+  } catch (thrown) {
+    if (thrown instanceof IndexerError) return thrown;
+    throw thrown;
+  }
+  throw new Error('it was taken');
+}
+
+describe('a likely mistake', () => {
+  it.each<[string, Readonly<Record<string, string>>, RegExp]>([
+    ['an address of Postgres for the ledger', { LEDGER_URL: postgres }, /LEDGER_URL: .*belongs to DATABASE_URL/],
+    [
+      'an address of HTTP for Postgres',
+      { ...ledger, DATABASE_URL: 'http://localhost:7575' },
+      /DATABASE_URL: .*belongs to LEDGER_URL/,
+    ],
+    ['a ledger without a scheme', { LEDGER_URL: 'localhost:7575' }, /write http:\/\/ or https:\/\/ in front/],
+    ['a WebSocket address', { LEDGER_URL: 'wss://ledger.example' }, /write http:\/\/ or https:\/\/, streams/],
+    ['the address of an endpoint', { LEDGER_URL: 'http://localhost:7575/v2/updates' }, /without \/v2/],
+    ['the address of the interface', { LEDGER_URL: 'http://localhost:7575/participant/v2/' }, /without \/v2/],
+    [
+      'a password in the address of the ledger',
+      { LEDGER_URL: 'http://me:hunter2@localhost:7575' },
+      /LEDGER_TOKEN_FILE/,
+    ],
+    ['quotes of an env file', { LEDGER_URL: '"http://localhost:7575"' }, /take the quotes away/],
+    ['quotes around a secret', { ...ledger, DATABASE_URL: `'${postgres}'` }, /take the quotes away/],
+    ['an address of JDBC', { ...ledger, DATABASE_URL: 'jdbc:postgresql://localhost/ledger' }, /take jdbc: away/],
+    [
+      'settings of libpq',
+      { ...ledger, DATABASE_URL: 'host=localhost dbname=ledger password=hunter2' },
+      /as an address/,
+    ],
+    [
+      'a database without a scheme',
+      { ...ledger, DATABASE_URL: 'localhost:5432/ledger' },
+      /write postgres:\/\/ in front/,
+    ],
+    [
+      'a token with its scheme',
+      { ...ledger, LEDGER_TOKEN: 'Bearer eyJhbGciOiJub25lIn0.hunter2.x' },
+      /take "Bearer" away/,
+    ],
+    ['the path of a token', { ...ledger, LEDGER_TOKEN: '/run/secrets/token' }, /belongs to LEDGER_TOKEN_FILE/],
+    ['the hint of a party', { ...ledger, LEDGER_PARTIES: 'alice' }, /ledger-indexer ledger parties/],
+    ['a template without #', { ...ledger, LEDGER_TEMPLATES: 'splice-amulet:Splice.Amulet:Amulet' }, /write # in front/],
+    [
+      'a template without its package',
+      { ...ledger, LEDGER_TEMPLATES: 'Splice.Amulet:Amulet' },
+      /ledger-indexer ledger packages/,
+    ],
+    ['a schema that Postgres keeps', { ...ledger, POSTGRES_SCHEMA: 'pg_ledger' }, /begin with pg_/],
+    ['a schema in capitals', { ...ledger, POSTGRES_SCHEMA: 'Ledger' }, /lower case/],
+    ['a variable that is not there', { ...ledger, LEDGER_PARTY: 'alice::1220ab' }, /did you mean LEDGER_PARTIES/],
+    ['the ledger left out', { DATABASE_URL: postgres, LEDGER_URI: 'http://localhost:7575' }, /did you mean LEDGER_URL/],
+  ])('is named: %s', (_, env, sentence) => {
+    const { code, exitCode, message } = refusal(env);
+    expect([code, exitCode]).toEqual(['CONFIGURATION_INVALID', 78]);
+    expect(message).toMatch(sentence);
+    expect(message).not.toContain('hunter2');
+  });
+
+  it('is none where the value is right', () => {
+    const config = loadConfig([], {
+      LEDGER_URL: 'https://gateway.example/v2x/participant',
+      DATABASE_URL: postgres,
+      LEDGER_TOKEN: 'eyJhbGciOiJub25lIn0.e30.x',
+      LEDGER_PARTIES: 'alice::1220ab',
+      LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet',
+      POSTGRES_SCHEMA: 'page_1',
+    });
+    expect(config.ledger.url).toBe('https://gateway.example/v2x/participant');
+  });
+});
