@@ -116,12 +116,13 @@ describe('the status page', needs(noBrowser), () => {
   it('is walked through with the keyboard in the order of reading, and shows where one is', async () => {
     const { page } = await opened();
     const walked: string[] = [];
-    for (let nth = 0; nth < 4; nth += 1) {
+    while (walked.at(-1) !== '/readyz' && walked.length < 80) {
       await page.keyboard.press('Tab');
       walked.push(await page.locator(':focus').innerText());
       expect(await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
     }
-    expect(walked).toEqual(['Skip to the state', '/status', '/metrics', '/readyz']);
+    expect(walked.slice(0, 2)).toEqual(['Skip to the state', 'Query']);
+    expect(walked.slice(-3)).toEqual(['/status', '/metrics', '/readyz']);
   });
 
   it('says the state to those who listen once, not every second', async () => {
