@@ -56,10 +56,13 @@ const entries = [
   ...[...byCloseCode.keys()].map((code) => `close ${code}`),
 ];
 
-function check(row: ErrorRow, error: IndexerError): void {
+function check(way: 'http' | 'ws', row: ErrorRow, error: IndexerError): void {
   expect(error).toMatchObject({ code: row.code });
   const [retry, exitCode] = classes[row.code] ?? [];
-  expect([error.retry, error.exitCode]).toEqual([row.isRetried === true ? 'retry' : retry, exitCode]);
+  expect([error.retry, error.exitCode]).toEqual([
+    way === 'ws' && row.isRetriedStream === true ? 'retry' : retry,
+    exitCode,
+  ]);
   expect(error.remedy).toMatch(row.remedy ?? /\w{3}/);
   if (row.message !== undefined) expect(error.message).toMatch(row.message);
   for (const [name, value] of Object.entries(row.facts ?? {})) {
@@ -78,7 +81,7 @@ for (const way of ['http', 'ws'] as const) {
       if (raise === undefined) continue;
       it(`${row.says} is ${row.code}`, async () => {
         const error = await onStage({ sandbox: row.sandbox, token: await row.token?.() }, raise);
-        check(row, error);
+        check(way, row, error);
         if (way === 'http' && row.httpStatus !== undefined) expect(error.facts['httpStatus']).toBe(row.httpStatus);
         seen[way].add(decider(error));
       });

@@ -105,11 +105,7 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
   const text = page ? ' with a web page: something before the participant answered' : '';
   const said = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
-  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, {
-    facts,
-    // A gateway that is set up anew knows no route for a moment.
-    ...(httpStatus === 404 ? { retry: 'retry' } : {}),
-  });
+  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, { facts });
 }
 
 /**

@@ -12,7 +12,7 @@ import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
 import { isErrorFrame } from '../errors/ledger-error-body.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
-import { errorFromRefusal, withTokenFlaws } from './refusal.ts';
+import { errorFromHandshake, withTokenFlaws } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
 
 const closeGraceMs = 1000;
@@ -242,7 +242,7 @@ class SocketStream implements FrameStream {
     const { statusCode: status = 0, headers } = response;
     const { token, handshakeTimeoutMs = defaultHandshakeTimeoutMs } = this.#options;
     const body = await readRefusal(response, handshakeTimeoutMs);
-    this.#end(this.#closing ? this.#closedByUs() : errorFromRefusal({ status, headers, body }, token));
+    this.#end(this.#closing ? this.#closedByUs() : errorFromHandshake({ status, headers, body }, token));
     this.#socket.terminate();
   }
 

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { retold, type IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromBody } from '../errors/ledger-error.ts';
+import { isUnknownEndpoint } from '../errors/ledger-error-body.ts';
 import { tokenFlaws } from '../access/token-claims.ts';
 
 /** An HTTP answer that is none of those hoped for. */
@@ -17,6 +18,16 @@ export function errorFromRefusal({ status, headers, body }: Refusal, token: stri
   const error = withTokenFlaws(errorFromBody(body, status), token);
   const seconds = retryAfterSeconds(status, headers);
   return seconds === undefined ? error : retold(error, { facts: { retryAfterSeconds: seconds } });
+}
+
+/**
+ * The same for a handshake. A gateway that is set up anew knows no route for a moment, so its 404 is tried again; that of a
+ * participant says that it has no such stream.
+ */
+export function errorFromHandshake(refusal: Refusal, token: string | undefined): IndexerError {
+  const error = errorFromRefusal(refusal, token);
+  const isGateway = refusal.status === 404 && error.code === 'LEDGER_NOT_A_LEDGER' && !isUnknownEndpoint(refusal.body);
+  return isGateway ? retold(error, { retry: 'retry' }) : error;
 }
 
 /** The error, naming what can be seen in the token itself when the ledger does not accept it, which says no reason. */

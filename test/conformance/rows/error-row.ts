@@ -25,9 +25,10 @@ export type ExpectedFacts = Readonly<Record<string, unknown>>;
 
 export interface ErrorRow {
   readonly says: string;
-  /** Our code; retry class and exit code follow from it, unless this error alone is tried again. */
+  /** Our code; retry class and exit code follow from it. */
   readonly code: string;
-  readonly isRetried?: true;
+  /** At the handshake of a stream it is tried again, whatever its code. */
+  readonly isRetriedStream?: true;
   /** Facts that the error must have, whichever way it came. */
   readonly facts?: ExpectedFacts;
   /** Only over HTTP is there a status. */

@@ -151,8 +151,8 @@ const statuses: readonly (readonly [status: number, code: string])[] = [
 
 function stray(code: string, says: string, refusal: Refusal, message: RegExp): ErrorRow {
   const { status } = refusal;
-  // A route that is gone may come back; an endpoint that the participant does not have does not.
-  const again = status === 404 ? ({ isRetried: true } as const) : {};
+  // A route of a gateway that is gone may come back.
+  const again = status === 404 ? ({ isRetriedStream: true } as const) : {};
   return {
     says,
     code,

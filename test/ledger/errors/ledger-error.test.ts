@@ -76,11 +76,6 @@ describe('errors of the ledger', () => {
     expect(error.message).not.toContain('<html>');
   });
 
-  it('tries a route that is gone a few times, and an endpoint that the participant does not have at once no more', () => {
-    expect(errorFromBody('<html>nginx</html>', 404).retry).toBe('retry');
-    expect(errorFromBody({ errors: ['HttpMethod(GET), uri: /v3'], status: 404 }, 404).retry).toBe('park');
-  });
-
   it.each([
     [1000, 'LEDGER_STREAM_CLOSED', 'retry'],
     [1001, 'LEDGER_STREAM_CLOSED', 'retry'],

@@ -71,6 +71,14 @@ describe('the handshake', () => {
     expect(run.ends).toHaveLength(1);
   });
 
+  it.each([
+    ['of a gateway, which may know the route again in a moment', 'text/html', '<html></html>', 'retry'],
+    ['of a participant, which has no such stream', 'application/json', '{"errors":["uri: /v2"],"status":404}', 'park'],
+  ])('takes a 404 for that %s', async (_, type, body, retry) => {
+    const run = open(await serve({ refuse: { status: '404 Not Found', type, body } }));
+    expect(await run.ended).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry });
+  });
+
   it('names an illegal token without showing it, a closed port, and a port that does not speak HTTP', async () => {
     const illegal = await open('http://127.0.0.1:9', { token: 'a b==' }).ended;
     expect(illegal?.code).toBe('LEDGER_TOKEN_MALFORMED');
