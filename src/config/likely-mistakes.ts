@@ -10,7 +10,7 @@ interface Mistake {
   readonly meant: string;
 }
 
-/** The first that fits is told. */
+/** The first that fits is shown. */
 const mistakes: readonly Mistake[] = [
   { option: /./, text: /^(["']).*\1$/s, meant: 'take the quotes away, which an env file does not need' },
   { option: /^LEDGER_URL$/, text: /^postgres(?:ql)?:/i, meant: 'an address of Postgres belongs to DATABASE_URL' },

@@ -13,8 +13,8 @@ const namedViews = 5;
 
 export class PackageReport {
   readonly #parts: ReportParts;
-  /** Views whose failure was told; each look finds them again. */
-  readonly #told = new Set<string>();
+  /** Views whose failure was logged; each look finds them again. */
+  readonly #logged = new Set<string>();
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
@@ -32,18 +32,18 @@ export class PackageReport {
       const ids = refused.map(({ packageId }) => packageId);
       logger.warn({ packages: ids, err: package_.error }, 'packages cannot be read: no typed views for them');
     }
-    this.#tellFailed(failedViews);
+    this.#logFailed(failedViews);
   }
 
   /** A role that may make none fails for each: a few names and their number say that. */
-  #tellFailed(failedViews: PackageFacts['failedViews']): void {
-    if (failedViews.length === 0) this.#told.clear();
-    const untold = failedViews.filter(({ view }) => !this.#told.has(view));
-    const [first] = untold;
+  #logFailed(failedViews: PackageFacts['failedViews']): void {
+    if (failedViews.length === 0) this.#logged.clear();
+    const unlogged = failedViews.filter(({ view }) => !this.#logged.has(view));
+    const [first] = unlogged;
     if (first === undefined) return;
-    for (const { view } of untold) this.#told.add(view);
-    const views = untold.slice(0, namedViews).map(({ view }) => view);
-    this.#parts.logger.warn({ failed: untold.length, views, err: first.error }, 'typed views not made');
+    for (const { view } of unlogged) this.#logged.add(view);
+    const views = unlogged.slice(0, namedViews).map(({ view }) => view);
+    this.#parts.logger.warn({ failed: unlogged.length, views, err: first.error }, 'typed views not made');
   }
 
   failed(error: IndexerError, delayMs: number): void {

@@ -95,7 +95,7 @@ function callTrial(called: string): Trial {
   const values = types.map((type, nth) => `null::${type} as p${String(nth)}`);
   return {
     right: `execute on function ${called}`,
-    // Columns of a subquery that stays one: of constants the planner may compute the call, and nobody asks for the right.
+    // Columns of a subquery that stays one: a call with constants may be computed by the planner, which does not check the right.
     statement: `select ${called.slice(0, at)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
   };
 }
