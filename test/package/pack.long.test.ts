@@ -50,7 +50,7 @@ beforeAll(async () => {
     const { status, stdout, stderr } = run('node', step, source);
     expect(status, stdout + stderr).toBe(0);
   }
-}, 300_000);
+}, 900_000);
 afterAll(() => rm(scratch, { recursive: true, force: true }));
 
 function run(file: string, args: readonly string[], cwd: string, path = ''): SpawnSyncReturns<string> {
@@ -240,7 +240,7 @@ describe('the package', () => {
     const added = run('npm', ['install', ...flags, sandbox], folder);
     expect(added.status, added.stderr).toBe(0);
     await testsWithTheSandbox(folder);
-  }, 300_000);
+  }, 900_000);
 });
 
 /** A new folder in which the package is what the tarball holds, and nothing else is. */
