@@ -165,6 +165,22 @@ describe('HealthTracker', () => {
     expect(ready).toEqual([true, false, false, false, false, false, true, true]);
   });
 
+  it('is not ready in a second interruption when the first one was long', () => {
+    const { health, pass } = tracker();
+    const lost = new IndexerError('not reachable', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    health.phaseChanged('backing_off', lost);
+    pass(6 * minute);
+    // Frames keep it from being blind: only the length of the interruption counts.
+    health.frameReceived();
+    expect(health.verdict().ready).toBe(false);
+    health.phaseChanged('catching_up', undefined);
+    health.phaseChanged('backing_off', lost);
+    expect(health.verdict()).toMatchObject({ state: 'backing_off', ready: false });
+  });
+
   it('names no secret, whatever the error says', () => {
     const { health } = tracker();
     const text = 'look at postgres://me:hunter2@db/ledger';

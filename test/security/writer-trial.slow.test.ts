@@ -15,7 +15,7 @@ let created: TestDatabase;
 let writerUrl: string;
 let database: Database;
 
-/** Each right of the writer that not everybody has, beside reading, as the catalog has it. */
+/** Each right of the writer, except to read, that `public` does not have, according to the catalog. */
 async function granted(): Promise<readonly string[]> {
   const rows = await query(
     created.url,

@@ -89,7 +89,7 @@ async function passwordsOf(
   if (Object.keys(passwords).length === 0) {
     throw misuse(
       `${folder.slice(0, 200)} has none of the files ${loginRoles.join(', ')}, each with a password`,
-      `make them first: (umask 077; mkdir -p ${folder}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${folder}/$role; done)`,
+      `make them first: (umask 077; mkdir -p '${folder}'; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > '${folder}'/$role; done)`,
     );
   }
   return passwords;

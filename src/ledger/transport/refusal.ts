@@ -21,8 +21,8 @@ export function errorFromRefusal({ status, headers, body }: Refusal, token: stri
 }
 
 /**
- * The same for a handshake. A gateway that is set up anew knows no route for a moment, so its 404 is tried again; that of a
- * participant says that it has no such stream.
+ * The same for a handshake. A gateway that is being reconfigured lacks the route for a moment, so its 404 is retried. The 404
+ * of a participant means that it has no such stream.
  */
 export function errorFromHandshake(refusal: Refusal, token: string | undefined): IndexerError {
   const error = errorFromRefusal(refusal, token);

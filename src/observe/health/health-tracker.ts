@@ -204,9 +204,10 @@ export class HealthTracker {
   }
 
   phaseChanged(phase: Phase, because: IndexerError | undefined): void {
+    // First: the verdict is that of the phase that ends, for as long as it lasted.
+    if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
     // Trying again in the same phase must not restart the clock that says for how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
-    if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
     this.#phase = phase;
     this.#because = because;
   }

@@ -134,7 +134,7 @@ describe('the frames', () => {
     try {
       const { ended } = open(url);
       await answered.promise;
-      // By itself the library waits 30 s for the end of the connection.
+      // The default of the library is to wait 30 s for the end of the connection.
       await vi.advanceTimersByTimeAsync(1_500);
       expect(await ended).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closeCode: 4001 } });
     } finally {

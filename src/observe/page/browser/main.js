@@ -94,7 +94,7 @@ function showFacts(status) {
   byId('main').dataset.age = old ? 'old' : 'new';
   show('checkpoint', count(checkpoint));
   show('ledger-end', `${count(end)}${age}`);
-  show('distance', status.offsetDistance === null ? '–' : `${count(status.offsetDistance)}${age}`);
+  show('distance', status.offsetDistance === null ? none : `${count(status.offsetDistance)}${age}`);
   showOrHide('eta', timeLeft(status));
   showOrHide(
     'seed',
@@ -147,7 +147,7 @@ function showProgress(reached, left) {
 function showWork(work) {
   for (const part of /** @type {const} */ (['source', 'decode', 'database'])) {
     byId(`bar-${part}`).style.width = `${100 * (work?.[part] ?? 0)}%`;
-    show(`share-${part}`, work === null ? '–' : percent(work[part]));
+    show(`share-${part}`, work === null ? none : percent(work[part]));
   }
 }
 
