@@ -55,14 +55,24 @@ const usualLifetime = 300;
 const tolerance = 5;
 
 /**
- * Predicates that read on after "the token itself"; empty when nothing can be seen, as in a token that is no JWT.
+ * Predicates that read on after "the token itself"; empty when nothing can be seen.
  * @param now seconds since 1970
  */
 export function tokenFlaws(token: string, now: number): readonly string[] {
   const claims = tokenClaims(token);
-  if (claims === undefined) return [];
+  if (claims === undefined) return [isEncrypted(token) ? encrypted : opaque];
   const audience = 'names no audience (aud), which participants check unless they go by the scope';
   return [...timeFlaws(claims, now), ...(claims.audience.length === 0 ? [audience] : [])];
+}
+
+/** Some providers issue these unless an audience is requested or the client is set to JWT. */
+const opaque =
+  'is not a JWT, which participants require; the token provider may need an audience or a setting of the client';
+const encrypted = 'is an encrypted JWT, which participants cannot read; the token provider must issue signed ones';
+
+/** Five parts are JWE (RFC 7516), three are JWS. */
+function isEncrypted(token: string): boolean {
+  return /^eyJ[^.]+(?:\.[^.]*){4}$/u.test(token);
 }
 
 function timeFlaws({ issuedAt, notBefore, expiresAt }: TokenClaims, now: number): readonly string[] {

@@ -39,8 +39,14 @@ describe('what a token shows of why it is refused', () => {
     expect(flaws(claims)).not.toContain('https');
   });
 
-  it.each(['opaque', 'a.!!!.c', 'h.bnVsbA.s'])('is nothing in one that is no JWT: %s', (token) => {
-    expect(tokenFlaws(token, now)).toEqual([]);
+  it.each(['ory_at_opaque', 'a.!!!.c', 'h.bnVsbA.s'])('is that it is not a JWT: %s', (token) => {
+    expect(tokenFlaws(token, now)).toEqual([expect.stringMatching(/^is not a JWT, which participants require/u)]);
+  });
+
+  it('is that it is encrypted, if it has the five parts of JWE', () => {
+    expect(tokenFlaws('eyJlbmMiOiJBMjU2R0NNIn0..aXY.Y2lwaGVy.dGFn', now)).toEqual([
+      expect.stringMatching(/^is an encrypted JWT/u),
+    ]);
   });
 
   it.each([{ exp: 1e308, iat: -1e308 }, { exp: -1e308 }, { nbf: 1e308 }])(
