@@ -14,7 +14,7 @@ export interface OAuthConfig {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly audience: string | undefined;
-  /** Separated by blanks. */
+  /** Separated by blanks; empty requests none. */
   readonly scope: string;
   readonly caFile: string | undefined;
 }
@@ -74,7 +74,7 @@ function oauthConfig(source: OptionSource): OAuthConfig | undefined {
   const clientSecret = read(options.oauth.clientSecret);
   const audience = read(options.oauth.audience);
   const caFile = read(options.oauth.caFile);
-  const scope = read(options.oauth.scope);
+  const scope = read(options.oauth.scope).replace(/^none$/u, '');
   if ([issuer, tokenUrl, clientId, clientSecret, audience, caFile].every((value) => value === undefined)) {
     return undefined;
   }

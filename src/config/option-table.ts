@@ -148,7 +148,7 @@ const oauthOptions = {
   ),
   audience: optional(ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to ask for, where the participant checks one.'), text),
   scope: withDefault(
-    ledger('LEDGER_OAUTH_SCOPE', 'Scopes to ask for, separated by blanks.'),
+    ledger('LEDGER_OAUTH_SCOPE', 'Scopes to request, separated by blanks, or `none`.'),
     matching('text', /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes separated by single blanks'),
     'daml_ledger_api',
   ),

@@ -229,6 +229,8 @@ describe('loadConfig', () => {
         clientSecret: 'hunter2',
       });
       expect(oauth).toMatchObject({ tokenUrl: undefined, audience: undefined, scope: 'daml_ledger_api' });
+      const withoutScope = { ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path, LEDGER_OAUTH_SCOPE: 'none' };
+      expect(loadConfig([], withoutScope).ledger.oauth?.scope).toBe('');
       const rows = describeConfig([], { ...env, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' });
       expect(rows.find((row) => row.env === 'LEDGER_OAUTH_CLIENT_SECRET')?.value).toBe('[set]');
     });
