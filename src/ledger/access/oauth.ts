@@ -1,32 +1,29 @@
 /**
  * Access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4), with the endpoint given or discovered (OpenID Connect
- * Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it ends. The
- * exchange with the provider is our own, at the end.
+ * Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it ends.
  */
-import { type IncomingMessage, request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   allowInsecureRequests,
-  type ClientAuth,
   clientCredentialsGrant,
-  ClientSecretBasic,
-  ClientSecretPost,
   Configuration,
   customFetch,
   type CustomFetch,
-  type CustomFetchOptions,
-  discovery,
-  None,
   type ServerMetadata,
 } from 'openid-client';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromProvider } from '../errors/oauth-error.ts';
+import {
+  type AuthMethod,
+  authMethods,
+  clientAuth,
+  type ClientCredentials,
+  secretForms,
+} from './client-authentication.ts';
+import { discoverServer } from './discovery.ts';
+import { createProviderFetch } from './provider-fetch.ts';
 import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
 import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
-import { limitInformational } from '../../informational.ts';
-import { travelsInClear } from '../../loopback.ts';
-import { ledgerError } from '../errors/make-ledger-error.ts';
 
 const requestTimeoutSeconds = 10;
 /** Between two tries while the old token is still good, milliseconds. */
@@ -66,36 +63,43 @@ async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
-/**
- * Basic is what every provider has to offer (RFC 6749 §2.3.1); the form is for those that say they do not.
- * @param other the other one of the two: providers list what they take of some client, and take of each what it was registered for
- */
-function authentication(secret: string, supported: readonly string[] | undefined, other: boolean): ClientAuth {
-  const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
-  return onlyPost === other ? ClientSecretBasic(secret) : ClientSecretPost(secret);
+/** A provider as far as it is known: where it issues tokens, and how it is reached. */
+interface Provider {
+  readonly server: ServerMetadata;
+  readonly fetchIt: CustomFetch;
+  readonly timeoutSeconds: number;
 }
 
 /** What the provider says of itself, or the one endpoint that was given. */
-async function serverMetadata(options: OAuthOptions, fetchIt: CustomFetch, timeout: number): Promise<ServerMetadata> {
-  const { issuer, tokenUrl = '', clientId } = options;
-  if (issuer === undefined) return { issuer: new URL(tokenUrl).origin, token_endpoint: tokenUrl };
-  const execute = [allowInsecureRequests];
-  const found = await discovery(new URL(issuer), clientId, {}, None(), { timeout, execute, [customFetch]: fetchIt });
-  return found.serverMetadata();
+async function findProvider(options: OAuthOptions): Promise<Provider> {
+  const { issuer, tokenUrl = '', clientId, ca, insecure, signal } = options;
+  const timeoutSeconds = options.timeoutSeconds ?? requestTimeoutSeconds;
+  const fetchIt = createProviderFetch({ ca, insecure, signal });
+  const server =
+    issuer === undefined
+      ? { issuer: new URL(tokenUrl).origin, token_endpoint: tokenUrl }
+      : await discoverServer({ issuer, clientId, fetchIt, timeoutSeconds });
+  return { server, fetchIt, timeoutSeconds };
 }
 
-async function configure(options: OAuthOptions, other: boolean): Promise<Configuration> {
-  const { clientId, clientSecret, ca, insecure, signal } = options;
-  const timeout = options.timeoutSeconds ?? requestTimeoutSeconds;
-  const fetchIt = createProviderFetch({ ca, insecure, signal });
-  const server = await serverMetadata(options, fetchIt, timeout);
-  const auth = authentication(clientSecret, server.token_endpoint_auth_methods_supported, other);
-  const config = new Configuration(server, clientId, {}, auth);
-  config.timeout = timeout;
-  config[customFetch] = fetchIt;
-  // The library's own rule knows no loopback; ours stands in the fetch and holds for every request.
+function configure(provider: Provider, client: ClientCredentials, method: AuthMethod): Configuration {
+  const config = new Configuration(provider.server, client.id, {}, clientAuth(client, method));
+  config.timeout = provider.timeoutSeconds;
+  config[customFetch] = provider.fetchIt;
+  // The library's own rule knows no loopback; ours is in the fetch and holds for every request.
   allowInsecureRequests(config);
   return config;
+}
+
+/** Whether the provider did not recognize the client, so that another method may be the one it is registered for. */
+function isUnrecognized({ code, facts }: IndexerError): boolean {
+  if (code !== 'LEDGER_TOKEN_REFUSED') return false;
+  // A provider that reads the form alone misses the client id in it.
+  return facts['httpStatus'] === 401 || facts['oauthError'] === 'invalid_client' || isIncomplete(facts);
+}
+
+function isIncomplete(facts: IndexerError['facts']): boolean {
+  return facts['oauthError'] === 'invalid_request';
 }
 
 function parametersOf({ scope, audience }: OAuthOptions): Record<string, string> {
@@ -105,16 +109,20 @@ function parametersOf({ scope, audience }: OAuthOptions): Record<string, string>
 class OAuthTokenSource implements TokenSource {
   readonly #options: OAuthOptions;
   readonly #host: string;
-  #config: Configuration | undefined;
+  readonly #client: ClientCredentials;
+  #provider: Provider | undefined;
   #current: TokenLease | undefined;
   #running: Promise<TokenLease> | undefined;
-  /** Undefined until a provider has refused the client, and so the other way was tried. */
-  #other: boolean | undefined;
+  /** The method by which the provider recognized the client last. */
+  #recognized: AuthMethod | undefined;
+  /** Whether the provider has refused every method since it last recognized the client. */
+  #refused = false;
   #tooYoung = 0;
   #givenOutAt = 0;
 
   constructor(options: OAuthOptions) {
     this.#options = options;
+    this.#client = { id: options.clientId, secret: options.clientSecret };
     this.#host = new URL(options.issuer ?? options.tokenUrl ?? '').host;
   }
 
@@ -153,7 +161,9 @@ class OAuthTokenSource implements TokenSource {
   #postponed(lease: TokenLease, problem: AccessToken['problem']): AccessToken {
     const now = performance.now();
     const left = lease.endsAt === undefined ? longestPauseMs : lease.endsAt - now;
-    const pause = Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4));
+    const { retryAfterSeconds = 0 } = problem?.facts ?? {};
+    const wantedMs = Math.min(left, Number(retryAfterSeconds) * 1000);
+    const pause = Math.max(wantedMs, Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4)));
     const later = { ...lease, renewAt: now + pause };
     // Unless it was refused in the meantime, all who ask share the pause.
     if (this.#current === lease) this.#current = later;
@@ -177,41 +187,60 @@ class OAuthTokenSource implements TokenSource {
 
   async #request(): Promise<TokenLease> {
     try {
-      return await this.#obtain(this.#other ?? false);
+      return await this.#requestByAnyMethod();
     } catch (thrown) {
-      const refusal = this.#failure(thrown);
-      if (refusal.facts['oauthError'] !== 'invalid_client' || this.#other !== undefined) throw refusal;
-      this.#other = true;
+      // The provider may have moved its endpoints: the next try asks for them again.
+      this.#provider = undefined;
+      throw this.#failure(thrown);
+    }
+  }
+
+  async #requestByAnyMethod(): Promise<TokenLease> {
+    this.#provider ??= await findProvider(this.#options);
+    let refusal: IndexerError | undefined;
+    for (const method of this.#methods(this.#provider.server)) {
       try {
-        return await this.#obtain(true);
-      } catch (again) {
-        // What the other way is refused for says less. Where there was no answer it is tried again.
-        this.#other = this.#failure(again).facts['oauthError'] === undefined ? undefined : false;
-        throw refusal;
+        const lease = await this.#obtain(this.#provider, method);
+        [this.#recognized, this.#refused] = [method, false];
+        return lease;
+      } catch (thrown) {
+        const failure = this.#failure(thrown);
+        if (!isUnrecognized(failure)) throw this.#notTheClient(failure, method, refusal);
+        // The first refusal says most, unless that method left out what the provider reads.
+        if (refusal === undefined || isIncomplete(refusal.facts)) refusal = failure;
       }
     }
+    this.#refused = true;
+    throw refusal;
+  }
+
+  /** Every method once; only the first of them again after all were refused. */
+  #methods(server: ServerMetadata): readonly AuthMethod[] {
+    const all = authMethods(this.#client, server.token_endpoint_auth_methods_supported);
+    const first = all.find((method) => method === this.#recognized) ?? all[0] ?? 'basic';
+    return this.#refused ? [first] : [first, ...all.filter((method) => method !== first)];
+  }
+
+  /** @param refusal of the methods before, undefined for the first; without an answer to this one it is still what is known */
+  #notTheClient(failure: IndexerError, method: AuthMethod, refusal: IndexerError | undefined): IndexerError {
+    if (failure.retry === 'retry') return refusal ?? failure;
+    [this.#recognized, this.#refused] = [method, false];
+    return failure;
   }
 
   #failure(thrown: unknown): IndexerError {
-    return errorFromProvider(thrown, this.#host, this.#options.clientSecret);
+    return errorFromProvider(thrown, this.#host, secretForms(this.#client));
   }
 
-  /** @param other whether to identify the client in the other way */
-  async #obtain(other: boolean): Promise<TokenLease> {
-    try {
-      this.#config ??= await configure(this.#options, other);
-      const askedAt = performance.now();
-      const answer = await clientCredentialsGrant(this.#config, parametersOf(this.#options));
-      const token = assertWellFormed(answer.access_token, 'the token provider');
-      const issued = leaseOfIssued(token, askedAt, answer.expires_in);
-      await this.#keepBack(issued, askedAt);
-      [this.#current, this.#givenOutAt] = [issued, performance.now()];
-      return issued;
-    } catch (thrown) {
-      // The provider may have moved its endpoints: the next try asks for them again.
-      this.#config = undefined;
-      throw thrown;
-    }
+  async #obtain(provider: Provider, method: AuthMethod): Promise<TokenLease> {
+    const config = configure(provider, this.#client, method);
+    const askedAt = performance.now();
+    const answer = await clientCredentialsGrant(config, parametersOf(this.#options));
+    const token = assertWellFormed(answer.access_token, 'the token provider');
+    const issued = leaseOfIssued(token, askedAt, answer.expires_in);
+    await this.#keepBack(issued, askedAt);
+    [this.#current, this.#givenOutAt] = [issued, performance.now()];
+    return issued;
   }
 }
 
@@ -221,88 +250,4 @@ class OAuthTokenSource implements TokenSource {
  */
 export function createOAuthTokenSource(options: OAuthOptions): TokenSource {
   return new OAuthTokenSource(options);
-}
-
-// One HTTP exchange with a token provider, in the form the OAuth library asks for. Its own, because the built-in fetch
-// takes no certificate authority, follows redirects with the secret, and reads answers of any size.
-
-/** Metadata and tokens are a few kilobytes; more is not an answer of a provider. */
-const maxAnswerBytes = 1024 * 1024;
-const withoutBody = new Set([204, 205, 304]);
-
-export interface ProviderConnection {
-  /** PEM of the issuer to trust instead of the system's. */
-  readonly ca: string | undefined;
-  /** Allow plain http to another machine. */
-  readonly insecure: boolean;
-  /** Aborts running requests. */
-  readonly signal: AbortSignal | undefined;
-}
-
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`an answer of more than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-async function toResponse(incoming: IncomingMessage): Promise<Response> {
-  const body = await bodyOf(incoming);
-  const status = incoming.statusCode ?? 0;
-  const headers = new Headers();
-  for (const [name, values] of Object.entries(incoming.headersDistinct)) {
-    for (const value of values ?? []) headers.append(name, value);
-  }
-  return new Response(withoutBody.has(status) ? null : new Uint8Array(body), { status, headers });
-}
-
-/** What the library sends is a form or nothing. */
-function textOf(body: CustomFetchOptions['body']): string | undefined {
-  if (body instanceof URLSearchParams) return body.toString();
-  return typeof body === 'string' ? body : undefined;
-}
-
-/** @throws IndexerError LEDGER_TOKEN_INSECURE; anything else is a network error as Node reports it */
-function createProviderFetch(connection: ProviderConnection): CustomFetch {
-  return async (url, options) => {
-    if (!connection.insecure && travelsInClear(url)) {
-      const { host } = new URL(url);
-      throw ledgerError('LEDGER_TOKEN_INSECURE', `will not send the client secret in clear text to ${host}`);
-    }
-    const signals = [options.signal, connection.signal].filter((signal) => signal !== undefined);
-    return exchange(url, options, AbortSignal.any(signals), connection.ca);
-  };
-}
-
-function exchange(url: string, options: CustomFetchOptions, signal: AbortSignal, ca?: string): Promise<Response> {
-  const { method } = options;
-  const payload = textOf(options.body);
-  const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
-  const headers = { ...options.headers, ...length };
-  return new Promise<Response>((resolve, reject) => {
-    const secure = url.startsWith('https:');
-    const open = secure ? httpsRequest : httpRequest;
-    // No agent: a connection kept for a request in some minutes is usually dead by then.
-    const request = open(url, { method, headers, agent: false, ...(secure && ca !== undefined ? { ca } : {}) });
-    limitInformational(request);
-    const abort = (): void => {
-      reject(signal.reason as Error);
-      request.destroy();
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    request.on('error', reject);
-    request.on('response', (response) => {
-      toResponse(response).then(resolve, reject);
-    });
-    request.on('close', () => {
-      signal.removeEventListener('abort', abort);
-    });
-    if (signal.aborted) abort();
-    request.end(payload);
-  });
 }

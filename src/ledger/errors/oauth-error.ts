@@ -1,8 +1,10 @@
 /** What a token provider's failure means. Never the secret, and nothing of an answer but its OAuth error code and description. */
-import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
+import { ClientError, ResponseBodyError } from 'openid-client';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { escapeSteering } from '../../visible-text.ts';
+import { isObject } from '../frames/field.ts';
 import { ledgerError } from './make-ledger-error.ts';
+import { retryAfterSeconds } from './retry-after.ts';
 
 /** RFC 6749 §5.2 and RFC 8707: the answers that the same request gets again, until a person changes something. */
 const refusals: ReadonlySet<string> = new Set([
@@ -16,6 +18,9 @@ const refusals: ReadonlySet<string> = new Set([
   'access_denied',
 ]);
 
+/** Statuses of a provider that is busy, whatever error code its response has. */
+const busy: ReadonlySet<number> = new Set([408, 425, 429]);
+
 function refused(reason: string, host: string, httpStatus: number, description = ''): IndexerError {
   return ledgerError('LEDGER_TOKEN_REFUSED', `the token provider ${host} refused: ${reason}${description}`, {
     facts: { host, oauthError: reason, httpStatus },
@@ -23,11 +28,16 @@ function refused(reason: string, host: string, httpStatus: number, description =
 }
 
 /** In brackets, without control characters. A word as long as secrets and tokens are is left out, and so is the secret. */
-function described(description: string | undefined, secret: string): string {
+function described(description: string | undefined, secrets: readonly string[]): string {
   if (description === undefined || description === '') return '';
-  const secrets = secret === '' ? [] : [secret, encodeURIComponent(secret)];
   const hidden = secrets.reduce((text, each) => text.replaceAll(each, '…'), description);
   return ` (${escapeSteering(hidden.replaceAll(/[^\s:=,;"']{24,}/gu, '…').slice(0, 300))})`;
+}
+
+/** The error code, unless it is none that a provider would define. */
+function reasonOf(error: string, secrets: readonly string[]): string {
+  const isCode = /^[\w-]{1,60}$/u.test(error) && !secrets.some((secret) => error.includes(secret));
+  return isCode ? error : 'an error without a code';
 }
 
 function unavailable(what: string, host: string, facts: Readonly<Record<string, string | number>> = {}): IndexerError {
@@ -55,8 +65,35 @@ function errnoIn(chain: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-function statusIn(chain: readonly unknown[]): number | undefined {
-  return chain.find((link): link is Response => link instanceof Response)?.status;
+function responseIn(chain: readonly unknown[]): Response | undefined {
+  return chain.find((link): link is Response => link instanceof Response);
+}
+
+/** When to come back, as a fact; nothing if the provider does not say. */
+function waitOf({ status, headers }: Response): { retryAfterSeconds?: number } {
+  const said = { 'retry-after': headers.get('retry-after') ?? undefined, date: headers.get('date') ?? undefined };
+  const seconds = retryAfterSeconds(status, said);
+  return seconds === undefined ? {} : { retryAfterSeconds: seconds };
+}
+
+/** The target of a redirect, which is not followed, without its query. */
+function redirectOf({ status, headers }: Response): string {
+  const location = headers.get('location') ?? '';
+  if (status < 300 || status > 399 || !URL.canParse(location, 'http://same.invalid')) return '';
+  const { origin, pathname } = new URL(location, 'http://same.invalid');
+  return `, a redirect to ${quoted(origin === 'http://same.invalid' ? pathname : `${origin}${pathname}`)}`;
+}
+
+function quoted(text: string): string {
+  return escapeSteering(text.slice(0, 200));
+}
+
+/** The issuer that the provider names in its metadata, if it is not the one that was asked. */
+export function otherIssuerIn(thrown: unknown): string | undefined {
+  if (!(thrown instanceof ClientError) || thrown.code !== 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return undefined;
+  const body = isObject(thrown.cause) ? thrown.cause['body'] : undefined;
+  const issuer = isObject(body) ? body['issuer'] : undefined;
+  return typeof issuer === 'string' && URL.canParse(issuer) ? issuer : undefined;
 }
 
 function isTimeout(chain: readonly unknown[]): boolean {
@@ -64,36 +101,37 @@ function isTimeout(chain: readonly unknown[]): boolean {
 }
 
 function errorFromClient(error: ClientError, chain: readonly unknown[], host: string): IndexerError {
-  const httpStatus = statusIn(chain);
+  const response = responseIn(chain);
   const code = error.code ?? 'unknown';
-  // 200 with a page instead of JSON is a login page or a portal in between.
-  if (httpStatus === 200) return unavailable('answered with something that is not a token answer', host, { code });
-  if (httpStatus !== undefined) return unavailable(`answered HTTP ${httpStatus}`, host, { httpStatus });
-  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
-    return unavailable('describes itself as another issuer', host, { code });
+  if (response !== undefined && response.status !== 200) {
+    const facts = { httpStatus: response.status, ...waitOf(response) };
+    return unavailable(`answered HTTP ${response.status}${redirectOf(response)}`, host, facts);
   }
+  const issuer = otherIssuerIn(error);
+  if (issuer !== undefined) return unavailable(`describes itself as another issuer: ${quoted(issuer)}`, host, { code });
+  // 200 with a page instead of JSON is a login page or a portal in between.
   return unavailable('answered with something that is not a token answer', host, { code });
+}
+
+function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly string[]): IndexerError {
+  const { status, response } = error;
+  const reason = reasonOf(error.error, secrets);
+  const description = described(error.error_description, secrets);
+  if (refusals.has(reason) && !busy.has(status)) return refused(reason, host, status, description);
+  const facts = { httpStatus: status, ...waitOf(response) };
+  return unavailable(`answered HTTP ${status}: ${reason}${description}`, host, facts);
 }
 
 /**
  * Classifies what asking for a token threw.
  * @param host of the provider, with its port; for the message
- * @param secret of the client, which the provider may repeat
+ * @param secrets of the client in every form that the provider may repeat
  */
-export function errorFromProvider(thrown: unknown, host: string, secret: string): IndexerError {
+export function errorFromProvider(thrown: unknown, host: string, secrets: readonly string[]): IndexerError {
   const chain = chainOf(thrown);
   const own = chain.find((link): link is IndexerError => link instanceof IndexerError);
   if (own !== undefined) return own;
-  if (thrown instanceof ResponseBodyError) {
-    const reason = /^[\w-]{1,60}$/u.test(thrown.error) ? thrown.error : 'an error without a code';
-    const description = described(thrown.error_description, secret);
-    if (refusals.has(reason)) return refused(reason, host, thrown.status, description);
-    return unavailable(`answered HTTP ${thrown.status}: ${reason}${description}`, host, { httpStatus: thrown.status });
-  }
-  // A challenge at the token endpoint asks for other client credentials; its error code is optional.
-  if (thrown instanceof WWWAuthenticateChallengeError && thrown.status === 401) {
-    return refused('invalid_client', host, thrown.status);
-  }
+  if (thrown instanceof ResponseBodyError) return errorFromBody(thrown, host, secrets);
   if (isTimeout(chain)) return unavailable('did not answer in time', host);
   const errno = errnoIn(chain);
   if (errno !== undefined) return unavailable(`cannot be reached: ${errno}`, host, { errno });

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { retold, type IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromBody } from '../errors/ledger-error.ts';
 import { isUnknownEndpoint } from '../errors/ledger-error-body.ts';
+import { retryAfterSeconds } from '../errors/retry-after.ts';
 import { tokenFlaws } from '../access/token-claims.ts';
 
 /** An HTTP answer that is none of those hoped for. */
@@ -37,18 +38,4 @@ export function withTokenFlaws(error: IndexerError, token: string | undefined): 
   return flaws.length === 0
     ? error
     : retold(error, { message: `${error.message}; the token itself ${flaws.join(', and ')}` });
-}
-
-/**
- * What Retry-After asks for, in either form; a date is compared with the sender's own clock where it tells that.
- * Undefined for other statuses than the two that mean "later", and for what is no such value.
- */
-export function retryAfterSeconds(status: number, headers: IncomingHttpHeaders): number | undefined {
-  if (status !== 429 && status !== 503) return undefined;
-  const text = headers['retry-after']?.trim() ?? '';
-  if (/^\d{1,9}$/u.test(text)) return Number(text);
-  const at = /^[A-Z][a-z]{2}/u.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) return undefined;
-  const sentAt = Date.parse(headers.date ?? '');
-  return Math.max(0, Math.ceil((at - (Number.isNaN(sentAt) ? Date.now() : sentAt)) / 1000));
 }

@@ -1,0 +1,61 @@
+/**
+ * The metadata of a token provider, from where the issuer publishes it (OpenID Connect Discovery, else RFC 8414). The secret
+ * is sent only where metadata of that issuer says.
+ */
+import {
+  allowInsecureRequests,
+  ClientError,
+  customFetch,
+  type CustomFetch,
+  discovery,
+  None,
+  type ServerMetadata,
+} from 'openid-client';
+import { otherIssuerIn } from '../errors/oauth-error.ts';
+
+export interface DiscoveryOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly fetchIt: CustomFetch;
+  /** Of each request. */
+  readonly timeoutSeconds: number;
+}
+
+/** @throws what the library throws; when both locations fail, for the first */
+export async function discoverServer(options: DiscoveryOptions): Promise<ServerMetadata> {
+  try {
+    return await requestMetadata(options, options.issuer, 'oidc');
+  } catch (thrown) {
+    const named = sameButSlash(thrown, options.issuer);
+    if (named !== undefined) return await requestMetadata(options, named, 'oidc');
+    if (!isNotFound(thrown)) throw thrown;
+    return await requestMetadata(options, options.issuer, 'oauth2').catch(() => {
+      throw thrown;
+    });
+  }
+}
+
+async function requestMetadata(
+  { clientId, fetchIt, timeoutSeconds: timeout }: DiscoveryOptions,
+  issuer: string,
+  algorithm: 'oidc' | 'oauth2',
+): Promise<ServerMetadata> {
+  // The library's own rule knows no loopback; ours is in the fetch and holds for every request.
+  const settings = { algorithm, timeout, execute: [allowInsecureRequests], [customFetch]: fetchIt };
+  const found = await discovery(new URL(issuer), clientId, {}, None(), settings);
+  return found.serverMetadata();
+}
+
+/** The issuer as the provider writes it, if it differs from the configured one in the final slash alone. */
+function sameButSlash(thrown: unknown, issuer: string): string | undefined {
+  const named = otherIssuerIn(thrown);
+  return named !== undefined && withoutSlash(named) === withoutSlash(issuer) ? named : undefined;
+}
+
+function withoutSlash(url: string): string {
+  return new URL(url).href.replace(/\/$/, '');
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof ClientError && thrown.cause instanceof Response && thrown.cause.status === 404;
+}

@@ -1,0 +1,146 @@
+/**
+ * One HTTP exchange with a token provider, in the form that the OAuth library requires. It is our own because the built-in
+ * fetch takes no certificate authority, follows redirects with the secret, and reads responses of any size.
+ */
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { CustomFetch, CustomFetchOptions } from 'openid-client';
+import { limitInformational } from '../../informational.ts';
+import { travelsInClear } from '../../loopback.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
+import { isObject } from '../frames/field.ts';
+
+/** Metadata and tokens are a few kilobytes; more is not an answer of a provider. */
+const maxAnswerBytes = 1024 * 1024;
+const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
+
+export interface ProviderConnection {
+  /** PEM of the issuer to trust instead of the system's. */
+  readonly ca: string | undefined;
+  /** Allow plain http to another machine. */
+  readonly insecure: boolean;
+  /** Aborts running requests. */
+  readonly signal: AbortSignal | undefined;
+}
+
+async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new Error(`an answer of more than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function toResponse(incoming: IncomingMessage): Promise<Response> {
+  const body = await bodyOf(incoming);
+  const status = incoming.statusCode ?? 0;
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(incoming.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  return new Response(hasBody(status) ? new Uint8Array(body) : null, { status, headers });
+}
+
+function hasBody(status: number): boolean {
+  return !withoutBody.has(status);
+}
+
+/** What the library sends is a form or nothing. */
+function textOf(body: CustomFetchOptions['body']): string | undefined {
+  if (body instanceof URLSearchParams) return body.toString();
+  return typeof body === 'string' ? body : undefined;
+}
+
+/** @throws IndexerError LEDGER_TOKEN_INSECURE; anything else is a network error as Node reports it */
+export function createProviderFetch(connection: ProviderConnection): CustomFetch {
+  return async (url, options) => {
+    if (!connection.insecure && travelsInClear(url)) {
+      const { host } = new URL(url);
+      throw ledgerError('LEDGER_TOKEN_INSECURE', `will not send the client secret in clear text to ${host}`);
+    }
+    const signals = [options.signal, connection.signal].filter((signal) => signal !== undefined);
+    const response = await exchange(url, options, AbortSignal.any(signals), connection.ca);
+    return options.method === 'POST' ? await plainTokenResponse(response) : response;
+  };
+}
+
+function exchange(url: string, options: CustomFetchOptions, signal: AbortSignal, ca?: string): Promise<Response> {
+  const { method } = options;
+  const payload = textOf(options.body);
+  const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
+  const headers = { ...options.headers, ...length };
+  return new Promise<Response>((resolve, reject) => {
+    const secure = url.startsWith('https:');
+    const open = secure ? httpsRequest : httpRequest;
+    // No agent: a connection kept for a request in some minutes is usually dead by then.
+    const request = open(url, { method, headers, agent: false, ...(secure && ca !== undefined ? { ca } : {}) });
+    limitInformational(request);
+    const abort = (): void => {
+      reject(signal.reason as Error);
+      request.destroy();
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      toResponse(response).then(resolve, reject);
+    });
+    request.on('close', () => {
+      signal.removeEventListener('abort', abort);
+    });
+    if (signal.aborted) abort();
+    request.end(payload);
+  });
+}
+
+/**
+ * The response of a token endpoint, reduced to the fields of RFC 6749 that the indexer uses. The library also checks the
+ * rest, so that an empty `refresh_token` or an id token would cost the access token.
+ */
+async function plainTokenResponse(response: Response): Promise<Response> {
+  const { status } = response;
+  const headers = new Headers(response.headers);
+  // A challenge would hide the error that the body names.
+  headers.delete('www-authenticate');
+  const text = await response.text();
+  const found = parsedObject(text);
+  if (found === undefined && status !== 401) return new Response(hasBody(status) ? text : null, { status, headers });
+  headers.set('content-type', 'application/json');
+  const error = errorIn(found ?? {}, status);
+  const body = error ?? tokenIn(found ?? {});
+  // Some providers report errors with 200.
+  return Response.json(body, { status: error !== undefined && status < 400 ? 400 : status, headers });
+}
+
+function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The names of RFC 6749 §5.2, and those of Okta. A 401 without any means that the client was refused. */
+function errorIn(found: Readonly<Record<string, unknown>>, status: number): Record<string, unknown> | undefined {
+  const error = found['error'] ?? found['errorCode'];
+  const isError = typeof error === 'string' && error !== '';
+  if (!isError && status !== 401) return undefined;
+  if (typeof found['access_token'] === 'string' && status < 400) return undefined;
+  const description = found['error_description'] ?? found['errorSummary'];
+  return {
+    error: isError ? error : 'invalid_client',
+    ...(typeof description === 'string' ? { error_description: description } : {}),
+  };
+}
+
+/** Clients take a missing type for the only one in use, and a lifetime that is not a number for one that is not known. */
+function tokenIn(found: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { access_token, token_type, expires_in } = found;
+  const seconds = typeof expires_in === 'string' ? Number.parseFloat(expires_in) : expires_in;
+  const isLifetime = typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0;
+  return { access_token, token_type: token_type ?? 'Bearer', ...(isLifetime ? { expires_in: seconds } : {}) };
+}

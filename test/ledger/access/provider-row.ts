@@ -1,0 +1,47 @@
+/** A row of the table of identity providers: what a provider does, and what the indexer must do. */
+import type { TokenSource } from '../../../src/ledger/access/token.ts';
+import type { StoppedClock } from '../../support/chance/clock.ts';
+import type { Behavior, Provider } from './providers.ts';
+
+export interface RowRun {
+  readonly provider: Provider;
+  readonly source: TokenSource;
+  /** Stopped; the pauses of the source advance it. */
+  readonly clock: StoppedClock;
+}
+
+export interface ProviderRow {
+  /** What the provider does; the first cell of the table in docs/operations.md. */
+  readonly provider: string;
+  /** What the indexer does; the second cell. */
+  readonly indexer: string;
+  readonly behavior: Behavior;
+  readonly options?: { readonly audience?: string; readonly scope?: string; readonly issuerSlash?: boolean };
+  readonly expected: ExpectedToken | ExpectedFailure;
+}
+
+export interface ExpectedToken {
+  /** Requests to the token endpoint until there is a token. */
+  readonly requests: number;
+  /** How long the token may be used; `unknown` if nobody says. */
+  readonly lifeSeconds?: number | 'unknown';
+  readonly after?: (run: RowRun) => Promise<void>;
+}
+
+export interface ExpectedFailure {
+  readonly code: 'LEDGER_TOKEN_REFUSED' | 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE';
+  readonly message: RegExp;
+  readonly retryAfterSeconds?: number;
+  readonly after?: (run: RowRun) => Promise<void>;
+}
+
+/** The indexer parks: a person has to change something. */
+export function parks(message: RegExp, after?: ExpectedFailure['after']): ExpectedFailure {
+  return { code: 'LEDGER_TOKEN_REFUSED', message, ...(after === undefined ? {} : { after }) };
+}
+
+/** The indexer tries again by itself. */
+export function retries(message: RegExp, retryAfterSeconds?: number): ExpectedFailure {
+  const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  return { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', message, ...wait };
+}

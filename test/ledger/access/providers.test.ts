@@ -1,0 +1,145 @@
+/** The table of identity providers in docs/operations.md: each row is served by a provider that behaves so. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config/config.ts';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
+import { createLogger } from '../../../src/observe/log/logger.ts';
+import { stopClock } from '../../support/chance/clock.ts';
+import { rowsOfAnswers } from './provider-answers.ts';
+import { rowsOfRequests } from './provider-requests.ts';
+import type { ExpectedFailure, ExpectedToken, ProviderRow, RowRun } from './provider-row.ts';
+import { registered, startProvider, type Answer, type Provider } from './providers.ts';
+
+const groups = { ...rowsOfRequests, ...rowsOfAnswers };
+
+/** The OAuth options as the configuration reads them. */
+function oauthOf({ behavior, options = {} }: ProviderRow, provider: Provider) {
+  const client = behavior.client ?? registered;
+  const { oauth } = loadConfig([], {
+    LEDGER_URL: 'http://127.0.0.1:1',
+    LEDGER_OAUTH_ISSUER: `${provider.issuer}${options.issuerSlash === true ? '/' : ''}`,
+    LEDGER_OAUTH_CLIENT_ID: client.id,
+    LEDGER_OAUTH_CLIENT_SECRET: client.secret,
+    LEDGER_OAUTH_AUDIENCE: options.audience,
+    LEDGER_OAUTH_SCOPE: options.scope,
+  }).ledger;
+  if (oauth === undefined) throw new Error('expected OAuth to be configured');
+  return oauth;
+}
+
+function runOf(row: ProviderRow, provider: Provider): RowRun {
+  const clock = stopClock();
+  const source = createOAuthTokenSource({
+    ...oauthOf(row, provider),
+    insecure: false,
+    // It only turns a hang into a failure.
+    timeoutSeconds: 60,
+    pause: async (ms) => {
+      clock.advance(ms);
+      await Promise.resolve();
+    },
+  });
+  return { provider, source, clock };
+}
+
+async function expectToken(run: RowRun, { requests, lifeSeconds, after }: ExpectedToken): Promise<void> {
+  const askedAt = performance.now();
+  const lease = await run.source.lease();
+  expect(lease?.token).toBeTruthy();
+  expect(run.provider.tokenRequests).toHaveLength(requests);
+  if (lifeSeconds === 'unknown') expect(lease?.endsAt).toBeUndefined();
+  // The last second of whole ones is not certain.
+  else if (lifeSeconds !== undefined) expect(lease?.endsAt).toBeCloseTo(askedAt + (lifeSeconds - 1) * 1000);
+  await after?.(run);
+}
+
+async function failureOf(asked: Promise<unknown>): Promise<IndexerError> {
+  const thrown = await asked.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (thrown instanceof IndexerError) return thrown;
+  throw new Error(`expected an IndexerError, found ${String(thrown)}`);
+}
+
+/** Everything that anybody sees of a failure. */
+async function visibleTextOf(error: IndexerError): Promise<string> {
+  let logged = '';
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      logged += chunk.toString('utf8');
+      done();
+    },
+  });
+  createLogger({ level: 'trace', format: 'json', stream }).logger.error({ err: error }, 'backing off');
+  await new Promise((resolve) => stream.end(resolve));
+  expect(logged).toContain(error.code);
+  return `${logged} ${error.message} ${error.stack ?? ''} ${error.remedy} ${JSON.stringify(error.facts)}`;
+}
+
+async function expectFailure(run: RowRun, expected: ExpectedFailure, secret: string): Promise<void> {
+  const failure = await failureOf(run.source.read());
+  expect(failure.message).toMatch(expected.message);
+  const isRefusal = expected.code === 'LEDGER_TOKEN_REFUSED';
+  expect(failure).toMatchObject({ code: expected.code, retry: isRefusal ? 'park' : 'retry' });
+  expect(failure.cause).toBeUndefined();
+  expect(failure.remedy).toContain(
+    isRefusal ? 'check client id, client secret, scope and audience' : 'check the address',
+  );
+  expect(failure.facts['retryAfterSeconds']).toBe(expected.retryAfterSeconds);
+  const visible = await visibleTextOf(failure);
+  expect(visible).not.toContain(secret);
+  expect(visible).not.toContain(Buffer.from(`${registered.id}:${secret}`).toString('base64'));
+  await expected.after?.(run);
+}
+
+describe.each(Object.entries(groups))('identity providers, %s', (_group, rows) => {
+  it.each(rows.map((row) => [row.provider, row] as const))('%s', async (_name, row) => {
+    await using provider = await startProvider(row.behavior);
+    const run = runOf(row, provider);
+    if ('requests' in row.expected) await expectToken(run, row.expected);
+    else await expectFailure(run, row.expected, (row.behavior.client ?? registered).secret);
+  });
+});
+
+it('a secret outside of ASCII is refused at the start, because RFC 6749 does not allow it', () => {
+  const env = { LEDGER_OAUTH_ISSUER: 'https://id.example', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
+  expect(() => loadConfig([], { ...env, LEDGER_OAUTH_CLIENT_SECRET: 'geheim-ü' })).toThrow(
+    /LEDGER_OAUTH_CLIENT_SECRET: expected a client secret of printable characters, got something else \(not shown/u,
+  );
+});
+
+it('keeps to Retry-After while the old token is good, but not past its end', async () => {
+  const busy = (seconds: string): Answer => ({ status: 429, headers: { 'retry-after': seconds } });
+  const waits = ['20', '3600'];
+  await using provider = await startProvider({
+    first: ({ number }) => (number === 1 ? undefined : busy(waits[number - 2] ?? '0')),
+  });
+  const { source, clock } = runOf({ provider: '', indexer: '', behavior: {}, expected: { requests: 1 } }, provider);
+  const { renewAt = 0, endsAt = 0 } = (await source.lease()) ?? {};
+  clock.advance(renewAt - performance.now());
+  const first = await source.lease();
+  expect(first?.problem?.facts['retryAfterSeconds']).toBe(20);
+  expect(first?.renewAt).toBeCloseTo(renewAt + 20_000);
+  clock.advance(20_000);
+  expect((await source.lease())?.renewAt).toBeCloseTo(endsAt);
+});
+
+it('docs/operations.md lists exactly these rows', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
+  const table = /<!-- identity providers -->\n([^]*?)\n<!-- \/identity providers -->/u.exec(text)?.[1] ?? '';
+  const found = table
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2)
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, 3)
+        .map((cell) => cell.trim()),
+    );
+  expect(found).toEqual(Object.values(groups).flatMap((rows) => rows.map((row) => [row.provider, row.indexer])));
+});

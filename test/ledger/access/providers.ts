@@ -1,0 +1,193 @@
+/**
+ * A small identity provider on a free port: metadata, and tokens by client credentials. Written from RFC 6749, RFC 8414, OpenID
+ * Connect Discovery and the documented behavior of real providers. It shares no code with the indexer, so that a
+ * misunderstanding cannot agree with itself.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A response; an object is sent as JSON, a string as it is. */
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>> | string;
+}
+
+/** `cut` closes the connection without a response. */
+export type Answer = Reply | 'cut';
+
+export interface TokenRequest {
+  /** From 1. */
+  readonly number: number;
+  readonly form: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+type SecretPlace = 'basic' | 'form';
+
+/** What one provider does differently from the RFCs, or of what they leave open. */
+export interface Behavior {
+  readonly client?: { readonly id: string; readonly secret: string };
+  /** Path of the issuer, such as `/realms/ledger`. */
+  readonly issuerPath?: string;
+  /** The issuer as the metadata spells it. */
+  readonly spelled?: (issuer: string) => string;
+  /** Where the metadata is, instead of the location of OpenID Connect Discovery. */
+  readonly metadataAt?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The metadata location redirects there. */
+  readonly metadataMovedTo?: string;
+  /** The token endpoint is on another host than the issuer. */
+  readonly tokenHost?: string;
+  /** Where this client may send its secret; both unless given. */
+  readonly accepts?: readonly SecretPlace[];
+  /** Compares what Basic carries without decoding it. */
+  readonly comparesRaw?: boolean;
+  /** The response to a client that it does not recognize. */
+  readonly unrecognized?: Answer;
+  /** A response to every request, whoever sends it. */
+  readonly first?: (request: TokenRequest) => Answer | undefined;
+  /** A refusal of a client that it recognizes. */
+  readonly refuses?: (request: TokenRequest) => Answer | undefined;
+  /** The access token, in place of a JWT with these claims. */
+  readonly token?: (number: number) => string;
+  /** Seconds that its clock is ahead. */
+  readonly ahead?: number;
+  /** Changes the claims of its JWTs. */
+  readonly claims?: (claims: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  /** Replaces the response that carries a token. */
+  readonly grants?: (token: string) => Answer;
+}
+
+export interface Provider extends AsyncDisposable {
+  readonly issuer: string;
+  readonly tokenUrl: string;
+  readonly tokenRequests: readonly TokenRequest[];
+}
+
+/** Looks like nothing else, so that a test can search for it. */
+export const registered = { id: 'indexer-7c1f', secret: 'canary-secret-5d2e' };
+
+const tokenPath = '/oauth2/token';
+
+/** Starts it. */
+export async function startProvider(behavior: Behavior): Promise<Provider> {
+  const tokenRequests: TokenRequest[] = [];
+  const server = createServer((request, response) => {
+    void answer(request).then((found) => send(response, found));
+  });
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    const path = request.url ?? '';
+    if (path !== tokenPath) return metadataOf(behavior, path, addresses());
+    const form = new URLSearchParams(await textOf(request));
+    const asked = { number: tokenRequests.length + 1, form, headers: request.headers };
+    tokenRequests.push(asked);
+    return tokenAnswer(behavior, asked);
+  };
+  const addresses = (): Addresses => {
+    const { port } = server.address() as AddressInfo;
+    const { issuerPath = '', tokenHost = '127.0.0.1' } = behavior;
+    return {
+      issuer: `http://127.0.0.1:${port}${issuerPath}`,
+      tokenUrl: `http://${tokenHost}:${port}${tokenPath}`,
+    };
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    ...addresses(),
+    tokenRequests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Addresses {
+  readonly issuer: string;
+  readonly tokenUrl: string;
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function send(response: ServerResponse, answer: Answer): void {
+  if (answer === 'cut') {
+    response.destroy();
+    return;
+  }
+  const { status = 200, headers = {}, body = '' } = answer;
+  const type = typeof body === 'string' ? 'text/plain' : 'application/json';
+  response.writeHead(status, { 'content-type': type, ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function metadataOf(behavior: Behavior, path: string, { issuer, tokenUrl }: Addresses): Answer {
+  const { issuerPath = '', spelled = (name) => name, metadataMovedTo } = behavior;
+  const place = behavior.metadataAt ?? `${issuerPath}/.well-known/openid-configuration`;
+  if (path !== place) return { status: 404, body: 'not found' };
+  if (metadataMovedTo !== undefined) return { status: 302, headers: { location: metadataMovedTo } };
+  return { body: { issuer: spelled(issuer), token_endpoint: tokenUrl, ...behavior.metadata } };
+}
+
+function refusal(error: string, status = 400): Answer {
+  return { status, body: { error } };
+}
+
+function tokenAnswer(behavior: Behavior, request: TokenRequest): Answer {
+  const early = behavior.first?.(request) ?? malformed(request);
+  if (early !== undefined) return early;
+  if (!isRecognized(behavior, request)) return behavior.unrecognized ?? refusal('invalid_client', 401);
+  const refused = behavior.refuses?.(request);
+  if (refused !== undefined) return refused;
+  const token = behavior.token?.(request.number) ?? jwtOf(behavior, request);
+  return behavior.grants?.(token) ?? { body: { access_token: token, token_type: 'Bearer', expires_in: 300 } };
+}
+
+/** RFC 6749 §3.2 and §4.4.2; some servers also refuse bodies without a length. */
+function malformed({ form, headers }: TokenRequest): Answer | undefined {
+  if (headers['content-length'] === undefined) return { status: 411 };
+  if (!/^application\/x-www-form-urlencoded(?:;|$)/iu.test(headers['content-type'] ?? '')) {
+    return refusal('invalid_request');
+  }
+  const names = [...form.keys()];
+  if (new Set(names).size !== names.length) return refusal('invalid_request');
+  return form.get('grant_type') === 'client_credentials' ? undefined : refusal('unsupported_grant_type');
+}
+
+function isRecognized(behavior: Behavior, { form, headers }: TokenRequest): boolean {
+  const { client = registered, accepts = ['basic', 'form'], comparesRaw = false } = behavior;
+  const basic = /^Basic (.+)$/u.exec(headers.authorization ?? '')?.[1];
+  // RFC 6749 §2.3: one method for each request.
+  if (basic !== undefined && form.has('client_secret')) return false;
+  if (basic === undefined) {
+    const isSame = form.get('client_id') === client.id && form.get('client_secret') === client.secret;
+    return accepts.includes('form') && isSame;
+  }
+  const [id = '', ...rest] = Buffer.from(basic, 'base64').toString('utf8').split(':');
+  const read = comparesRaw ? (text: string) => text : decoded;
+  return accepts.includes('basic') && read(id) === client.id && read(rest.join(':')) === client.secret;
+}
+
+/** `application/x-www-form-urlencoded`; undefined for what is not encoded so. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+function jwtOf({ ahead = 0, claims = (own) => own }: Behavior, { number, form }: TokenRequest): string {
+  const now = Math.floor(Date.now() / 1000) + ahead;
+  const audience = form.get('audience') ?? 'https://daml.com/jwt/aud/participant/p';
+  const own = { sub: registered.id, aud: audience, iat: now, nbf: now, exp: now + 300, jti: String(number) };
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'RS256', kid: 'key-1' })}.${part(claims(own))}.c2ln`;
+}
