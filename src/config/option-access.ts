@@ -13,6 +13,8 @@ export interface OAuthConfig {
   readonly tokenUrl: string | undefined;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Where the secret comes from, if from a file: read again for every token. */
+  readonly clientSecretFile: string | undefined;
   readonly audience: string | undefined;
   /** Separated by blanks; empty requests none. */
   readonly scope: string;
@@ -84,7 +86,8 @@ function oauthConfig(source: OptionSource): OAuthConfig | undefined {
     source.refuse('LEDGER_OAUTH_CLIENT_SECRET: expected it or LEDGER_OAUTH_CLIENT_SECRET_FILE, got nothing');
   }
   if (clientId === undefined || clientSecret === undefined) return undefined;
-  return { issuer, tokenUrl, clientId, clientSecret, audience, scope, caFile };
+  const clientSecretFile = source.fileOf(options.oauth.clientSecret);
+  return { issuer, tokenUrl, clientId, clientSecret, clientSecretFile, audience, scope, caFile };
 }
 
 function refuseEndpoint(source: OptionSource, issuer: string | undefined, tokenUrl: string | undefined): void {

@@ -23,7 +23,7 @@ import {
 import { discoverServer } from './discovery.ts';
 import { createProviderFetch } from './provider-fetch.ts';
 import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
-import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
+import { type AccessToken, assertWellFormed, readTokenFile, type TokenSource, untilAborted } from './token.ts';
 
 const requestTimeoutSeconds = 10;
 /** Between two tries while the old token is still good, milliseconds. */
@@ -36,6 +36,8 @@ export interface OAuthOptions {
   readonly tokenUrl?: string | undefined;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Read again for every token; while it is missing, empty or holds no secret, the last one is used. */
+  readonly clientSecretFile?: string | undefined;
   readonly audience?: string | undefined;
   /** Separated by blanks; empty asks for none. */
   readonly scope: string;
@@ -62,6 +64,9 @@ const youngMs = 10_000;
 async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
+
+/** RFC 6749, appendix A.2; the configuration requires the same. */
+const legalSecret = /^[\x20-\x7e]+$/u;
 
 /** A provider as far as it is known: where it issues tokens, and how it is reached. */
 interface Provider {
@@ -109,7 +114,7 @@ function parametersOf({ scope, audience }: OAuthOptions): Record<string, string>
 class OAuthTokenSource implements TokenSource {
   readonly #options: OAuthOptions;
   readonly #host: string;
-  readonly #client: ClientCredentials;
+  #client: ClientCredentials;
   #provider: Provider | undefined;
   #current: TokenLease | undefined;
   #running: Promise<TokenLease> | undefined;
@@ -196,6 +201,7 @@ class OAuthTokenSource implements TokenSource {
   }
 
   async #requestByAnyMethod(): Promise<TokenLease> {
+    await this.#readSecret();
     this.#provider ??= await findProvider(this.#options);
     let refusal: IndexerError | undefined;
     for (const method of this.#methods(this.#provider.server)) {
@@ -212,6 +218,16 @@ class OAuthTokenSource implements TokenSource {
     }
     this.#refused = true;
     throw refusal;
+  }
+
+  /** A new secret makes every method worth another try. */
+  async #readSecret(): Promise<void> {
+    const { clientSecretFile } = this.#options;
+    if (clientSecretFile === undefined) return;
+    const { token: secret = '' } = await readTokenFile(clientSecretFile);
+    if (!legalSecret.test(secret) || secret === this.#client.secret) return;
+    this.#client = { ...this.#client, secret };
+    this.#refused = false;
   }
 
   /** Every method once; only the first of them again after all were refused. */

@@ -61,7 +61,7 @@ export function assertWellFormed(token: string, origin: string): string {
 }
 
 /** The trimmed content of the file; undefined while it is empty or missing, which a rotation may cause for a moment. */
-async function readTokenFile(path: string): Promise<{ token: string | undefined; cause?: unknown }> {
+export async function readTokenFile(path: string): Promise<{ token: string | undefined; cause?: unknown }> {
   try {
     const token = (await readFile(path, 'utf8')).trim();
     return { token: token === '' ? undefined : token };

@@ -1,4 +1,5 @@
 /** Rows of the table of identity providers: what responses contain, clocks, rotation, and errors. */
+import { writeFileSync } from 'node:fs';
 import { errorFromRefusal } from '../../../src/ledger/transport/refusal.ts';
 import { parks, type ProviderRow, retries, type RowRun } from './provider-row.ts';
 import { registered, type Answer } from './providers.ts';
@@ -163,6 +164,22 @@ const rotationRows: readonly ProviderRow[] = [
       requests: 1,
       after: async ({ source }) => {
         source.invalidate();
+        await source.read();
+      },
+    },
+  },
+  {
+    provider: 'New client secret, the old one refused',
+    indexer: 'Reads `LEDGER_OAUTH_CLIENT_SECRET_FILE` again for every token',
+    behavior: {},
+    expected: {
+      requests: 1,
+      after: async ({ provider, source, secretFile }) => {
+        provider.client = { ...registered, secret: 'canary-secret-new-91ab' };
+        writeFileSync(secretFile, '');
+        source.invalidate();
+        if ((await source.read().catch(() => undefined)) !== undefined) throw new Error('the old secret was accepted');
+        writeFileSync(secretFile, `${provider.client.secret}\n`);
         await source.read();
       },
     },

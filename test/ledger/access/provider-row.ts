@@ -6,6 +6,8 @@ import type { Behavior, Provider } from './providers.ts';
 export interface RowRun {
   readonly provider: Provider;
   readonly source: TokenSource;
+  /** `LEDGER_OAUTH_CLIENT_SECRET_FILE`. */
+  readonly secretFile: string;
   /** Stopped; the pauses of the source advance it. */
   readonly clock: StoppedClock;
 }

@@ -8,6 +8,7 @@ import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
 import { stopClock } from '../../support/chance/clock.ts';
+import { secretFile } from '../../support/secret-file.ts';
 import { rowsOfAnswers } from './provider-answers.ts';
 import { rowsOfRequests } from './provider-requests.ts';
 import type { ExpectedFailure, ExpectedToken, ProviderRow, RowRun } from './provider-row.ts';
@@ -16,13 +17,12 @@ import { registered, startProvider, type Answer, type Provider } from './provide
 const groups = { ...rowsOfRequests, ...rowsOfAnswers };
 
 /** The OAuth options as the configuration reads them. */
-function oauthOf({ behavior, options = {} }: ProviderRow, provider: Provider) {
-  const client = behavior.client ?? registered;
+function oauthOf({ options = {} }: ProviderRow, provider: Provider, path: string) {
   const { oauth } = loadConfig([], {
     LEDGER_URL: 'http://127.0.0.1:1',
     LEDGER_OAUTH_ISSUER: `${provider.issuer}${options.issuerSlash === true ? '/' : ''}`,
-    LEDGER_OAUTH_CLIENT_ID: client.id,
-    LEDGER_OAUTH_CLIENT_SECRET: client.secret,
+    LEDGER_OAUTH_CLIENT_ID: provider.client.id,
+    LEDGER_OAUTH_CLIENT_SECRET_FILE: path,
     LEDGER_OAUTH_AUDIENCE: options.audience,
     LEDGER_OAUTH_SCOPE: options.scope,
   }).ledger;
@@ -32,8 +32,9 @@ function oauthOf({ behavior, options = {} }: ProviderRow, provider: Provider) {
 
 function runOf(row: ProviderRow, provider: Provider): RowRun {
   const clock = stopClock();
+  const path = secretFile(provider.client.secret);
   const source = createOAuthTokenSource({
-    ...oauthOf(row, provider),
+    ...oauthOf(row, provider, path),
     insecure: false,
     // It only turns a hang into a failure.
     timeoutSeconds: 60,
@@ -42,7 +43,7 @@ function runOf(row: ProviderRow, provider: Provider): RowRun {
       await Promise.resolve();
     },
   });
-  return { provider, source, clock };
+  return { provider, source, secretFile: path, clock };
 }
 
 async function expectToken(run: RowRun, { requests, lifeSeconds, after }: ExpectedToken): Promise<void> {

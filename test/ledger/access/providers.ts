@@ -7,6 +7,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+interface Client {
+  readonly id: string;
+  readonly secret: string;
+}
+
 /** A response; an object is sent as JSON, a string as it is. */
 export interface Reply {
   readonly status?: number;
@@ -28,7 +33,7 @@ type SecretPlace = 'basic' | 'form';
 
 /** What one provider does differently from the RFCs, or of what they leave open. */
 export interface Behavior {
-  readonly client?: { readonly id: string; readonly secret: string };
+  readonly client?: Client;
   /** Path of the issuer, such as `/realms/ledger`. */
   readonly issuerPath?: string;
   /** The issuer as the metadata spells it. */
@@ -61,6 +66,8 @@ export interface Behavior {
 }
 
 export interface Provider extends AsyncDisposable {
+  /** The client that it knows; may be replaced at any time. */
+  client: Client;
   readonly issuer: string;
   readonly tokenUrl: string;
   readonly tokenRequests: readonly TokenRequest[];
@@ -74,6 +81,7 @@ const tokenPath = '/oauth2/token';
 /** Starts it. */
 export async function startProvider(behavior: Behavior): Promise<Provider> {
   const tokenRequests: TokenRequest[] = [];
+  let client = behavior.client ?? registered;
   const server = createServer((request, response) => {
     void answer(request).then((found) => send(response, found));
   });
@@ -83,7 +91,7 @@ export async function startProvider(behavior: Behavior): Promise<Provider> {
     const form = new URLSearchParams(await textOf(request));
     const asked = { number: tokenRequests.length + 1, form, headers: request.headers };
     tokenRequests.push(asked);
-    return tokenAnswer(behavior, asked);
+    return tokenAnswer({ ...behavior, client }, asked);
   };
   const addresses = (): Addresses => {
     const { port } = server.address() as AddressInfo;
@@ -98,6 +106,12 @@ export async function startProvider(behavior: Behavior): Promise<Provider> {
   return {
     ...addresses(),
     tokenRequests,
+    get client() {
+      return client;
+    },
+    set client(value) {
+      client = value;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
