@@ -123,7 +123,7 @@ export const storeCodes = {
     'park',
     ExitCode.notPermitted,
     'the role may not do this',
-    'grant the role its rights on the schema',
+    'run `ledger-indexer grant-roles` as the owner of the database; `ledger-indexer check`, as this role, names the rights that are missing',
   ),
   STORE_SCHEMA: kind(
     'park',

@@ -95,6 +95,7 @@ function fromServer(error: DatabaseError): IndexerError {
   const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
   const code = matching?.[1] ?? 'STORE_FAILED';
   const where = [
+    sqlstate === '42501' ? deniedObject(error.message) : undefined,
     error.table === undefined ? undefined : `table ${error.table}`,
     error.constraint === undefined ? undefined : `constraint ${error.constraint}`,
   ].filter((part) => part !== undefined);
@@ -105,6 +106,23 @@ function fromServer(error: DatabaseError): IndexerError {
     code,
     facts,
   });
+}
+
+/** Kinds and names of objects in the words of Postgres, which says in no field what it refuses. Names are no contents. */
+const denials: readonly RegExp[] = [
+  /^permission denied for ((?:[a-z]+ ){1,3}\S{1,130})$/,
+  /^must be (owner of (?:[a-z]+ ){1,3}\S{1,130})$/,
+  /^permission denied to ((?:create|alter|drop) role|grant role "[^"]{1,63}")$/,
+  /^new row violates row-level security policy for (table "[^"]{1,63}")$/,
+];
+
+/** What the role may not do, or on what; undefined if the server speaks another language. */
+function deniedObject(message: string): string | undefined {
+  for (const denial of denials) {
+    const [, object] = denial.exec(message) ?? [];
+    if (object !== undefined) return object.replaceAll('"', '');
+  }
+  return undefined;
 }
 
 /**

@@ -134,6 +134,11 @@ describe('an error of Postgres', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('a secret');
   });
 
+  it('names the object that the role has no right on', async () => {
+    const error = await failure(database, 'set role pg_signal_backend; select from pg_authid');
+    expect(error).toHaveProperty('message', 'the role may not do this (SQLSTATE 42501, table pg_authid)');
+  });
+
   it('never repeats the row that broke a constraint', async () => {
     await database.pool.query(`create table unique_payload (payload text primary key)`);
     const insert = `insert into unique_payload values ('a secret')`;
