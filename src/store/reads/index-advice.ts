@@ -3,7 +3,7 @@
  * pg_stat_statements, which keeps the text of statements with their parameters taken out.
  */
 import { createHash } from 'node:crypto';
-import { escapeIdentifier, escapeLiteral } from 'pg';
+import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg';
 import type { Database } from '../connection/database.ts';
 
 /** One index worth having. */
@@ -31,21 +31,30 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
   return database.withClient(async (client) => {
     const { rows: places } = await client.query<{ schema: string }>(
       `select n.nspname::text as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-        where e.extname = 'pg_stat_statements' and current_setting('shared_preload_libraries') ~ 'pg_stat_statements'`,
+        where e.extname = 'pg_stat_statements'`,
     );
     const [place] = places;
     if (place === undefined) return undefined;
-    const { rows } = await client.query<StatementRow>(
-      `select query, calls::float8 as calls, mean_exec_time as mean
-         from ${escapeIdentifier(place.schema)}.pg_stat_statements
-        where dbid = (select oid from pg_database where datname = current_database())
-          and mean_exec_time >= $1 and query ~* '^\\s*(select|with)\\y' and query ~ '->>'
-        order by total_exec_time desc limit 500`,
-      [slowMs],
-    );
-    return adviceFrom(rows);
+    try {
+      const { rows } = await client.query<StatementRow>(
+        `select query, calls::float8 as calls, mean_exec_time as mean
+           from ${escapeIdentifier(place.schema)}.pg_stat_statements
+          where dbid = (select oid from pg_database where datname = current_database())
+            and mean_exec_time >= $1 and query ~* '^\\s*(select|with)\\y' and query ~ '->>'
+          order by total_exec_time desc limit 500`,
+        [slowMs],
+      );
+      return adviceFrom(rows);
+    } catch (thrown) {
+      // Only superusers may read shared_preload_libraries, which would say it before.
+      if (thrown instanceof DatabaseError && thrown.code === notLoaded) return undefined;
+      throw thrown;
+    }
   });
 }
+
+/** SQLSTATE of the view while the server has not loaded the library. */
+const notLoaded = '55000';
 
 /**
  * `payload ->> 'owner'` compared with something, or `payload #>> '{a,b}'`; with or without a name before the column.
