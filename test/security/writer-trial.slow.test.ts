@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { missingWriterRights } from '../../src/store/roles/writer-trial.ts';
+import { tryRights } from '../../src/store/roles/writer-trial.ts';
 import { programInProcess } from '../cli/in-process.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -65,7 +65,7 @@ afterAll(async () => {
 
 describe('the rights of the writer', () => {
   it('are all there after grant-roles, and check says so', async () => {
-    expect(await missingWriterRights(database)).toEqual([]);
+    expect((await tryRights(database)).missing).toEqual([]);
     const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
     expect(stdout).toContain('"name":"rights to write","state":"pass"');
   });
@@ -78,9 +78,35 @@ describe('the rights of the writer', () => {
       `revoke insert, update, delete on all tables in schema ledger from ${role};
        revoke execute on all functions in schema ledger from ${role}`,
     );
-    expect(sorted(await missingWriterRights(database))).toEqual(sorted(all));
+    expect(sorted((await tryRights(database)).missing)).toEqual(sorted(all));
     await runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: created.url });
-    expect(await missingWriterRights(database)).toEqual([]);
+    expect((await tryRights(database)).missing).toEqual([]);
+  });
+
+  it.each([
+    ['redactor', 'has the rights of the redactor'],
+    ['reader', 'has the rights of a reader of everything'],
+  ])('fail the check of the %s, which names the role', async (kind, rights) => {
+    const login = `${prefix}_${kind}`;
+    await query(created.url, `alter role ${login} login password 'secret'`);
+    const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
+    const { code, stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: url });
+    const { checks } = JSON.parse(stdout) as { checks: readonly { name: string; found: string; fix?: string }[] };
+    const line = checks.find(({ name }) => name === 'rights to write');
+    expect(code).toBe(1);
+    expect(line?.found).toContain(
+      `role "${login}" ${rights}, tried on no row; of the rights of the writer it lacks insert on`,
+    );
+    expect(line?.fix).toContain('as the writer of `ledger-indexer grant-roles`');
+  });
+
+  it('fail the check of a redactor that lacks a right as those of a reader', async () => {
+    const [kept, login] = ['update (kept_offset) on ledger.stream', `${prefix}_redactor`];
+    const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
+    await query(created.url, `alter role ${login} login password 'secret'; revoke ${kept} from ${login}`);
+    const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: url });
+    await query(created.url, `grant ${kept} to ${login}`);
+    expect(stdout).toContain('has the rights of a reader of everything');
   });
 
   it.each([

@@ -8,7 +8,7 @@ import { assertExerciseJson } from '../../store/schema/exercise-json.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
-import { missingWriterRights } from '../../store/roles/writer-trial.ts';
+import { tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
 import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
@@ -87,15 +87,26 @@ async function schema(database: Database, config: Config): Promise<Finding> {
 
 async function rightsToWrite(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
-  const missing = await missingWriterRights(database);
+  const { missing, other } = await tryRights(database);
   if (missing.length === 0) return pass('every right that writing needs was tried, on no row');
   const { role } = await inspectServer(database);
+  if (other !== undefined) {
+    return fail(
+      `role "${role}" ${has[other]}, tried on no row; of the rights of the writer it lacks ${named(missing)}`,
+      'run the indexer, and `check`, as the writer of `ledger-indexer grant-roles`',
+    );
+  }
   return fail(
     `role "${role}" lacks ${named(missing)}`,
     'as the owner of the tables run `ledger-indexer grant-roles`, and connect as its writer; or ' +
       `\`set search_path to "${database.schema}"; grant ${missing[0] ?? ''} to "${role}"\`, and so for each`,
   );
 }
+
+const has: Readonly<Record<NonNullable<TriedRights['other']>, string>> = {
+  redactor: 'has the rights of the redactor',
+  reader: 'has the rights of a reader of everything',
+};
 
 const mostNamed = 5;
 

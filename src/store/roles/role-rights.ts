@@ -71,8 +71,11 @@ export const maintained: Readonly<Record<string, string>> = {
  */
 export const removed: readonly string[] = ['live', 'filter_interfaces', 'webhook_dead', 'retention_holds'];
 
-/** Columns that hold contents, which a redaction removes. */
-const contents: Readonly<Record<string, string>> = {
+/** Tables the redactor adds rows to. */
+export const noted: readonly string[] = ['redactions', 'redacted_contracts', 'redacted_exercises', 'retention_holds'];
+
+/** Columns the redactor changes: those that hold contents, and holds. */
+export const contents: Readonly<Record<string, string>> = {
   contracts: 'payload, contract_key, contract_key_hash, created_event_blob, redaction_id',
   exercises: 'argument, result, redaction_id',
   interface_views: 'view, status_message, status_details, redaction_id',
@@ -83,10 +86,11 @@ const contents: Readonly<Record<string, string>> = {
   redacted_exercises: 'update_id, redaction_id',
   // The epoch, so that a running writer begins a new session, in which it knows what was redacted.
   stream: 'kept_offset, epoch',
+  retention_holds: 'name, "offset", since, reason, moved_at',
 };
 
-/** Tables that pruning removes rows of. */
-const history = [
+/** Tables that pruning removes rows of, and holds. */
+export const pruned: readonly string[] = [
   'updates',
   'batches',
   'contracts',
@@ -98,6 +102,7 @@ const history = [
   'topology_events',
   'quarantine',
   'completions',
+  'retention_holds',
 ];
 
 /** Functions of schema pqs that remove: what the redactor has the rights for, and everybody else could only fail with. */
@@ -164,19 +169,23 @@ export function writerGrants(role: string, storage: string): readonly string[] {
   ];
 }
 
+/** Functions that the redactor calls, with the types of their parameters. @param storage schema of the stream */
+export function redactorFunctions(storage: string): readonly string[] {
+  const pqs = escapeIdentifier(readSchemas(storage).pqs);
+  return [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
+}
+
 /** What the redactor may do. */
 export function redactorGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
-  const functions = [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
   return [
     ...clean(name, storage),
-    `grant insert on redactions, redacted_contracts, redacted_exercises to ${name}`,
+    `grant insert on ${noted.join(', ')} to ${name}`,
     `grant usage on schema ${pqs} to ${name}`,
-    `grant execute on function ${functions.join(', ')} to ${name}`,
+    `grant execute on function ${redactorFunctions(storage).join(', ')} to ${name}`,
     ...updates(contents, name),
-    `grant delete on ${history.join(', ')} to ${name}`,
-    `grant insert, update, delete on retention_holds to ${name}`,
+    `grant delete on ${pruned.join(', ')} to ${name}`,
   ];
 }
 

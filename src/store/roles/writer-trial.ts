@@ -1,10 +1,20 @@
 /**
- * Whether the role of a connection may do all that writing needs: each right is tried on no row, in a transaction that is
- * rolled back. A catalog would have to be asked about owners, members, row security and columns in turn.
+ * Whether the role of a connection may do all that writing needs, and if not, which other role it is. Each right is tried on
+ * no row, in a transaction that is rolled back. A catalog would have to be asked about owners, members, row security and
+ * columns in turn.
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
-import { inserted, maintained, removed, writerFunctions } from './role-rights.ts';
+import {
+  contents,
+  inserted,
+  maintained,
+  noted,
+  pruned,
+  redactorFunctions,
+  removed,
+  writerFunctions,
+} from './role-rights.ts';
 
 interface Trial {
   /** As it stands in a GRANT: `update (to_offset) on completion_ranges`. */
@@ -14,23 +24,41 @@ interface Trial {
 
 const notPermitted = '42501';
 
+export interface TriedRights {
+  /** Of the writer, the rights that the role lacks, as they stand in a GRANT; empty when it may write. */
+  readonly missing: readonly string[];
+  /** If it may add no row of history: the role whose rights it has, each of them. */
+  readonly other?: 'redactor' | 'reader';
+}
+
 /**
- * The rights that the role lacks, as they stand in a GRANT; empty when it may write. Tables that are not there are left out:
- * whether the schema is complete is another question. Takes the locks of a writer that changes no row, and up to a second.
+ * Tables that are not there are left out: whether the schema is complete is another question. Takes the locks of a writer
+ * that changes no row, and up to a second.
  */
-export async function missingWriterRights(database: Database): Promise<readonly string[]> {
+export async function tryRights(database: Database): Promise<TriedRights> {
   return await database.withClient(async (client) => {
-    await client.query('begin');
+    // Sessions of readers are read-only, which says nothing of their rights.
+    await client.query('begin read write');
     try {
-      const trials = await trialsIn(client, database.schema);
+      const columns = await columnsOf(client, database.schema);
       await client.query('savepoint trial');
-      const missing: string[] = [];
-      for (const { right, statement } of trials) if (!(await isPermitted(client, statement))) missing.push(right);
-      return missing;
+      const missing = await missingOf(client, writerTrials(columns, database.schema));
+      // A role that adds some of the rows is a writer with a right too few.
+      if (inserted.some((table) => columns.has(table) && !missing.includes(`insert on ${table}`))) return { missing };
+      const reads = (await missingOf(client, readerTrials(columns))).length === 0;
+      if (!reads) return { missing };
+      const redacts = (await missingOf(client, redactorTrials(columns, database.schema))).length === 0;
+      return { missing, other: redacts ? 'redactor' : 'reader' };
     } finally {
       await client.query('rollback');
     }
   });
+}
+
+async function missingOf(client: ClientBase, trials: readonly Trial[]): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (const { right, statement } of trials) if (!(await isPermitted(client, statement))) missing.push(right);
+  return missing;
 }
 
 async function isPermitted(client: ClientBase, statement: string): Promise<boolean> {
@@ -44,23 +72,48 @@ async function isPermitted(client: ClientBase, statement: string): Promise<boole
   }
 }
 
-async function trialsIn(client: ClientBase, schema: string): Promise<readonly Trial[]> {
-  const columns = await columnsOf(client, schema);
+/** Of each table that is there the columns that may be given a value, quoted. */
+type Columns = ReadonlyMap<string, readonly string[]>;
+
+interface Rights {
+  readonly inserted: readonly string[];
+  readonly updated: Readonly<Record<string, string>>;
+  readonly deleted: readonly string[];
+  readonly called: readonly string[];
+}
+
+function writerTrials(columns: Columns, schema: string): readonly Trial[] {
+  const called = writerFunctions(schema);
+  return trialsOf(columns, { inserted, updated: maintained, deleted: removed, called });
+}
+
+function redactorTrials(columns: Columns, schema: string): readonly Trial[] {
+  const called = redactorFunctions(schema);
+  return trialsOf(columns, { inserted: noted, updated: contents, deleted: pruned, called });
+}
+
+function readerTrials(columns: Columns): readonly Trial[] {
+  return [...columns.keys()].map((table) => ({
+    right: `select on ${table}`,
+    statement: `select from ${escapeIdentifier(table)} where false`,
+  }));
+}
+
+function trialsOf(columns: Columns, rights: Rights): readonly Trial[] {
   const there = (table: string): boolean => columns.has(table);
-  const inserts = inserted.filter(there).map((table) => insertTrial(table, columns.get(table) ?? []));
-  const updates = Object.entries(maintained)
+  const inserts = rights.inserted.filter(there).map((table) => insertTrial(table, columns.get(table) ?? []));
+  const updates = Object.entries(rights.updated)
     .filter(([table]) => there(table))
     .flatMap(([table, list]) => list.split(', ').map((column) => updateTrial(table, column)));
-  const deletes = removed.filter(there).map((table) => ({
+  const deletes = rights.deleted.filter(there).map((table) => ({
     right: `delete on ${table}`,
     statement: `delete from ${escapeIdentifier(table)} where false`,
   }));
-  const calls = columns.size === 0 ? [] : writerFunctions(schema).map(callTrial);
+  const calls = columns.size === 0 ? [] : rights.called.map(callTrial);
   return [...inserts, ...updates, ...deletes, ...calls];
 }
 
-/** Of each table the columns that may be given a value, quoted. */
-async function columnsOf(client: ClientBase, schema: string): Promise<ReadonlyMap<string, readonly string[]>> {
+async function columnsOf(client: ClientBase, schema: string): Promise<Columns> {
   const { rows } = await client.query<{ table: string; columns: readonly string[] }>(
     `select c.relname::text as "table", array_agg(quote_ident(a.attname) order by a.attnum) as columns
        from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -90,9 +143,12 @@ function updateTrial(table: string, quotedColumn: string): Trial {
 /** @param called a function with the types of its parameters */
 function callTrial(called: string): Trial {
   const at = called.lastIndexOf('(');
-  const types = called.slice(at + 1, -1).split(', ');
+  const types = called
+    .slice(at + 1, -1)
+    .split(', ')
+    .filter(Boolean);
   const names = types.map((_, nth) => `p${String(nth)}`);
-  const values = types.map((type, nth) => `null::${type} as p${String(nth)}`);
+  const values = types.length === 0 ? ['0'] : types.map((type, nth) => `null::${type} as p${String(nth)}`);
   return {
     right: `execute on function ${called}`,
     // Columns of a subquery that stays one: a call with constants may be computed by the planner, which does not check the right.
