@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { commandsMarkdown } from '../dist/cli/command-line/help.js';
+import { leastRolesMarkdown } from '../dist/cli/command-line/least-roles.js';
 import { commands } from '../dist/cli/commands.js';
 import { configMarkdown } from '../dist/config/config.js';
 import { troubleshootingMarkdown } from '../dist/errors/troubleshooting.js';
@@ -12,6 +13,7 @@ put('docs/operations.md', 'troubleshooting', troubleshootingMarkdown());
 // The program links from the folder of the project, the page from its own.
 put('docs/commands.md', 'commands', commandsMarkdown(commands).replaceAll('](docs/', ']('));
 put('docs/graphql.md', 'relations', relationsMarkdown());
+put('docs/security.md', 'least-roles', leastRolesMarkdown());
 
 /** Replaces what stands between the markers of this name. */
 function put(page, name, table) {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandsMarkdown } from '../../src/cli/command-line/help.ts';
+import { leastRolesMarkdown } from '../../src/cli/command-line/least-roles.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { configMarkdown } from '../../src/config/config.ts';
 import { troubleshootingMarkdown } from '../../src/errors/troubleshooting.ts';
@@ -54,4 +55,8 @@ describe('docs/commands.md', () => {
 
 it('docs/graphql.md shows the relations that there are', () => {
   expect(between('docs/graphql.md', 'relations')).toBe(relationsMarkdown());
+});
+
+it('docs/security.md lists the least role of each feature: npm run docs:generate', () => {
+  expect(between('docs/security.md', 'least-roles')).toBe(leastRolesMarkdown());
 });

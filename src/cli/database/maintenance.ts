@@ -6,6 +6,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';
+import type { Feature } from '../command-line/least-roles.ts';
 import { openFor, withDatabase } from './with-database.ts';
 
 /** Who wrote last, as in stream.writer. */
@@ -20,20 +21,20 @@ const statementLimitMs = 24 * 60 * 60 * 1000;
 const lockPollMs = 250;
 const lockTries = 20;
 
-const ofOwner = {
-  remedy: 'name the database, as the owner of the tables',
+const limits = {
   statementTimeoutMs: statementLimitMs,
   connections: 4,
 } as const;
 
 /** Opens the database of the stream for `work`, migrated and with time enough. @throws IndexerError CONFIGURATION_INVALID */
-export function withStream<T>(config: Config, command: string, work: (database: Database) => Promise<T>): Promise<T> {
-  return withDatabase(config, { command, ...ofOwner }, work);
+export function withStream<T>(config: Config, feature: Feature, work: (database: Database) => Promise<T>): Promise<T> {
+  const [command = feature] = feature.split(' ');
+  return withDatabase(config, { command, feature, ...limits }, work);
 }
 
 /** A handle of a schema in the database of the configuration, with time enough for large tables. */
 export function openStream(config: Config, command: string, schema: string): Promise<Database> {
-  return openFor(config, { command, schema, ...ofOwner });
+  return openFor(config, { command, schema, ...limits });
 }
 
 /**

@@ -41,7 +41,7 @@ export const backfillCommand: Command = {
     if (start === 'seed') throw fromMisused(from);
     if (config.database.url !== undefined) {
       const { readFirstRange } = await import('../../store/history/coverage-ranges.ts');
-      const first = await withAnyDatabase(config, { command: 'backfill' }, readFirstRange);
+      const first = await withAnyDatabase(config, { command: 'backfill', feature: 'backfill' }, readFirstRange);
       if (first !== undefined) refuseOtherBeginning(start, first, config.database.schema);
     }
     const { runIndexer } = await import('./run-indexer.ts');

@@ -15,9 +15,10 @@ const usage = 'ledger-indexer migrate --citus [--shards N]';
 
 const opening = {
   command: 'migrate',
+  feature: 'migrate',
   remedy: 'name the database, or use --print to see the SQL',
   statementTimeoutMs: 60_000,
-};
+} as const;
 
 export const migrateCommand: Command = {
   name: 'migrate',

@@ -77,7 +77,11 @@ async function inputOf({ given, env }: Call, dars: readonly string[]): Promise<T
   if (config.database.url === undefined && dars.length > 0) {
     return { packages: added, names: new Set(addedNames), views: undefined };
   }
-  const opening = { command: 'codegen', remedy: 'name the database whose views are meant, or a DAR with --dar' };
+  const opening = {
+    command: 'codegen',
+    feature: 'codegen',
+    remedy: 'name the database whose views are meant, or a DAR with --dar',
+  } as const;
   return await withDatabase(config, opening, async (database) => {
     const { readPackages, readPackageState } = await import('../../store/typed/package-store.ts');
     const { readRelations } = await import('../../store/typed/relations.ts');

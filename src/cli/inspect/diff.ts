@@ -42,7 +42,12 @@ export const diffCommand: Command = {
     if (format === undefined) throw wrong('diff prints in one format');
     const text = csvText(given, format);
     const { readDiff } = await import('../../store/reads/diff.ts');
-    const opening = { command: 'diff', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
+    const opening = {
+      command: 'diff',
+      feature: 'diff',
+      statementTimeoutMs,
+      idleInTransactionMs: statementTimeoutMs,
+    } as const;
     await withDatabase(loadConfig(given.options, env), opening, (database) =>
       readDiff(database, wanted, (diff) => show(diff, { format, text }, stdout)),
     );

@@ -39,7 +39,9 @@ export const explainCommand: Command = {
     const wanted = wantedOf(given);
     const config = loadConfig(given.options, env);
     const { readExplained } = await import('../../store/reads/explain.ts');
-    const explained = await withDatabase(config, { command: 'explain' }, (database) => readExplained(database, wanted));
+    const explained = await withDatabase(config, { command: 'explain', feature: 'explain' }, (database) =>
+      readExplained(database, wanted),
+    );
     const output = createOutput(stdout, true);
     if (given.has('json')) return printJson(explained, output);
     for (const piece of explainedLines(explained, shownOn(stdout, env, config))) await output.piece(piece);

@@ -9,8 +9,6 @@ import { withDatabase } from '../database/with-database.ts';
 const usage = `ledger-indexer index suggest
   ledger-indexer index create payload.FIELD [--using spgist|hash]`;
 
-const opening = { command: 'index', remedy: 'name the database' };
-
 export const indexCommand: Command = {
   name: 'index',
   usage: 'suggest | create payload.FIELD [--using spgist|hash]',
@@ -32,13 +30,16 @@ export const indexCommand: Command = {
     const [action, field = ''] = given.operands;
     if (action === 'suggest') {
       if (field !== '' || given.has('using')) throw misuse('index suggest takes nothing more', usage);
-      return withDatabase(config, opening, (database) => suggest(database, print));
+      return withDatabase(config, { command: 'index', feature: 'index suggest' }, (database) =>
+        suggest(database, print),
+      );
     }
     const { payloadExpression } = await import('../../store/reads/index-advice.ts');
     const expression = payloadExpression(field);
     if (expression === undefined) throw misuse(`"${field.slice(0, 80)}" is no field of a payload`, usage);
     const method = given.text('using') ?? 'spgist';
     if (method !== 'spgist' && method !== 'hash') throw misuse('--using takes spgist or hash', usage);
+    const opening = { command: 'index', feature: 'index create' } as const;
     return withDatabase(config, opening, (database) => create(database, { expression, method }, print));
   },
 };

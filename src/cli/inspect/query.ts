@@ -49,7 +49,7 @@ export const queryCommand: Command = {
 };
 
 /** A reader may pause for an hour (`| less`); old row versions are kept for the query meanwhile. */
-const opening = { command: 'query', connections: 2, idleInTransactionMs: 60 * 60_000 };
+const opening = { command: 'query', feature: 'query', connections: 2, idleInTransactionMs: 60 * 60_000 } as const;
 
 interface Printing {
   readonly format: Format;

@@ -31,7 +31,7 @@ export function refuseOddSizes(given: Given): void {
 /** Prints text, or one object with `--json`. @throws IndexerError CONFIGURATION_INVALID without a database; STORE_ errors */
 export async function printSizes(config: Config, { given, print }: Call): Promise<void> {
   const { readSizes } = await import('../../store/reads/sizes.ts');
-  const stored = await withAnyDatabase(config, { command: 'status' }, readSizes);
+  const stored = await withAnyDatabase(config, { command: 'status', feature: 'status --sizes' }, readSizes);
   const report = sizeReport(stored, await roomOf(config, given), new Date());
   const { schema, url = '' } = config.database;
   const asked = `database ${placeOf(url)}, schema "${schema}"`;

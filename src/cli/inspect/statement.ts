@@ -56,7 +56,12 @@ export const statementCommand: Command = {
 };
 
 /** A party may have years of history, and a reader may pause (`| less`). */
-const opening = { command: 'statement', statementTimeoutMs: 60 * 60_000, idleInTransactionMs: 60 * 60_000 };
+const opening = {
+  command: 'statement',
+  feature: 'statement',
+  statementTimeoutMs: 60 * 60_000,
+  idleInTransactionMs: 60 * 60_000,
+} as const;
 
 function wantedOf(given: Given): StatementOf {
   const party = given.text('party');

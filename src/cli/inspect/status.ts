@@ -47,7 +47,7 @@ export const statusCommand: Command = {
   },
 };
 
-const opening = { command: 'status', connections: 4 };
+const opening = { command: 'status', feature: 'status', connections: 4 } as const;
 
 function questionOf(words: readonly string[], env: NodeJS.ProcessEnv): Question {
   const config = loadConfig(words, env);
@@ -110,7 +110,16 @@ async function fromDatabase(config: Config, because: string): Promise<object> {
   const { url } = config.database;
   if (url === undefined) throw unavailable(config, because);
   const { readStoredStatus } = await import('../../store/reads/ledger-facts.ts');
-  const status = await withAnyDatabase(config, opening, readStoredStatus);
+  const status = await withAnyDatabase(config, opening, async (database) => {
+    try {
+      return await readStoredStatus(database);
+    } catch (thrown) {
+      // To a role that may not use the schema, Postgres reports its tables as missing.
+      const { checkServer } = await import('../../store/connection/server-check.ts');
+      await checkServer(database);
+      throw thrown;
+    }
+  });
   if (status === undefined) throw unavailable(config, `${because}, and nothing was ever indexed in this schema`);
   return { asked: inWords(config.database, url), state: 'not running here', because, ...status };
 }

@@ -7,7 +7,7 @@ import { aligned } from '../command-line/aligned.ts';
 import { json, type Command, type Print } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const opening = { command: 'views', remedy: 'name the database whose views are meant', connections: 4 };
+const opening = { command: 'views', remedy: 'name the database whose views are meant', connections: 4 } as const;
 
 export const viewsCommand: Command = {
   name: 'views',
@@ -23,7 +23,8 @@ export const viewsCommand: Command = {
    */
   run: async ({ given, env, print }) => {
     const [action] = given.operands;
-    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+    const feature = action === 'rebuild' ? 'views rebuild' : 'views list';
+    await withDatabase(loadConfig(given.options, env), { ...opening, feature }, async (database) => {
       if (action === 'rebuild') return rebuild(database, print);
       const { listTypedViews } = await import('../../store/typed/views.ts');
       return show(await listTypedViews(database), given.has('json'), print);

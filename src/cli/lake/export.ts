@@ -53,7 +53,13 @@ export const exportCommand: Command = {
   run: async ({ given, env, stop, print, stderr }) => {
     const wanted = wantedOf(given);
     keepMemoryFlat();
-    const opening = { command: 'export', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
+    const feature = wanted.hold === undefined ? 'export' : 'export --hold';
+    const opening = {
+      command: 'export',
+      feature,
+      statementTimeoutMs,
+      idleInTransactionMs: statementTimeoutMs,
+    } as const;
     await withDatabase(loadConfig(given.options, env), opening, (database) =>
       exportInto(database, wanted, { env, stop, print, stderr }, given.has('json')),
     );

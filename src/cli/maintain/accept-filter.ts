@@ -17,7 +17,9 @@ export const acceptFilterCommand: Command = {
   /** @throws IndexerError ACCEPT_FILTER_REFUSED, WRITER_ACTIVE, CONFIGURATION_INVALID */
   run: async ({ given, env, print }) => {
     const config = loadConfig(given.options, env);
-    await withStream(config, 'accept-filter', (database) => accept(database, config, given.has('yes'), print));
+    await withStream(config, given.has('yes') ? 'accept-filter --yes' : 'accept-filter', (database) =>
+      accept(database, config, given.has('yes'), print),
+    );
   },
 };
 

@@ -3,6 +3,7 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { type Call, json, writing, type Command, type Print } from '../command-line/command.ts';
+import type { Feature } from '../command-line/least-roles.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
@@ -30,10 +31,15 @@ export const holdCommand: Command = {
   /** @throws IndexerError USAGE, HOLD_REFUSED, NOT_HELD, STORE_NOT_PERMITTED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);
-    const opening = { command: 'hold', remedy: 'name the database, as a role that may prune' };
+    const opening = { command: 'hold', feature: featureOf(given.operands[0]) };
     await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
   },
 };
+
+function featureOf(action: string | undefined): Feature {
+  if (action === 'list') return 'hold list';
+  return action === 'place' ? 'hold place' : 'hold release';
+}
 
 type Action = (database: Database, print: Print) => Promise<void>;
 

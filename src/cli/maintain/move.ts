@@ -28,7 +28,7 @@ export const moveCommand: Command = {
   run: async ({ given, env, stop, print }) => {
     const config = loadConfig(given.options, env);
     const named = given.text('participant');
-    await withStream(config, 'move', async (database) => {
+    await withStream(config, given.has('yes') ? 'move --yes' : 'move', async (database) => {
       const proof = { config, database, stop, named };
       if (!given.has('yes')) {
         const proven = await prove(proof);

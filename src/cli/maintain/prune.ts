@@ -41,7 +41,7 @@ export const pruneCommand: Command = {
     const before = given.text('before');
     if (before === undefined) throw wrong('prune needs --before');
     const wanted = { before: beforeOf(before, Date.now()), lake: given.text('exported'), json: given.has('json') };
-    const opening = { command: 'prune', remedy: 'name the database, as a role that may delete', statementTimeoutMs };
+    const opening = { command: 'prune', feature: 'prune', statementTimeoutMs } as const;
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       const bounded = await boundedByLake(database, wanted, env);
       await (given.has('yes') ? carryOut(database, bounded, stop, print) : preview(database, bounded, print));

@@ -26,7 +26,7 @@ export const quarantineCommand: Command = {
     const wrong = words.find((word) => !/^\d{1,16}$/.test(word));
     if (wrong !== undefined) throw misuse(`"${wrong.slice(0, 80)}" is no offset`, usage);
     if (action === 'list' && words.length > 0) throw misuse('quarantine list takes no offsets', usage);
-    await withStream(config, 'quarantine', async (database) => {
+    await withStream(config, action === 'list' ? 'quarantine list' : 'quarantine retry', async (database) => {
       if (action === 'list') return list(database, given.has('json'), print);
       const { retryAll } = await import('./retry-quarantined.ts');
       const asked = { offsets: words.map(Number), policy: config.indexer.unknownUpdates, print };

@@ -42,7 +42,7 @@ export const redactCommand: Command = {
   run: async ({ given, env, stop, print }) => {
     const request = requestOf(given);
     const lake = given.text('exported');
-    const opening = { command: 'redact', remedy: 'name the database, as a role that may update', statementTimeoutMs };
+    const opening = { command: 'redact', feature: 'redact', statementTimeoutMs } as const;
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       const inLake = lake === undefined ? undefined : await foundInLake(database, lake, request, env);
       const wanted = { request: { ...request, ...(inLake !== undefined && { inLake }) }, json: given.has('json') };

@@ -22,7 +22,7 @@ export const reseedCommand: Command = {
   run: async ({ given, env, stop, print }) => {
     const wanted = { config: loadConfig(given.options, env), yes: given.has('yes') };
     const { reseedParts } = await import('./reseed-parts.ts');
-    await withStream(wanted.config, 'reseed', async (database) => {
+    await withStream(wanted.config, wanted.yes ? 'reseed --yes' : 'reseed', async (database) => {
       const { parts, close } = await reseedParts(wanted.config, database, stop);
       try {
         if (given.has('keep-history')) await keepHistory(await readAsMoved(parts, database), database, wanted, print);

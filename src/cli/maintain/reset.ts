@@ -22,7 +22,7 @@ export const resetCommand: Command = {
     const config = loadConfig(given.options, env);
     const to = given.text('to');
     if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
-    await withStream(config, 'reset', async (database) => {
+    await withStream(config, given.has('yes') ? 'reset --yes' : 'reset', async (database) => {
       if (to === undefined) await all(database, config, given.has('yes'), print);
       else await back(database, offsetOf(to), given.has('yes'), print);
     });

@@ -48,7 +48,9 @@ export const widenCommand: Command = {
   run: async ({ given, env, stop, print }) => {
     const config = loadConfig(given.options, env);
     const asked = { yes: given.has('yes'), wait: given.has('wait'), history: rateOf(given) };
-    await withStream(config, 'widen', (database) => widen(database, config, asked, { print, stop }));
+    await withStream(config, asked.yes ? 'widen --yes' : 'widen', (database) =>
+      widen(database, config, asked, { print, stop }),
+    );
   },
 };
 

@@ -29,7 +29,11 @@ export const worksCommand: Command = {
   /** @throws IndexerError USAGE, WORK_REFUSED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);
-    const opening = { command: 'works', remedy: 'name the database' };
+    const [verb] = given.operands;
+    const opening = {
+      command: 'works',
+      feature: `works ${actions.find((known) => known === verb) ?? 'list'}`,
+    } as const;
     await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
   },
 };

@@ -11,9 +11,9 @@ import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
 const opening = {
   command: 'grant-reader',
-  remedy: 'name the database, as the owner of the tables',
+  feature: 'grant-reader',
   statementTimeoutMs: 60_000,
-};
+} as const;
 
 export const grantReaderCommand: Command = {
   name: 'grant-reader',

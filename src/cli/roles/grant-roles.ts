@@ -5,15 +5,17 @@ import { loadConfig } from '../../config/config.ts';
 import type { LoginRole, RolePlan } from '../../store/roles/grant-roles.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
+import { commandsOf } from '../command-line/least-roles.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
 const opening = {
   command: 'grant-roles',
+  feature: 'grant-roles',
   remedy: 'name the database, as its administrator',
   statementTimeoutMs: 60_000,
-};
+} as const;
 
 export const grantRolesCommand: Command = {
   name: 'grant-roles',
@@ -65,11 +67,9 @@ function show({ roles, statements }: RolePlan, schema: string, print: Print): vo
 
 function tell({ roles, bypass }: RolePlan, print: Print): void {
   print(`${roles.owner} owns the schemas and cannot log in`);
-  print(
-    `${roles.migrator}: ledger-indexer migrate, grant-roles, views, index, reset, reseed, accept-filter, quarantine`,
-  );
+  print(`${roles.migrator}: ledger-indexer ${commandsOf('migrator').join(', ')}`);
   print(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);
-  print(`${roles.redactor}: ledger-indexer redact, prune`);
+  print(`${roles.redactor}: ledger-indexer ${commandsOf('redactor').join(', ')}`);
   print(`${roles.reader}: queries and dashboards`);
   if (!bypass)
     print('you may not give BYPASSRLS: readers that are limited to parties are not to be had with this writer');

@@ -4,6 +4,7 @@ import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { ListedToken } from '../../store/roles/reader-tokens.ts';
 import { type Call, json, writing, type Command } from '../command-line/command.ts';
+import type { Feature } from '../command-line/least-roles.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
@@ -39,7 +40,7 @@ export const tokenCommand: Command = {
   /** @throws IndexerError USAGE, TOKEN_REFUSED, TOKEN_UNKNOWN, STORE_NOT_PERMITTED */
   run: async ({ given, env, print, stderr }) => {
     const action = actionOf(given);
-    const opening = { command: 'token', remedy: 'name the database, as a role that may make roles (CREATEROLE)' };
+    const opening = { command: 'token', feature: featureOf(given.operands[0]) };
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
       // The indexer often may not alter roles; whoever runs this may. A login that stays is refused by `valid until`.
@@ -48,6 +49,11 @@ export const tokenCommand: Command = {
     });
   },
 };
+
+function featureOf(action: string | undefined): Feature {
+  if (action === 'list') return 'token list';
+  return action === 'revoke' ? 'token revoke' : 'token create';
+}
 
 type Out = Pick<Call, 'print' | 'stderr'>;
 type Action = (database: Database, out: Out) => Promise<void>;

@@ -69,7 +69,12 @@ export const comparePqsCommand: Command = {
 
 /** Everything of a history is read once or twice. */
 const statementTimeoutMs = 4 * 60 * 60_000;
-const opening = { command: 'compare-pqs', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
+const opening = {
+  command: 'compare-pqs',
+  feature: 'compare-pqs',
+  statementTimeoutMs,
+  idleInTransactionMs: statementTimeoutMs,
+} as const;
 
 interface There extends GivenAddress {
   readonly schema: string;

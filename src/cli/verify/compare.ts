@@ -57,7 +57,7 @@ export interface VerifyArguments {
  */
 export async function compare(args: VerifyArguments, config: Config, io: Call): Promise<ExitCode> {
   if (config.database.url === undefined) throw missing('DATABASE_URL');
-  const opening = { command: 'verify', statementTimeoutMs, connections: 2 };
+  const opening = { command: 'verify', feature: 'verify', statementTimeoutMs, connections: 2 } as const;
   try {
     return await withDatabase(config, opening, async (database) => {
       const results = await compareAll(args, config, database, io);

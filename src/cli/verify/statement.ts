@@ -33,7 +33,7 @@ export async function verifyStatement(file: string, config: Config, print: Print
     return ExitCode.different;
   }
   const { party, instrument, admin, from, to } = given;
-  const opening = { command: 'verify', statementTimeoutMs };
+  const opening = { command: 'verify', feature: 'verify', statementTimeoutMs } as const;
   const found = await withDatabase(config, opening, (database) =>
     readStatement(database, { party, instrument, admin, from, to }, (made) => difference(given, made)),
   );

@@ -20,7 +20,7 @@ const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role 
   ledger-indexer webhook replay NAME [--at PLACE]
   ledger-indexer webhook discard NAME [--at PLACE]`;
 
-const actions = ['add', 'list', 'remove', 'resume', 'dead', 'replay', 'discard'];
+const actions = ['add', 'list', 'remove', 'resume', 'dead', 'replay', 'discard'] as const;
 const kinds = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'];
 const mostListed = 1_000;
 
@@ -56,7 +56,11 @@ export const webhookCommand: Command = {
   /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_UNKNOWN, HOLD_REFUSED, STORE_NOT_PERMITTED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);
-    const opening = { command: 'webhook', remedy: 'name the database, as the owner of the tables' };
+    const [verb] = given.operands;
+    const opening = {
+      command: 'webhook',
+      feature: `webhook ${actions.find((known) => known === verb) ?? 'list'}`,
+    } as const;
     await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
   },
 };

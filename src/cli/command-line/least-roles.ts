@@ -1,0 +1,216 @@
+/**
+ * The table of features and the least role that each one needs. docs/security.md has it as a table, the refusals of commands
+ * name the role from it, and test/security/roles runs each feature as its role and as lesser ones.
+ */
+
+/** Roles of `grant-roles`. The administrator is a superuser, or has CREATEROLE and is a member of the owner of the tables. */
+export type DatabaseRole = 'any login' | 'reader' | 'redactor' | 'writer' | 'migrator' | 'administrator' | 'token';
+
+interface Row {
+  readonly role: DatabaseRole;
+  /** Commands without `ledger-indexer`, or surfaces. */
+  readonly features: readonly string[];
+  readonly touches: string;
+}
+
+export const leastRoles = [
+  {
+    role: 'any login',
+    features: ['status --sizes'],
+    touches: 'reads sizes and estimates of the catalog',
+  },
+  {
+    role: 'reader',
+    features: ['status', 'query', 'explain', 'diff', 'statement'],
+    touches: 'reads tables and views',
+  },
+  {
+    role: 'reader',
+    features: [
+      'views list',
+      'quarantine list',
+      'hold list',
+      'webhook list',
+      'webhook dead',
+      'works list',
+      'token list',
+    ],
+    touches: 'reads one table',
+  },
+  {
+    role: 'reader',
+    features: ['codegen', 'graphql'],
+    touches: 'reads the catalog and the packages',
+  },
+  {
+    role: 'reader',
+    features: ['export', 'compare-pqs'],
+    touches: 'reads all history in one snapshot',
+  },
+  {
+    role: 'reader',
+    features: ['verify'],
+    touches: 'reads all history in one snapshot; keeps the result in `verifications` as the writer only',
+  },
+  {
+    role: 'reader',
+    features: ['index suggest'],
+    touches: 'reads `pg_stat_statements`: own statements, or all as a member of `pg_read_all_stats`',
+  },
+  {
+    role: 'reader',
+    features: ['reset', 'reseed', 'accept-filter', 'widen', 'move'],
+    touches: 'without `--yes` they only read, and say what they would do',
+  },
+  {
+    role: 'reader',
+    features: ['schemas `explore`, `pqs` and `typed`'],
+    touches: 'reads views and calls functions in SQL',
+  },
+  {
+    role: 'redactor',
+    features: ['prune', 'redact'],
+    touches: 'deletes history, sets contents to null; needs the rights without `--yes` too',
+  },
+  {
+    role: 'redactor',
+    features: ['hold place', 'hold release', 'export --hold'],
+    touches: 'writes `retention_holds`',
+  },
+  {
+    role: 'redactor',
+    features: ['`pqs.prune_to_offset()` and `pqs.redact_contract()`'],
+    touches: 'the same as `prune` and `redact`, in SQL',
+  },
+  {
+    role: 'writer',
+    features: ['run', 'backfill'],
+    touches: 'adds updates, contracts, completions and quarantined updates; serves the endpoints',
+  },
+  {
+    role: 'writer',
+    features: ['check'],
+    touches: 'tries the rights of the writer on no row',
+  },
+  {
+    role: 'writer',
+    features: ['delivery of webhooks'],
+    touches: 'moves `webhooks`, adds `webhook_dead`, reads `webhook_secrets`',
+  },
+  {
+    role: 'writer',
+    features: ['retention by `INDEXER_KEEP`'],
+    touches: 'deletes history, as a member of the redactor: `grant ledger_redactor to ledger_writer`',
+  },
+  {
+    role: 'writer',
+    features: ['works stop', 'works resume'],
+    touches: 'updates `works`',
+  },
+  {
+    role: 'writer',
+    features: ['webhook replay', 'webhook discard'],
+    touches: 'updates and deletes `webhook_dead`',
+  },
+  {
+    role: 'migrator',
+    features: ['migrate'],
+    touches: 'creates schemas, tables, views and functions',
+  },
+  {
+    role: 'migrator',
+    features: ['views rebuild', 'typed views of new packages'],
+    touches: 'creates views in `typed`',
+  },
+  {
+    role: 'migrator',
+    features: ['index create'],
+    touches: 'creates an index on `contracts`',
+  },
+  {
+    role: 'migrator',
+    features: ['reset --yes', 'reseed --yes', 'accept-filter --yes', 'widen --yes', 'move --yes'],
+    touches: 'deletes and changes stored history, the filter or the participant',
+  },
+  {
+    role: 'migrator',
+    features: ['rebuild'],
+    touches: 'creates and swaps schemas; needs the rights without `--yes` too',
+  },
+  {
+    role: 'migrator',
+    features: ['works cancel'],
+    touches: 'deletes from `works`',
+  },
+  {
+    role: 'migrator',
+    features: ['quarantine retry'],
+    touches: 'stores updates below the checkpoint, deletes from `quarantine`',
+  },
+  {
+    role: 'migrator',
+    features: ['webhook resume', 'webhook remove'],
+    touches: 'writes `webhooks` and `retention_holds`',
+  },
+  {
+    role: 'migrator',
+    features: ['grant-roles'],
+    touches: 'grants again; only an administrator creates the roles',
+  },
+  {
+    role: 'administrator',
+    features: ['grant-reader', 'token create', 'token revoke'],
+    touches: 'creates, alters and drops roles',
+  },
+  {
+    role: 'administrator',
+    features: ['webhook add'],
+    touches: 'makes the writer a member of the role that is delivered to',
+  },
+  {
+    role: 'token',
+    features: ['`/changes` and `/query` from another machine'],
+    touches: 'reads what the role of the token may see',
+  },
+] as const satisfies readonly Row[];
+
+/** As the table has it. */
+export type Feature = (typeof leastRoles)[number]['features'][number];
+
+const clients: Readonly<Record<Exclude<DatabaseRole, 'token'>, string>> = {
+  'any login': 'any login of the database',
+  reader: 'a reader of everything: `ledger-indexer grant-reader`',
+  redactor: 'the redactor of `ledger-indexer grant-roles`, or as the owner of the tables',
+  writer: 'the writer of `ledger-indexer grant-roles`, or as the owner of the tables',
+  migrator: 'the migrator of `ledger-indexer grant-roles`, or as the owner of the tables',
+  administrator: 'an administrator of the database: a superuser, or a role with CREATEROLE that owns the tables',
+};
+
+export function leastRoleOf(feature: Feature): DatabaseRole {
+  const row = leastRoles.find(({ features }) => (features as readonly string[]).includes(feature));
+  return row?.role ?? 'administrator';
+}
+
+/** As whom to connect for it, after the word "as". */
+export function connectAs(feature: Feature): string {
+  const role = leastRoleOf(feature);
+  return role === 'token' ? 'the holder of a token' : clients[role];
+}
+
+/** Matches commands; other features are surfaces. */
+const command = /^[a-z-]+(?: (?:--)?[a-z]+)?$/;
+
+/** Commands that need the role and no more. */
+export function commandsOf(role: DatabaseRole): readonly string[] {
+  const features = leastRoles.filter((row) => row.role === role).flatMap((row): readonly string[] => row.features);
+  return features.filter((feature) => command.test(feature));
+}
+
+/** The table as Markdown. */
+export function leastRolesMarkdown(): string {
+  const rows = leastRoles.map(({ features, role, touches }) => {
+    const names = features.map((feature) => (command.test(feature) ? `\`${feature}\`` : feature));
+    return `| ${names.join(', ')} | ${role} | ${touches} |`;
+  });
+  return ['| Command or surface | Least role | What it touches |', '| --- | --- | --- |', ...rows].join('\n');
+}
