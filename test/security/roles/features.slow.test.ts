@@ -1,0 +1,370 @@
+/**
+ * Every row of the table of least roles (docs/security.md) against one indexed database: the feature works as the role of
+ * its row, and each lesser role is refused by an error that names the missing right or the role to use.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { leastRoleOf, leastRoles, type Feature } from '../../../src/cli/command-line/least-roles.ts';
+import { query } from '../../support/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { startReceiver } from '../../webhooks/receiver.ts';
+import { RolesWorld, type Login } from './world.ts';
+
+let world: RolesWorld;
+/** A contract that is archived, a party that holds tokens, the newest offset and an earlier one. */
+let found: Readonly<Record<'archived' | 'party' | 'end' | 'middle', string>>;
+let pqsFile: string;
+
+/** Roles with fewer rights than the key, all of which are refused. */
+const lesser: Readonly<Record<Login, readonly Login[]>> = {
+  'any login': [],
+  reader: ['any login'],
+  redactor: ['any login', 'reader', 'writer'],
+  writer: ['any login', 'reader', 'redactor'],
+  migrator: ['any login', 'reader', 'redactor', 'writer'],
+  administrator: ['any login', 'reader', 'redactor', 'writer', 'migrator'],
+};
+
+/** What a refusal names, by the least role of the feature. */
+const names: Readonly<Record<Login, RegExp>> = {
+  'any login': /never/,
+  reader: /grant-reader|usage on schema "ledger"/,
+  redactor: /connect as the redactor of `ledger-indexer grant-roles`/,
+  writer: /as the writer of `ledger-indexer grant-roles`|usage on schema "ledger"/,
+  migrator: /the migrator of|as the migrator|create on database/,
+  administrator: /connect as an administrator of the database/,
+};
+
+interface Case {
+  readonly feature: Feature;
+  /** One after the other; each is refused to lesser roles first. */
+  readonly calls: readonly (() => readonly string[] | Promise<readonly string[]>)[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** After all calls as the least role. */
+  readonly afterwards?: () => Promise<void> | void;
+}
+
+const call = (feature: Feature, ...calls: readonly (readonly string[])[]): Case => ({
+  feature,
+  calls: calls.map((words) => () => words),
+});
+
+async function refuses(login: Login, argv: readonly string[], { feature, env }: Case, role: Login): Promise<void> {
+  const { code, stdout, stderr } = await world.run(login, argv, env);
+  const said = `${feature} as ${login}: ${stderr}${stdout.slice(-500)}`;
+  expect(code, said).not.toBe(0);
+  expect(`${stderr}${stdout}`, said).toMatch(names[role]);
+  expect(stderr).not.toMatch(/UNEXPECTED|grant the role its rights/);
+}
+
+/** Features that a test runs. */
+const tried: Feature[] = [];
+
+function surface(feature: Feature, promise: string, test: () => Promise<void>): void {
+  tried.push(feature);
+  it(`${feature}: ${promise}`, test);
+}
+
+function runs(cases: readonly Case[]): void {
+  tried.push(...cases.map(({ feature }) => feature));
+  it.each(cases)('$feature: works as its least role and is refused to lesser ones', async (one) => {
+    const role = leastRoleOf(one.feature);
+    if (role === 'token') throw new Error('a token runs no command');
+    for (const words of one.calls) {
+      const argv = await words();
+      for (const login of lesser[role]) await refuses(login, argv, one, role);
+      await world.succeeds(role, argv, one.env);
+    }
+    await one.afterwards?.();
+  });
+}
+
+beforeAll(async () => {
+  world = await RolesWorld.open();
+  const [first] = world.network.participants;
+  if (first === undefined) throw new Error('the network has no participant');
+  first.faults.unknownKind = { path: '/v2/updates', atOffset: world.end(), times: 1 };
+  const env = { INDEXER_QUARANTINE: 'true', INDEXER_UNKNOWN_UPDATES: 'park' };
+  {
+    await using indexer = await world.live('writer', env);
+    await indexer.reaches(world.end(), 60_000);
+    await indexer.completionsReach(world.end());
+    await waitFor('typed views are refused to the writer', () =>
+      indexer.log.join('').includes('VIEWS_NOT_PERMITTED') ? true : undefined,
+    );
+  }
+  expect(await world.query('select from ledger.quarantine')).toHaveLength(1);
+  await world.succeeds('administrator', ['grant-reader', world.served]);
+  // Created and, on most servers, not loaded.
+  await world.query(`do $$ begin
+    if exists (select from pg_available_extensions where name = 'pg_stat_statements') then
+      create extension pg_stat_statements;
+    end if;
+  end $$`);
+  const [row] = await world.query(
+    `select (select contract_id from explore.contracts where not is_active limit 1) as archived,
+            (select owner from explore.token_balances limit 1) as party,
+            (select max("offset") from ledger.updates) as "end",
+            (select min("offset") + 20 from ledger.updates) as middle`,
+  );
+  const texts = Object.entries(row ?? {}).map(([name, value]) => [name, String(value)]);
+  found = Object.fromEntries(texts) as typeof found;
+  pqsFile = join(world.folder, 'pqs-url');
+  writeFileSync(pqsFile, world.url('reader'), { mode: 0o600 });
+}, 120_000);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+describe('a feature that reads', () => {
+  runs([
+    call('status --sizes', ['status', '--sizes']),
+    call('status', ['status']),
+    call('query', ['query', 'select count(*) from explore.contracts']),
+    { feature: 'explain', calls: [() => ['explain', found.end]] },
+    { feature: 'diff', calls: [() => ['diff', found.middle, found.end]] },
+    { feature: 'statement', calls: [() => ['statement', '--party', found.party, '--json']] },
+    call('views list', ['views', 'list']),
+    call('quarantine list', ['quarantine', 'list']),
+    call('hold list', ['hold', 'list']),
+    call('webhook list', ['webhook', 'list']),
+    call('works list', ['works', 'list']),
+    call('token list', ['token', 'list']),
+    call('codegen', ['codegen', '--lang', 'ts']),
+    call('graphql', ['graphql', '--tags'], ['graphql', '--hasura']),
+    call('export', ['export', '--to', 'lake']),
+    { feature: 'compare-pqs', calls: [() => ['compare-pqs', '--pqs-file', pqsFile, '--pqs-schema', 'pqs']] },
+    {
+      ...call('verify', ['verify', '--sql'], ['verify', '--tokens'], ['verify', '--tail', '20'], ['verify', '--acs']),
+      afterwards: async () => {
+        const results = 'select from ledger.verifications';
+        expect(await world.query(results)).toEqual([]);
+        await world.succeeds('writer', ['verify', '--sql']);
+        expect(await world.query(results)).toHaveLength(1);
+      },
+    },
+    call('index suggest', ['index', 'suggest']),
+    { feature: 'reset', calls: [() => ['reset', '--to', found.middle], () => ['reset', '--all']] },
+    call('reseed', ['reseed', '--keep-history'], ['reseed']),
+    { ...call('accept-filter', ['accept-filter']), env: { LEDGER_TOPOLOGY: 'false' } },
+    { ...call('widen', ['widen']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
+    call('move', ['move']),
+  ]);
+});
+
+describe('a feature that writes beside the stream', () => {
+  runs([
+    call('check', ['check', '--timeout', '60']),
+    call('hold place', ['hold', 'place', 'replica']),
+    call('hold release', ['hold', 'release', 'replica']),
+    call('export --hold', ['export', '--to', 'held', '--hold', 'lake']),
+    {
+      feature: 'webhook add',
+      calls: [() => ['webhook', 'add', 'told', '--url', 'https://hooks.example.com/told', '--role', world.served]],
+    },
+    call('webhook dead', ['webhook', 'dead', 'told']),
+    call('webhook replay', ['webhook', 'replay', 'told']),
+    call('webhook discard', ['webhook', 'discard', 'told']),
+    call('webhook resume', ['webhook', 'resume', 'told']),
+    call('webhook remove', ['webhook', 'remove', 'told']),
+    { ...call('migrate', ['migrate', '--postgres-schema', 'another']), env: { POSTGRES_MIGRATE: 'auto' } },
+    call('views rebuild', ['views', 'rebuild']),
+    call('index create', ['index', 'create', 'payload.owner']),
+    { feature: 'token create', calls: [() => ['token', 'create', '--role', world.served]] },
+    {
+      feature: 'token revoke',
+      calls: [
+        async () => {
+          const [{ id } = {}] = await world.query('select id from ledger.reader_tokens where revoked_at is null');
+          return ['token', 'revoke', String(id)];
+        },
+      ],
+    },
+    { feature: 'grant-reader', calls: [() => ['grant-reader', world.served]] },
+    { feature: 'grant-roles', calls: [() => ['grant-roles', ...world.named]] },
+  ]);
+});
+
+describe('a surface', () => {
+  surface('schemas `explore`, `pqs` and `typed`', 'a reader reads every view, another login none', async () => {
+    const views = await world.query(
+      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs')`,
+    );
+    expect(views.filter(({ name }) => String(name).startsWith('typed.')).length).toBeGreaterThan(20);
+    for (const { name } of views) await query(world.url('reader'), `select count(*) from ${String(name)}`);
+    await query(world.url('reader'), `select count(*) from pqs.active()`);
+    await expect(query(world.url('any login'), 'select from explore.events')).rejects.toThrow(/schema explore/);
+  });
+
+  describe.each(['run', 'backfill'] as const)('%s', (feature) => {
+    surface(feature, 'works as the writer and is refused to lesser roles', async () => {
+      const argv = feature === 'run' ? ['run', '--stop-at', 'end'] : ['backfill', '--from', 'genesis'];
+      const env = { INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
+      for (const login of lesser.writer) {
+        const { code, stdout, stderr } = await world.run(login, argv, env);
+        expect(code, `${feature} as ${login}: ${stderr}${stdout}`).toBe(77);
+        expect(stderr).toMatch(/ledger-indexer grant-roles|usage on schema/);
+      }
+      world.network.happen(5);
+      world.network.settle();
+      await world.succeeds('writer', argv, env);
+      expect(await world.query('select checkpoint from ledger.stream')).toEqual([{ checkpoint: String(world.end()) }]);
+    });
+  });
+
+  surface('typed views of new packages', 'a run as the migrator makes them', async () => {
+    const made = `select count(*)::int as n from pg_views where schemaname = 'typed'`;
+    const before = await world.query(made);
+    const [{ name } = {}] = await world.query(
+      `select format('typed.%I', viewname) as name from pg_views where schemaname = 'typed' order by 1 limit 1`,
+    );
+    await world.query(`drop view ${String(name)} cascade`);
+    await using indexer = await world.live('migrator');
+    await waitFor('the views are there', async () =>
+      (await world.query(made))[0]?.['n'] === before[0]?.['n'] ? true : undefined,
+    );
+    expect(indexer.log.join('')).not.toContain('VIEWS_NOT_PERMITTED');
+  });
+
+  surface('delivery of webhooks', 'the writer delivers as the role of the webhook', async () => {
+    await using receiver = await startReceiver();
+    receiver.name = 'delivered';
+    const words = ['webhook', 'add', 'delivered', '--url', `${receiver.url}/delivered`, '--role', world.served];
+    const { stdout } = await world.succeeds('administrator', [...words, '--after', found.middle]);
+    receiver.secret = /whsec_\S+/.exec(stdout)?.[0] ?? '';
+    await using indexer = await world.live('writer', { INDEXER_WEBHOOKS: 'loopback' });
+    await waitFor('an event is delivered', () => (receiver.taken.length > 0 ? true : undefined));
+    expect(indexer.log.join('')).not.toContain('STORE_NOT_PERMITTED');
+    await world.succeeds('migrator', ['webhook', 'remove', 'delivered']);
+  });
+
+  surface(
+    '`/changes` and `/query` from another machine',
+    'a token is answered, a caller without one is not',
+    async () => {
+      const { stdout } = await world.succeeds('administrator', ['token', 'create', '--role', world.served]);
+      await using indexer = await world.live('writer');
+      const after = world.end() - 3;
+      const body = JSON.stringify({ statement: 'select count(*) from explore.events' });
+      const ask = async (path: string, headers: Record<string, string>, body?: string): Promise<number> => {
+        const stop = new AbortController();
+        const method = body === undefined ? 'GET' : 'POST';
+        const sent = { 'x-forwarded-for': '10.0.0.1', 'content-type': 'application/json', ...headers };
+        const init = { method, headers: sent, signal: stop.signal, ...(body === undefined ? {} : { body }) };
+        const { status } = await fetch(`${indexer.httpUrl}${path}`, init);
+        stop.abort();
+        return status;
+      };
+      const bearer = { authorization: `Bearer ${stdout.trim()}` };
+      expect(await ask(`/changes?after=${String(after)}`, bearer)).toBe(200);
+      expect(await ask('/query', bearer, body)).toBe(200);
+      expect(await ask(`/changes?after=${String(after)}`, {})).toBe(403);
+      expect(await ask('/query', {}, body)).toBe(403);
+    },
+  );
+});
+
+describe('a feature that changes what is stored', () => {
+  runs([
+    { ...call('quarantine retry', ['quarantine', 'retry']), env: { INDEXER_UNKNOWN_UPDATES: 'keep' } },
+    { ...call('widen --yes', ['widen', '--yes']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
+    call('works stop', ['works', 'stop', 'widen']),
+    call('works resume', ['works', 'resume', 'widen']),
+    call('works cancel', ['works', 'cancel', 'widen']),
+    call(
+      'rebuild',
+      ['rebuild'],
+      ['rebuild', '--yes'],
+      ['rebuild', '--back', '--yes'],
+      ['rebuild', '--drop-old', '--yes'],
+    ),
+    {
+      ...call('accept-filter --yes', ['accept-filter', '--yes']),
+      env: { LEDGER_TOPOLOGY: 'false' },
+      afterwards: () => {
+        world.settings = { ...world.settings, LEDGER_TOPOLOGY: 'false' };
+      },
+    },
+    {
+      feature: 'reset --yes',
+      calls: [() => ['reset', '--to', found.end, '--yes']],
+      afterwards: async () => {
+        await using indexer = await world.live('writer');
+        await indexer.reaches(world.end());
+        world.settings = { ...world.settings, ...world.participant(1) };
+      },
+    },
+    call('move --yes', ['move', '--yes']),
+  ]);
+});
+
+describe('a feature that removes', () => {
+  surface(
+    '`pqs.prune_to_offset()` and `pqs.redact_contract()`',
+    'the redactor may call them, reader and writer may not',
+    async () => {
+      const calls = [
+        `select pqs.redact_contract('${found.archived}', 'asked')`,
+        `select pqs.prune_to_offset(${String(Number(found.middle) - 10)})`,
+      ];
+      for (const call of calls) {
+        for (const login of ['reader', 'writer'] as const) {
+          await expect(query(world.url(login), call), login).rejects.toThrow(/permission denied for/);
+        }
+        await query(world.url('redactor'), call);
+      }
+    },
+  );
+
+  runs([
+    {
+      feature: 'redact',
+      calls: [
+        () => ['redact', 'party', found.party, '--reason', 'asked', '--with-exercises'],
+        () => ['redact', 'party', found.party, '--reason', 'asked', '--with-exercises', '--yes'],
+      ],
+    },
+    {
+      feature: 'prune',
+      calls: [() => ['prune', '--before', found.middle], () => ['prune', '--before', found.middle, '--yes']],
+    },
+  ]);
+
+  surface(
+    'retention by `INDEXER_KEEP`',
+    'the writer prunes as a member of the redactor, which grant-roles accepts',
+    async () => {
+      const env = { INDEXER_KEEP: '30m', INDEXER_PRUNE_EVERY: '1s' };
+      const kept = 'select coalesce(kept_offset, 0)::int as kept from ledger.stream';
+      const before = await world.query(kept);
+      {
+        await using refused = await world.live('writer', env);
+        const failed = (): true | undefined =>
+          refused.log.join('').includes('STORE_NOT_PERMITTED') ? true : undefined;
+        await waitFor('it is refused', failed);
+        expect(await world.query(kept)).toEqual(before);
+      }
+      await world.query(`grant ${world.prefix}_redactor to ${world.prefix}_writer`);
+      {
+        await using indexer = await world.live('writer', env);
+        await waitFor('history is pruned', async () =>
+          Number((await world.query(kept))[0]?.['kept']) > Number(before[0]?.['kept']) ? true : undefined,
+        );
+        expect(indexer.log.join('')).not.toContain('STORE_NOT_PERMITTED');
+      }
+      await world.succeeds('administrator', ['grant-roles', ...world.named]);
+      await world.query(`revoke ${world.prefix}_redactor from ${world.prefix}_writer`);
+    },
+  );
+
+  runs([
+    call('reseed --yes', ['reseed', '--keep-history', '--yes'], ['reseed', '--yes']),
+    call('reset --yes', ['reset', '--all', '--yes']),
+  ]);
+});
+
+it('every row of the table is tried', () => {
+  const rows = leastRoles.flatMap(({ features }): readonly Feature[] => features);
+  expect([...new Set(tried)].toSorted()).toEqual(rows.toSorted());
+});

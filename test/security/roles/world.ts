@@ -1,0 +1,116 @@
+/** One stream that a writer of `grant-roles` has indexed, with a login for each role, for tests of what each role may do. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseRole } from '../../../src/cli/command-line/least-roles.ts';
+import { programInProcess } from '../../cli/in-process.ts';
+import type { Ended } from '../../cli/program.ts';
+import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
+import { Network } from '../../move/network.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Whom the world logs in as; of "any login" no role has a right. */
+export type Login = Exclude<DatabaseRole, 'token'>;
+type Variables = Readonly<Record<string, string>>;
+
+const password = 'secret';
+const withPassword = ['migrator', 'writer', 'redactor', 'reader'] as const;
+
+export class RolesWorld implements AsyncDisposable {
+  readonly network: Network;
+  readonly database: TestDatabase;
+  readonly folder = mkdtempSync(join(tmpdir(), 'least-roles-'));
+  readonly prefix = `least_${randomBytes(4).toString('hex')}`;
+  /** A reader that does not log in, for tokens and webhooks. */
+  readonly served = `${this.prefix}_served`;
+  /** Filter and participant of every command. */
+  settings: Variables;
+
+  private constructor(network: Network, database: TestDatabase) {
+    this.network = network;
+    this.database = database;
+    this.settings = { ...this.participant(0), LEDGER_INTERFACES: 'tokens' };
+  }
+
+  /** A migrated database with its roles, and a ledger with some history. Nothing is indexed yet. */
+  static async open(): Promise<RolesWorld> {
+    const world = new RolesWorld(await Network.open({ seed: 5, updates: 80 }), await createTestDatabase());
+    for (const kind of withPassword) writeFileSync(join(world.folder, kind), password);
+    await world.succeeds('administrator', ['migrate']);
+    await world.succeeds('administrator', ['grant-roles', ...world.named, '--password-dir', world.folder]);
+    await world.query(`create role ${world.prefix}_none login password '${password}'`);
+    return world;
+  }
+
+  /** Words of `grant-roles`. */
+  get named(): readonly string[] {
+    return ['--prefix', this.prefix];
+  }
+
+  participant(host: number): Variables {
+    return { LEDGER_URL: this.network.participants[host]?.url ?? '' };
+  }
+
+  url(login: Login): string {
+    const url = new URL(this.database.url);
+    if (login === 'administrator') return url.href;
+    url.username = `${this.prefix}_${login === 'any login' ? 'none' : login}`;
+    url.password = password;
+    return url.href;
+  }
+
+  env(login: Login): Record<string, string> {
+    return {
+      DATABASE_URL: this.url(login),
+      POSTGRES_MIGRATE: 'never',
+      INDEXER_START: 'genesis',
+      // Nobody listens there: `status` reads the database.
+      INDEXER_HTTP_PORT: '1',
+      ...this.settings,
+    };
+  }
+
+  /** One statement as the administrator. */
+  query(text: string): Promise<readonly Record<string, unknown>[]> {
+    return query(this.database.url, text);
+  }
+
+  /** A command as this login. */
+  run(login: Login, argv: readonly string[], env: Variables = {}): Promise<Ended> {
+    return programInProcess(argv, { ...this.env(login), ...env }, this.folder);
+  }
+
+  async succeeds(login: Login, argv: readonly string[], env: Variables = {}): Promise<Ended> {
+    const ended = await this.run(login, argv, env);
+    if (ended.code !== 0)
+      throw new Error(`${argv.join(' ')} as ${login}: ${ended.stderr}${ended.stdout.slice(-2_000)}`);
+    return ended;
+  }
+
+  /** An indexer that is live. */
+  async live(login: Login, env: Variables = {}): Promise<IndexerRun> {
+    const indexer = await runIndexer({ ...this.env(login), INDEXER_HTTP_PORT: '0', ...env });
+    await waitFor(`the indexer is live as ${login}`, async () =>
+      (await indexer.status()).state === 'live' ? true : undefined,
+    ).catch((thrown: unknown) => {
+      throw new Error(indexer.log.slice(-5).join(''), { cause: thrown });
+    });
+    return indexer;
+  }
+
+  /** Ledger end of a participant. */
+  end(host = 0): number {
+    return this.network.participants[host]?.ledger.ledgerEnd() ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.network.close();
+    rmSync(this.folder, { recursive: true });
+    await this.database.drop();
+    const server = process.env['TEST_POSTGRES_URL'] ?? '';
+    const mine = `select rolname from pg_roles where rolname like '${this.prefix}\\_%'`;
+    for (const { rolname } of await query(server, mine)) await query(server, `drop role "${String(rolname)}"`);
+  }
+}
