@@ -4,6 +4,7 @@
  * is said by the tables at the end.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
+import { isTlsErrno } from '../../errors/tls-errno.ts';
 import { isObject } from '../frames/field.ts';
 import { decodeLedgerError, type ErrorResource, isUnknownEndpoint, type LedgerErrorBody } from './ledger-error-body.ts';
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
@@ -141,14 +142,13 @@ function errnoOf(thrown: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-const tlsErrno = /^(?:CERT_|CRL_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|EPROTO)/u;
 /** A participant always answers with one of those offered: what comes without has lost it on the way. */
 const subprotocolRemedy =
   'let the gateway before the participant pass the header Sec-WebSocket-Protocol on, both of the request and of the answer';
 const notTheApi = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
 
 function codeOfErrno(errno: string, message: string): LedgerErrorCode {
-  if (tlsErrno.test(errno)) return 'LEDGER_TLS';
+  if (isTlsErrno(errno)) return 'LEDGER_TLS';
   if (errno === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'LEDGER_FRAME_TOO_LARGE';
   if (errno.startsWith('WS_ERR_')) return 'LEDGER_UNDECODABLE';
   if (errno.startsWith('HPE_') || errno === 'ERR_INVALID_URL' || notTheApi.test(message)) return 'LEDGER_NOT_A_LEDGER';

@@ -6,6 +6,7 @@
 import { DatabaseError } from 'pg';
 import { catalogue, type StoreErrorCode } from '../../errors/catalogue.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { isTlsErrno } from '../../errors/tls-errno.ts';
 
 /** SQLSTATEs, or their beginnings, and what they are here. The first that matches holds: exact codes stand before their class. */
 const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorCode])[] = [
@@ -56,7 +57,6 @@ const workersRefused = new RegExp(
 /** What the driver says in plain Errors without a code when a connection is gone, frozen or not obtained. */
 const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
 const errnoGone = /^E(?!RR_)[A-Z_]+$/;
-const tlsRefused = /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO|SIGNATURE/;
 
 /**
  * Anything thrown by a query, a client or the pool, as an IndexerError. IndexerErrors pass through; what comes neither
@@ -67,7 +67,7 @@ export function toStoreError(thrown: unknown): IndexerError {
   if (thrown instanceof DatabaseError) return fromServer(thrown);
   if (!(thrown instanceof Error)) return toIndexerError(thrown);
   const errno = text(thrown, 'code');
-  if (errno !== undefined && tlsRefused.test(errno)) return tlsFailure(errno);
+  if (errno !== undefined && isTlsErrno(errno)) return tlsFailure(errno);
   if (errno !== undefined && errnoGone.test(errno)) return unreachableAt(thrown, errno);
   // Subclasses (TypeError, RangeError …) are defects of the program, never the driver's word about a connection.
   if (errno !== undefined || thrown.name !== 'Error') return toIndexerError(thrown);
