@@ -143,7 +143,7 @@ function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
     case 'Reassignment':
       return decodeReassignment(payloadOf, value, path);
     case 'TopologyTransaction':
-      return { kind: 'topology', ...header(value, path), events: topologyEvents(value, path) };
+      return { kind: 'topology', ...knownHeader(value, path), events: topologyEvents(value, path) };
     case 'OffsetCheckpoint':
       return decodeOffsetCheckpoint(value, path);
     default:
@@ -166,12 +166,27 @@ function header(value: JsonObject, path: string): UpdateHeader {
   };
 }
 
-function decodeTransaction(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
+/** That of a kind whose message requires these, in each release: an update without them is not stored by half. */
+function knownHeader(value: JsonObject, path: string): UpdateHeader {
   const head = header(value, path);
+  if (head.updateId === null) throw absent(value, 'updateId', path);
+  if (head.recordTime === null) throw absent(value, 'recordTime', path);
+  if (head.synchronizerId === '') throw absent(value, 'synchronizerId', path);
+  return head;
+}
+
+function absent(value: JsonObject, key: string, path: string): IndexerError {
+  return undecodable(`${path}.${key}`, 'text', value[key]);
+}
+
+function decodeTransaction(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
+  const head = knownHeader(value, path);
+  const effectiveAt = textAt(value, 'effectiveAt', path);
+  if (effectiveAt === null) throw absent(value, 'effectiveAt', path);
   return {
     kind: 'transaction',
     ...head,
-    effectiveAt: textAt(value, 'effectiveAt', path),
+    effectiveAt,
     externalTransactionHash: textAt(value, 'externalTransactionHash', path),
     transactionHash: textAt(value, 'transactionHash', path),
     events: listAt(value, 'events', path).map((event, index) => {
@@ -188,7 +203,7 @@ function decodeTransaction(payloadOf: PayloadOf, value: JsonObject, path: string
 }
 
 function decodeReassignment(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
-  const head = header(value, path);
+  const head = knownHeader(value, path);
   return {
     kind: 'reassignment',
     ...head,

@@ -128,7 +128,7 @@ describe('decodeUpdate', () => {
     }
   });
 
-  it('refuses only the absence of what cannot be indexed without', () => {
+  it('refuses only the absence of what cannot be indexed without, and of what every release requires of an update', () => {
     const needed = paths(frames.fullTransaction())
       .filter((path) => refusal(() => decodeUpdate(text(changed(frames.fullTransaction(), path, undefined)))))
       .map((path) => path.at(-1));
@@ -138,6 +138,10 @@ describe('decodeUpdate', () => {
         'Transaction',
         'value',
         'offset',
+        'updateId',
+        'synchronizerId',
+        'recordTime',
+        'effectiveAt',
         'CreatedEvent',
         'ExercisedEvent',
         'ArchivedEvent',
