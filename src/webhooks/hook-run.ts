@@ -69,6 +69,9 @@ export class HookRun {
   #awayUntil = 0;
   #awayTimes = 0;
   #hasMissed = false;
+  /** Why the last attempt failed, null: it did not; and what the database has of that. */
+  #problem: string | null | undefined;
+  #notedProblem: string | null | undefined;
 
   constructor(webhook: Webhook, options: DeliveryOptions) {
     this.#webhook = webhook;
@@ -155,6 +158,9 @@ export class HookRun {
     this.#mayRead = true;
     const cursor = await store.cursor(this.#webhook);
     if (cursor === undefined || !isSame(cursor, this.#noted)) return false;
+    if (this.#problem !== undefined && this.#problem !== this.#notedProblem) {
+      await store.noteProblem(this.#webhook, (this.#notedProblem = this.#problem));
+    }
     this.#dead = await store.deadContracts(this.#webhook);
     if (this.#dead.size > 0) await this.#readReplays();
     return true;
@@ -315,6 +321,7 @@ export class HookRun {
     const { store, observer } = this.#options;
     if (event.isLetter) await store.dig(this.#webhook, event.change);
     this.#window.done(event);
+    this.#problem = null;
     observer.webhookDelivered(this.#webhook.name);
   }
 
@@ -327,6 +334,7 @@ export class HookRun {
   /** Nobody is there: that says nothing of the event, which is not given up for it. */
   #stayAway(event: WindowEvent, problem: string, retryAfterMs: number | undefined): void {
     const now = performance.now();
+    this.#problem = problem;
     // Those that were under way at the same time count once.
     if (now >= this.#awayUntil) this.#awayTimes += 1;
     const delayMs = backOff(this.#awayTimes, retryAfterMs, Math.random());
@@ -338,6 +346,7 @@ export class HookRun {
   async #refused(event: WindowEvent, problem: string, retryAfterMs: number | undefined): Promise<void> {
     const { observer, attempts } = this.#options;
     event.attempts += 1;
+    this.#problem = problem;
     if (event.attempts >= attempts) return this.#giveUp(event, problem);
     const delayMs = backOff(event.attempts, retryAfterMs, Math.random());
     this.#window.again(event, performance.now() + delayMs);

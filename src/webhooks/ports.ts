@@ -23,6 +23,8 @@ export interface WebhookStore {
   replays(webhook: Webhook, most: number): Promise<readonly DeadLetter[]>;
   /** The receiver wants no more; history is not held for it any longer. */
   gone(webhook: Webhook): Promise<void>;
+  /** Why the last attempt failed; null: it did not. */
+  noteProblem(webhook: Webhook, problem: string | null): Promise<void>;
   /** History that it was not told. */
   noteMissed(webhook: Webhook, missed: string): Promise<void>;
 }

@@ -56,6 +56,13 @@ async function add(name: string, ...words: string[]): Promise<void> {
 
 const level = (): Promise<void> => indexer.reaches(world.sandbox.ledger.ledgerEnd());
 
+/** Resolves when the line of the one webhook there is matches. */
+function listed(expected: RegExp): Promise<true> {
+  return waitFor(`webhook list has ${String(expected)}`, async () =>
+    expected.test((await webhook('list')).join('\n')) ? true : undefined,
+  );
+}
+
 /** Of the one webhook there is. */
 async function cursor(): Promise<number> {
   return Number((await query(world.database.url, 'select cursor_offset from ledger.webhooks'))[0]?.['cursor_offset']);
@@ -251,8 +258,12 @@ describe('a receiver', () => {
     );
     await add('patient', '--template', String(only['template_fqn']), '--after', String(only['before']));
     // An event that is refused has three attempts.
-    receiver.reply = () => ({ status: receiver.heard.length > 5 ? 204 : 503 });
+    let isAway = true;
+    receiver.reply = () => ({ status: isAway || receiver.heard.length <= 5 ? 503 : 204 });
+    await listed(/ {2}failing since 20\S+: status 503/);
+    isAway = false;
     await waitFor('it is taken', () => receiver.taken[0]);
+    await listed(/^(?!.*failing)/);
     expect(new Set(receiver.heard.map(({ place }) => place)).size).toBe(1);
     expect(await webhook('dead', 'patient')).toEqual(['patient has no dead letters']);
     await webhook('remove', 'patient');

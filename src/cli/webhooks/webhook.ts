@@ -173,10 +173,12 @@ async function list(database: Database, asJson: boolean, print: Print): Promise<
 
 function lineOf(webhook: ListedWebhook): string {
   const { name, state, receiver, role, cursor, checkpoint, deadLetters, lastProblem, missed } = webhook;
+  const { problem, problemAt } = webhook;
+  const failing = problem === null ? [] : [`failing since ${problemAt?.toISOString() ?? '?'}: ${problem}`];
   const at = cursor === null ? 'nowhere yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
   const columns = [name, state, receiver, `as ${role}`, `at ${at}`, `${String(deadLetters)} dead letters`];
   const refused = lastProblem === null ? [] : [`the last because: ${lastProblem}`];
-  return [...columns, ...refused, ...(missed === null ? [] : [missed])].join('  ');
+  return [...columns, ...failing, ...refused, ...(missed === null ? [] : [missed])].join('  ');
 }
 
 async function dead(database: Database, name: string, asJson: boolean, print: Print): Promise<void> {

@@ -439,6 +439,8 @@ interface WebhooksTable {
   readonly missed: string | null;
   readonly added_at: Generated<Date>;
   readonly moved_at: Generated<Date>;
+  readonly problem: string | null;
+  readonly problem_at: Date | null;
 }
 
 interface WorksTable {

@@ -59,7 +59,7 @@ export const maintained: Readonly<Record<string, string>> = {
   // How far a work is, or why this role cannot do it.
   works: 'state, step, unit, done, total, per_second, problem, changed_at',
   // How far each was told.
-  webhooks: 'state, cursor_offset, cursor_node, missed, moved_at',
+  webhooks: 'state, cursor_offset, cursor_node, missed, problem, problem_at, moved_at',
   webhook_dead: 'attempts, problem, replay, failed_at',
   // Of webhooks, which need what they were not told yet.
   retention_holds: '"offset", moved_at',

@@ -26,6 +26,9 @@ export interface ListedWebhook {
   readonly deadLetters: number;
   /** Why the newest of them was not taken. */
   readonly lastProblem: string | null;
+  /** Why the last attempt failed, and since when for this reason; null: it did not. */
+  readonly problem: string | null;
+  readonly problemAt: Date | null;
   readonly missed: string | null;
 }
 
@@ -73,6 +76,7 @@ export async function listWebhooks(database: Database): Promise<readonly ListedW
   const rows = await database.withClient(async (client) => {
     const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & Place>(
       `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.kinds, w.missed,
+              w.problem, w.problem_at as "problemAt",
               w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,
               (select count(*) from webhook_dead d where d.name = w.name) as "deadLetters",
               (select d.problem from webhook_dead d where d.name = w.name order by d.failed_at desc limit 1) as "lastProblem"
@@ -112,7 +116,7 @@ export function removeWebhook(database: Database, name: string): Promise<void> {
 export function resumeWebhook(database: Database, name: string, after: number | undefined): Promise<void> {
   return retaining(database, async (client) => {
     const { rows } = await client.query<Place & { readonly ahead: boolean }>(
-      `update webhooks w set state = 'active', moved_at = now(),
+      `update webhooks w set state = 'active', moved_at = now(), problem = null, problem_at = null,
               cursor_offset = coalesce($2, w.cursor_offset), cursor_node = case when $2::bigint is null then w.cursor_node end,
               missed = case when $2 > coalesce(w.cursor_offset, 0)
                             then 'left out on resuming: history from offset ' || coalesce(w.cursor_offset, 0) || ' to ' || $2

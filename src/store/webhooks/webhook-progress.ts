@@ -22,6 +22,13 @@ export function webhookProgress(database: Database) {
     deadContracts: (webhook: Webhook) => deadContracts(database, webhook),
     replays: (webhook: Webhook, most: number) => replays(database, webhook, most),
     gone: (webhook: Webhook) => gone(database, webhook),
+    noteProblem: ({ hookId }: Webhook, problem: string | null) =>
+      run(
+        database,
+        `update webhooks set problem = $2, problem_at = case when $2 is not null then now() end
+          where hook_id = $1 and problem is distinct from $2`,
+        [hookId, problem],
+      ),
     noteMissed: ({ hookId }: Webhook, missed: string) =>
       run(database, 'update webhooks set missed = $2 where hook_id = $1', [hookId, missed]),
   };
