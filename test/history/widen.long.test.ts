@@ -165,6 +165,21 @@ describe('widening while the indexer runs', () => {
     expect(await world.broken()).toEqual([]);
   });
 
+  it('waits for the views of interfaces as well, and not for those that the participant does not know', async () => {
+    await using indexer = await world.run('ledger', genesis);
+    await indexer.reaches(end());
+    const wider = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
+    const printed = await world.command('widen --yes --wait', 'ledger', wider);
+    expect(printed).toContain('the participant does not know #unknown:Main:Thing yet');
+    expect(printed).toMatch(/\ndone\n?$/);
+    expect(
+      await query(
+        url(),
+        `select from ledger.filter_interfaces where interface_id like '#splice-api-token-%V1:%' and state <> 'followed'`,
+      ),
+    ).toEqual([]);
+  });
+
   it('adds blobs, to contracts that are active as well', async () => {
     await widensTo({}, { LEDGER_CREATED_EVENT_BLOBS: 'true' });
     expect(

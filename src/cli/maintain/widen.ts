@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, loadConfig } from '../../config/config.ts';
+import { interfacesNamed } from '../../config/interface-presets.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import {
@@ -104,6 +105,7 @@ async function widen(database: Database, config: Config, asked: Asked, around: A
   if (!asked.wait) return;
   if (widened !== undefined) await untilDone(database, 'widen', around);
   if (history !== undefined) await untilDone(database, 'history', around);
+  if (widened !== undefined) await untilViews(database, interfacesIn(stream, widened), around);
   if (!around.stop.aborted) print('done');
 }
 
@@ -229,6 +231,32 @@ async function untilDone(database: Database, name: WorkName, { print, stop }: Ar
     if (work.state === 'done') return;
     if (work.state === 'failed') throw refused(work.problem ?? 'it failed', `ledger-indexer works resume ${name}`);
     const line = progressOf(work);
+    if (line !== said) print(line);
+    said = line;
+    await sleep(lookMs, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+/** Interfaces that were added, those of presets one by one. */
+function interfacesIn(stream: StreamFacts, { filter }: WantedWidening): readonly string[] {
+  const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
+  return interfacesNamed(added.flatMap(({ kind, name }) => (kind === 'interface' ? [name] : [])));
+}
+
+/** Views of interfaces are gathered after the filter is in force. One that the participant does not know is not waited for. */
+async function untilViews(database: Database, ids: readonly string[], { print, stop }: Around): Promise<void> {
+  const { wantedInterfaces } = await import('../../store/write/filter-interfaces.ts');
+  let said = '';
+  while (!stop.aborted) {
+    const wanted = await database.withClient(wantedInterfaces);
+    const found = ids.map((id) => ({ id, ...wanted.find((one) => one.id === id) }));
+    const unknown = found.filter(({ state, unknownAt }) => state === 'waiting' && typeof unknownAt === 'number');
+    const complete = found.filter(({ completeFrom }) => typeof completeFrom === 'number');
+    if (complete.length + unknown.length === found.length) {
+      for (const { id } of unknown) print(`the participant does not know ${id} yet: its views come when it does`);
+      return;
+    }
+    const line = `views of interfaces: ${String(complete.length)} of ${String(found.length - unknown.length)}`;
     if (line !== said) print(line);
     said = line;
     await sleep(lookMs, undefined, { signal: stop }).catch(() => undefined);
