@@ -5,12 +5,13 @@
 import type { LedgerAccess } from './access.ts';
 import type { Config } from './config/config.ts';
 import { createLedgerClient } from './ledger/api/client.ts';
-import { inWords, unknownParties } from './ledger/api/unknown-parties.ts';
 import { openFrameStream } from './ledger/transport/frame-stream.ts';
 import { assertTokenMayTravel } from './ledger/access/token.ts';
 import type { RequestFacts, TransportOptions } from './ledger/transport/transport.ts';
+import { inWords, unknownParties } from './ledger/api/unknown-parties.ts';
 import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
 import { type HealthOptions, HealthTracker } from './observe/health/health-tracker.ts';
+import { watchUnknownParties } from './observe/log/party-report.ts';
 import { startHttpServer, type RunningHttpServer } from './observe/http/http-server.ts';
 import { notFromHere } from './observe/http/local-caller.ts';
 import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
@@ -128,7 +129,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       changes: pushed.answers,
     });
     const opened = { database, shown, pushed, access, delivering, closeConsole: console?.close };
-    return new RunningIndexer(options, { stop, parts, http, live, ...opened, observer, candidate });
+    return new RunningIndexer(options, { stop, parts, http, health, live, ...opened, observer, candidate });
   } catch (thrown) {
     observer.close();
     page.close();
@@ -199,6 +200,7 @@ interface Running {
   readonly stop: AbortController;
   readonly parts: PipelineParts;
   readonly http: RunningHttpServer;
+  readonly health: HealthTracker;
   readonly live: Promise<void>;
   readonly database: Database;
   /** What the status page reads from. */
@@ -227,7 +229,16 @@ class RunningIndexer implements Indexer {
     this.done = runPipeline(running.parts);
     // Whoever waits for `done` sees the rejection; until then it must not end the process.
     this.done.catch(() => undefined);
-    void warnOfUnknownParties(options, running);
+    const { parts, health, stop } = running;
+    const watched = {
+      health,
+      logger: options.logging.logger,
+      stop: stop.signal,
+      parties: options.config.ledger.parties,
+    };
+    const unknownOf = async (parties: readonly string[]) =>
+      (await unknownParties(parts.ledger, parties)).map((each) => ({ party: each.party, sentence: inWords(each) }));
+    void this.live.then(() => watchUnknownParties({ ...watched, unknownOf }));
   }
 
   stop(): Promise<void> {
@@ -250,18 +261,6 @@ class RunningIndexer implements Indexer {
     await Promise.all([closeConsole?.(), candidate.close()]);
     await http.close();
     observer.close();
-  }
-}
-
-/** Once it is connected. Where the user may not ask the participant for parties, nothing is said. */
-async function warnOfUnknownParties({ config, logging }: IndexerOptions, { live, parts }: Running): Promise<void> {
-  await live;
-  try {
-    for (const each of await unknownParties(parts.ledger, config.ledger.parties)) {
-      logging.logger.warn(`${inWords(each)}: correct LEDGER_PARTIES, unless it will come`);
-    }
-  } catch (err: unknown) {
-    logging.logger.debug({ err }, 'the participant was not asked for parties');
   }
 }
 

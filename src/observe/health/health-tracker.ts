@@ -1,6 +1,5 @@
 /**
- * Remembers what the observer reports, and derives from it the verdict, the status document and the rates. Holds
- * numbers only; it reads an injected monotonic clock and never measures or writes anything itself.
+ * Derives the verdict, the status document and the rates from what the observer reports, by an injected monotonic clock.
  */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -85,6 +84,8 @@ export interface StatusDocument {
   readonly interfacesGathering: readonly string[];
   /** Options that name a filter which was widened since; empty when all say what is in force. */
   readonly optionsBehind: readonly string[];
+  /** Parties of LEDGER_PARTIES that the participant does not know. */
+  readonly partiesUnknown: readonly string[];
   /** What INDEXER_KEEP has pruned since the last look began; null without it, and before the first look. */
   readonly retention: RetentionStatus | null;
   /** What was asked for beside the stream and takes long, whoever does it; the last of each name. */
@@ -115,6 +116,7 @@ export class HealthTracker {
   readonly retention = new RetentionProgress();
   readonly works = new WorkProgress();
   optionsBehind: readonly string[] = [];
+  partiesUnknown: readonly string[] = [];
   readonly #options: HealthOptions;
   readonly #startedAt: number;
   readonly #updates = new Map<string, number>();
@@ -145,8 +147,7 @@ export class HealthTracker {
   #lastError: StatusDocument['lastError'] = null;
   #contractsUnknown: number | null = null;
   #completions: CompletionStatus = { state: 'waiting', because: 'the stream has not begun', checkpoint: null };
-  #interfacesWaiting: readonly string[] = [];
-  #interfacesGathering: readonly string[] = [];
+  #interfaces = { interfacesWaiting: [] as readonly string[], interfacesGathering: [] as readonly string[] };
   #participantId: string | undefined;
   #lockHolder: LockHolder | undefined;
 
@@ -194,8 +195,7 @@ export class HealthTracker {
 
   /** Interfaces that the stream does not ask for yet. */
   interfacesWanted(waiting: readonly string[], gathering: readonly string[]): void {
-    this.#interfacesWaiting = waiting;
-    this.#interfacesGathering = gathering;
+    this.#interfaces = { interfacesWaiting: waiting, interfacesGathering: gathering };
   }
 
   /** A checkpoint that was there before this process wrote anything, i.e. where it resumes. */
@@ -331,9 +331,9 @@ export class HealthTracker {
       ...this.#work(state, because, distance),
       contractsUnknown: this.#contractsUnknown,
       completions: this.#completions,
-      interfacesWaiting: this.#interfacesWaiting,
-      interfacesGathering: this.#interfacesGathering,
+      ...this.#interfaces,
       optionsBehind: this.optionsBehind,
+      partiesUnknown: this.partiesUnknown,
       retention: this.retention.status(),
       works: this.works.status(),
       unknown: this.unknown.all,

@@ -4,7 +4,7 @@ import { clock, count, milliseconds, percent, rate, span, stateWords } from './f
 import { prepareOutline } from './outline.js';
 import { drawPlot } from './plot.js';
 import { showWorks } from './works.js';
-import { showErrors, showInterfaces, showTemplates, showUnknown, showUpdates } from './tables.js';
+import { showErrors, showNotFollowed, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
  * @typedef {import('../messages.ts').Hello} Hello
@@ -63,7 +63,7 @@ function onTick({ status, sample, recent }) {
   showTemplates(recent.templates ?? []);
   const held = showUpdates(recent.updates ?? []);
   show('read-at', held ? 'held while you are here' : ageOf(recent));
-  showInterfaces(status.interfacesWaiting, status.interfacesGathering);
+  showNotFollowed(status);
   showWorks(status.works);
   showUnknown(status.unknown);
   showErrors(status.errors);

@@ -54,11 +54,9 @@ export function showUnknown(names) {
   showList(byId('unknown'), names, unknownItem);
 }
 
-/**
- * @param {readonly string[]} waiting
- * @param {readonly string[]} gathering
- */
-export function showInterfaces(waiting, gathering) {
+/** @param {Pick<import('../../health/health-tracker.ts').StatusDocument, 'interfacesWaiting' | 'interfacesGathering' | 'partiesUnknown'>} status */
+export function showNotFollowed({ interfacesWaiting, interfacesGathering: gathering, partiesUnknown }) {
+  const waiting = [...partiesUnknown, ...interfacesWaiting];
   byId('interfaces-card').hidden = waiting.length + gathering.length === 0;
   const known = gathering.map((name) => ({ name, what: 'views are gathered beside the stream' }));
   const unknown = waiting.map((name) => ({ name, what: 'the participant does not know it yet' }));

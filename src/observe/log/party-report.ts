@@ -1,0 +1,37 @@
+/** Parties of LEDGER_PARTIES that the participant does not know: the stream shows nothing of them, and does not say why. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import type { Logger } from './logger.ts';
+
+const usuallyEveryMs = 60_000;
+
+export interface WatchedParties {
+  readonly parties: readonly string[];
+  /** Those of the parties that the participant does not know, each with a sentence that says so. */
+  readonly unknownOf: (
+    parties: readonly string[],
+  ) => Promise<readonly { readonly party: string; readonly sentence: string }[]>;
+  readonly health: Pick<HealthTracker, 'partiesUnknown'>;
+  readonly logger: Pick<Logger, 'warn' | 'debug'>;
+  readonly stop: AbortSignal;
+  /** Between two requests for parties that are not known yet, a minute by default. */
+  readonly everyMs?: number;
+}
+
+/** Warns of them once, and keeps the list of the status document until all are known. Users who may not query parties get none. */
+export async function watchUnknownParties(watched: WatchedParties): Promise<void> {
+  const { parties, unknownOf, health, logger, stop, everyMs = usuallyEveryMs } = watched;
+  try {
+    let unknown = await unknownOf(parties);
+    for (const { sentence } of unknown) logger.warn(`${sentence}: correct LEDGER_PARTIES, unless it will come`);
+    while (unknown.length > 0) {
+      const names = unknown.map(({ party }) => party);
+      health.partiesUnknown = names;
+      await sleep(everyMs, undefined, { ref: false, signal: stop });
+      unknown = await unknownOf(names);
+    }
+    health.partiesUnknown = [];
+  } catch (err: unknown) {
+    logger.debug({ err }, 'the participant was not asked for parties');
+  }
+}

@@ -1,0 +1,34 @@
+/** Parties of the filter that the participant does not know are logged once, and listed until it knows them. */
+import { expect, it } from 'vitest';
+import { watchUnknownParties } from '../../src/observe/log/party-report.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const [alice, bob] = ['alice::1220aa', 'bob::1220bb'];
+
+it('lists unknown parties of the filter until the participant knows them, and logs them once', async () => {
+  const known = new Set([alice]);
+  let requests = 0;
+  const unknownOf = (parties: readonly string[]) => {
+    requests += 1;
+    const unknown = parties.filter((party) => !known.has(party));
+    return Promise.resolve(unknown.map((party) => ({ party, sentence: `no party ${party}` })));
+  };
+  const health = { partiesUnknown: [] as readonly string[] };
+  const lines: unknown[] = [];
+  const logger = { warn: (line: unknown) => lines.push(line), debug: () => undefined };
+  const stop = new AbortController();
+  const watched = watchUnknownParties({
+    parties: [alice, bob],
+    unknownOf,
+    health,
+    logger,
+    stop: stop.signal,
+    everyMs: 5,
+  });
+  await waitFor('it has requested them again', () => (requests > 2 ? true : undefined));
+  expect(health.partiesUnknown).toEqual([bob]);
+  known.add(bob);
+  await watched;
+  expect(health.partiesUnknown).toEqual([]);
+  expect(lines).toEqual([`no party ${bob}: correct LEDGER_PARTIES, unless it will come`]);
+});
