@@ -30,7 +30,7 @@ export const continuationTokens: PlantedArea = {
     },
     {
       name: 'lifetimes of a seed that was given up stay',
-      file: 'migrations/0005_writer_functions.sql',
+      file: 'migrations/0009_narrower_rights.sql',
       line: 'truncate contracts, live, ended,',
       instead: 'truncate contracts, ended,',
       test,
