@@ -10,7 +10,7 @@ import { notFromHere, ofAnotherOrigin } from './observe/http/local-caller.ts';
 import type { ReaderTokens } from './observe/http/reader-tokens.ts';
 import type { ChangesFacts } from './observe/metrics/metrics.ts';
 import type { Pace } from './pace.ts';
-import { readChanges, readCheckpoint } from './store/changes/read-changes.ts';
+import { readChanges, readCheckpoint, unseenNames } from './store/changes/read-changes.ts';
 import { openDatabase } from './store/connection/database.ts';
 
 /** Connections that pages are read by; whoever waits for one holds nothing. */
@@ -50,6 +50,7 @@ export function openPushedChanges(
   };
   const answers = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint, pace),
+    unseenIn: (wanted) => unseenNames(database, wanted),
     readerOf: (request) => readerOf(request, tokens, indexer.corsOrigins),
     most,
   });

@@ -1,5 +1,5 @@
 /** `/changes` of an indexer that runs: what is committed, once and in order, to whom it may be told. */
-import { request as ask } from 'node:http';
+import { request as ask, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -35,7 +35,12 @@ const heard = (what: Heard, count: number) =>
 
 /** What one request is answered, whatever its headers say. */
 function answered(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
-  return new Promise<{ readonly status: number; readonly body: string }>((resolve, reject) => {
+  interface Answered {
+    readonly status: number;
+    readonly headers: IncomingHttpHeaders;
+    readonly body: string;
+  }
+  return new Promise<Answered>((resolve, reject) => {
     const sent = ask(`${indexer.httpUrl}${path}`, { method, headers }, (response) => {
       let body = '';
       response.setEncoding('utf8');
@@ -43,7 +48,7 @@ function answered(path: string, headers: Readonly<Record<string, string>> = {}, 
         body += text;
         if (response.statusCode === 200) sent.destroy();
       });
-      response.once('close', () => resolve({ status: response.statusCode ?? 0, body }));
+      response.once('close', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
     });
     sent.once('error', reject);
     sent.end();
@@ -142,6 +147,21 @@ describe('a stream', () => {
       some.data.map(({ offset, node_id, contract_id, payload }) => ({ offset, node_id, contract_id, payload })),
     ).toEqual(rows);
     some.close();
+  });
+
+  it('has a note where nothing has the party or the template of the request', async () => {
+    const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
+    const noted = await answered(`/changes?party=${party}&template=${template}`);
+    expect(noted.body).toContain(': nothing has this party and template yet: correct it, unless it will come\n');
+    expect(noted.headers['indexer-not-seen']).toBe('party, template');
+    const [known = {}] = await query(
+      world.database.url,
+      'select template_fqn, parties[1] as party from explore.events where cardinality(parties) > 0 and template_fqn is not null limit 1',
+    );
+    const asked = `party=${String(known['party'])}&template=${String(known['template_fqn'])}`;
+    const plain = await answered(`/changes?${asked}`);
+    expect({ status: plain.status, body: plain.body }).toEqual({ status: 200, body: 'retry: 1000\n\n' });
+    expect(plain.headers).not.toHaveProperty('indexer-not-seen');
   });
 
   it('is lines of JSON for who accepts those', async () => {

@@ -23,6 +23,8 @@ export type Reader =
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
+  /** Names of the filter that nothing has which its role may see. @throws IndexerError STORE_ errors */
+  readonly unseenIn: (wanted: StreamWanted) => Promise<readonly string[]>;
   readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
   /** Streams that may be open at once. */
   readonly most: number;
@@ -39,6 +41,7 @@ interface Answered {
   readonly wanted: StreamWanted;
   /** Undefined where the database could not be asked yet. */
   readonly first: Begun | undefined;
+  readonly unseen: readonly string[];
 }
 
 interface Refusal {
@@ -50,6 +53,7 @@ interface Refusal {
 /** Open streams of one server, and how each is answered. */
 export class ChangesAnswers {
   readonly #endpoint: ChangesEndpoint;
+  readonly #asked = new Map<string, Promise<readonly string[]>>();
   #open = 0;
   #streaming = 0;
 
@@ -101,11 +105,22 @@ export class ChangesAnswers {
     const { template, party, kinds, after } = asked;
     const wanted = { template, party, kinds, after, role };
     const begun = await stream.begin(wanted, formOf(request));
-    return (begun === undefined ? undefined : unfit(begun, asked.isResumed)) ?? { wanted, first: begun };
+    const misfit = begun === undefined ? undefined : unfit(begun, asked.isResumed);
+    if (misfit !== undefined) return misfit;
+    const isNamed = template !== null || party !== null;
+    return { wanted, first: begun, unseen: isNamed && begun !== undefined ? await this.#unseenIn(wanted) : [] };
+  }
+
+  /** Once for all who ask the same at the same time. */
+  #unseenIn(wanted: StreamWanted): Promise<readonly string[]> {
+    const key = JSON.stringify([wanted.role, wanted.template, wanted.party]);
+    const asked = this.#asked.get(key) ?? this.#endpoint.unseenIn(wanted).finally(() => this.#asked.delete(key));
+    this.#asked.set(key, asked);
+    return asked;
   }
 
   async #run(
-    { wanted, first, watch }: Answered,
+    { wanted, first, unseen, watch }: Answered,
     request: IncomingMessage,
     response: ServerResponse,
     { gone, unsent }: { readonly gone: AbortController; readonly unsent: Unsent },
@@ -116,9 +131,12 @@ export class ChangesAnswers {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
       'x-content-type-options': 'nosniff',
+      ...(unseen.length > 0 && { 'indexer-not-seen': unseen.join(', ') }),
     });
     // A client that is cut off comes again within a second, instead of the three that browsers choose.
-    response.write(form === 'sse' ? 'retry: 1000\n\n' : '\n');
+    const comment =
+      unseen.length === 0 ? '' : `: nothing has this ${unseen.join(' and ')} yet: correct it, unless it will come\n`;
+    response.write(form === 'sse' ? `${comment}retry: 1000\n\n` : '\n');
     const send = (part: string | Buffer): Promise<void> => sent(response, part, unsent);
     const finish = (end: AnyEnd): void => {
       if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');

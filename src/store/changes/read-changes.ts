@@ -50,6 +50,23 @@ export function readCheckpoint(database: Database): Promise<number | null> {
   return inSnapshot(database, async (client) => (await readStream(client, readSchemas(database.schema))).checkpoint);
 }
 
+/** Names of a filter that nothing has which the role may see: a mistyped name would be waited for without a word. */
+export function unseenNames(
+  database: Database,
+  { role, template, party }: Pick<ChangesWanted, 'role' | 'template' | 'party'>,
+): Promise<readonly ('party' | 'template')[]> {
+  const explore = escapeIdentifier(readSchemas(database.schema).explore);
+  return inSnapshot(database, async (client) => {
+    if (role !== null) await client.query(`set local role ${escapeIdentifier(role)}`);
+    const { rows } = await client.query<{ party: boolean; template: boolean }>(
+      `select $1::text is not null and not ${explore}.is_known_party($1) as party,
+              $2::text is not null and not exists (select from ${explore}.templates t where t.template_fqn = $2) as template`,
+      [party, template],
+    );
+    return (['party', 'template'] as const).filter((name) => rows[0]?.[name] === true);
+  });
+}
+
 interface StreamPlaces {
   readonly checkpoint: number | null;
   readonly keptAfter: number | null;
