@@ -181,6 +181,22 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ state: 'backing_off', ready: false });
   });
 
+  it('is not ready again because a ledger that is behind responds', () => {
+    const { health, pass } = tracker();
+    const behind = new IndexerError('ends at 5', { code: 'LEDGER_BEHIND_CHECKPOINT', remedy: 'wait for it' });
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    health.phaseChanged('backing_off', behind);
+    pass(15_000);
+    expect(health.verdict().ready).toBe(false);
+    health.ledgerPolled(5);
+    expect(health.verdict().ready).toBe(false);
+    health.phaseChanged('live', undefined);
+    health.ledgerPolled(10);
+    expect(health.verdict().ready).toBe(true);
+  });
+
   it('names no secret, whatever the error says', () => {
     const { health } = tracker();
     const text = 'look at postgres://me:hunter2@db/ledger';

@@ -18,9 +18,12 @@ export class Currency {
     return isFirst;
   }
 
-  /** @param distance offsets that are not stored yet @param wasReady by the verdict before it */
-  ledgerEndLearned(distance: number | undefined, wasReady: boolean): void {
-    if (distance === 0) this.#isCurrent = this.#wasLive;
+  /**
+   * While the stream is not followed, a ledger end that is not ahead is no sign: the ledger may be behind, or another one.
+   * @param distance offsets that are not stored yet @param wasReady by the verdict before it
+   */
+  ledgerEndLearned(distance: number | undefined, phase: Phase, wasReady: boolean): void {
+    if (distance === 0 && (phase === 'live' || phase === 'catching_up')) this.#isCurrent = this.#wasLive;
     else if (!wasReady) this.#isCurrent = false;
   }
 }

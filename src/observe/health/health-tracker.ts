@@ -263,7 +263,7 @@ export class HealthTracker {
   ledgerPolled(ledgerEnd: number): void {
     const wasReady = this.verdict().ready;
     this.#ledgerEnd = ledgerEnd;
-    this.#currency.ledgerEndLearned(this.#distance(), wasReady);
+    this.#currency.ledgerEndLearned(this.#distance(), this.#phase, wasReady);
     this.#lag.ledgerEndLearned(this.now(), this.#distance() === 0);
     this.#learnedAtMs = this.now();
     this.#unlearnedBecause = undefined;
