@@ -22,6 +22,7 @@ const renamed = frames.update('TopologyTransaction', {
   offset: 4,
   updateId: '12204',
   synchronizerId: frames.here,
+  recordTime: frames.recordTime,
   events: [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: 'Alicia' } } } }],
 });
 const shaped = frames.transaction(5, [
@@ -106,6 +107,7 @@ describe('what this version does not know', () => {
       offset: 2,
       updateId: '12202',
       synchronizerId: frames.here,
+      recordTime: frames.recordTime,
       events,
     });
     await using ledger = await scriptedLedger([sound[0], purge, sound[2], sound[3], sound[4]]);

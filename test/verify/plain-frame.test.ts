@@ -79,7 +79,8 @@ const odd: readonly (readonly [string, string])[] = [
 
 function strangeTopology(offset: number): JsonRecord {
   const events = [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: [{ name: 'ü', weight: 1.5 }] } } } }];
-  return frames.update('TopologyTransaction', { offset, synchronizerId: frames.here, events });
+  const head = { offset, updateId: '1220ab', recordTime: frames.recordTime, synchronizerId: frames.here };
+  return frames.update('TopologyTransaction', { ...head, events });
 }
 
 describe('updates', () => {
