@@ -2,6 +2,7 @@
 // For what it does: the others look for these files as soon as they are imported.
 // oxlint-disable-next-line import/no-unassigned-import
 import './beside.ts';
+import { causes } from './causes/causes.ts';
 import { crashPoints } from './tiers/crash-points.ts';
 import { openChaosServer } from './databases.ts';
 import { help, readOptions, type CampaignOptions } from './options.ts';
@@ -16,7 +17,7 @@ import { servers } from './tiers/servers.ts';
 import type { Tier } from './tiers/tier.ts';
 
 /** In the order in which they run. */
-const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, mutation, planted];
+const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, causes, mutation, planted];
 
 const progressEveryMs = 15_000;
 const stopMs = 10_000;

@@ -24,6 +24,8 @@ export class Report {
   crashPointsEqual = 0;
   mutants = 0;
   mutantsCaught = 0;
+  causes = 0;
+  causesNamed = 0;
   lost = 0;
   duplicated = 0;
   altered = 0;
@@ -89,6 +91,8 @@ export class Report {
       fault_kinds_hit5: [...this.hits.values()].filter((count) => count >= 5).length,
       mutants: this.mutants,
       mutants_caught: this.mutantsCaught,
+      causes: this.causes,
+      causes_named: this.causesNamed,
       lost: this.lost,
       duplicated: this.duplicated,
       altered: this.altered,

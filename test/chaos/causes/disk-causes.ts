@@ -1,0 +1,34 @@
+/** Causes on the disk of Postgres. */
+import { statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mountSmallDisk, noSmallDisk, type SmallDisk } from '../../ha/small-disk.ts';
+import type { Cause } from './cause.ts';
+import type { CauseWorld } from './world.ts';
+
+const disks = new WeakMap<CauseWorld, SmallDisk>();
+const megabytes = 96;
+
+export const diskCauses: readonly Cause[] = [
+  {
+    group: 'Disk',
+    what: 'the disk of Postgres is full',
+    soon: { code: 'STORE_FULL', state: 'backing_off' },
+    alerts: ['IndexerDiskFull'],
+    missing: noSmallDisk,
+    world: {
+      prepare: async (world) => {
+        const disk = await mountSmallDisk(megabytes);
+        world.closing.push(() => disk[Symbol.asyncDispose]());
+        disks.set(world, disk);
+        await world.sql(`create tablespace small location '${disk.folder}'`, 'postgres');
+        return 'tablespace small';
+      },
+    },
+    provoke: (world) => {
+      const folder = disks.get(world)?.folder ?? '';
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(join(folder, 'somebody-else'), Buffer.alloc(bavail * bsize));
+    },
+    end: (world) => disks.get(world)?.grow(megabytes * 2),
+  },
+];

@@ -1,0 +1,143 @@
+/**
+ * What stands between an indexer and a server: passes bytes on, and fails as ports, networks, proxies and gateways do. Knows
+ * nothing of what is said, but for the first bytes of an HTTP request, which it can answer itself.
+ */
+import { once } from 'node:events';
+import { connect, createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  /** Of requests with this in their first line; absent: of all. */
+  readonly to?: string;
+}
+
+export interface Certificate {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export class Gateway implements AsyncDisposable {
+  /** Port of the server on 127.0.0.1; may be changed. */
+  target: number;
+  /** Answers every request in place of the server; existing connections pass until `cut`. */
+  answer: Answer | undefined;
+  /** Accepts connections and bytes, and answers nothing. */
+  #hangs = false;
+  readonly port: number;
+  readonly #certificate: Certificate | undefined;
+  #server: Server;
+  readonly #pairs = new Map<Socket, Socket>();
+
+  private constructor(target: number, server: Server, certificate: Certificate | undefined) {
+    this.target = target;
+    this.#certificate = certificate;
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    this.#serve(server);
+  }
+
+  /** @param certificate to speak TLS with; plain otherwise */
+  static async before(target: number, certificate?: Certificate): Promise<Gateway> {
+    return new Gateway(target, await listening(0, certificate), certificate);
+  }
+
+  /** Ends every connection, without a word. */
+  cut(): void {
+    for (const [near, far] of this.#pairs) {
+      near.destroy();
+      far.destroy();
+    }
+    this.#pairs.clear();
+  }
+
+  /** Nobody listens on the port any more. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.cut();
+    await closed;
+  }
+
+  /** Somebody listens again. @param certificate instead of that of before; null: without TLS */
+  async open(certificate: Certificate | null | undefined = this.#certificate): Promise<void> {
+    this.#server = await listening(this.port, certificate ?? undefined);
+    this.#serve(this.#server);
+  }
+
+  /** What is open stays open, and nothing passes in either direction. */
+  hang(): void {
+    this.#hangs = true;
+    for (const [near, far] of this.#pairs) {
+      near.unpipe(far);
+      far.unpipe(near);
+    }
+  }
+
+  /** Ends what hung, and passes again. */
+  resume(): void {
+    this.#hangs = false;
+    this.cut();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#server.listening) await this.close();
+  }
+
+  #serve(server: Server): void {
+    server.on('connection', ignoreErrors);
+    server.on(
+      this.#certificate !== undefined && 'setSecureContext' in server ? 'secureConnection' : 'connection',
+      (near) => this.#take(near as Socket),
+    );
+  }
+
+  #take(near: Socket): void {
+    ignoreErrors(near);
+    const far = connect(this.target, '127.0.0.1');
+    ignoreErrors(far);
+    this.#pairs.set(near, far);
+    near.on('close', () => {
+      far.destroy();
+      this.#pairs.delete(near);
+    });
+    far.on('close', () => near.destroy());
+    if (this.#hangs) return;
+    near.once('data', (first: Buffer) => {
+      const answer = this.answer;
+      const line = first.toString('latin1', 0, Math.max(0, first.indexOf('\r\n')));
+      if (answer !== undefined && line.includes(answer.to ?? '')) {
+        near.end(textOf(answer));
+        return;
+      }
+      far.write(first);
+      near.pipe(far);
+      far.pipe(near);
+    });
+    // Postgres speaks second as well; nobody speaks before the client does.
+  }
+}
+
+function ignoreErrors(socket: { on(event: 'error', listener: () => void): unknown }): void {
+  socket.on('error', () => undefined);
+}
+
+async function listening(port: number, certificate: Certificate | undefined): Promise<Server> {
+  const server = certificate === undefined ? createPlainServer() : createTlsServer({ ...certificate });
+  server.on('tlsClientError', () => undefined);
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function textOf({ status, type, body }: Answer): string {
+  const head = [
+    `HTTP/1.1 ${String(status)} Answered`,
+    `content-type: ${type}`,
+    `content-length: ${String(Buffer.byteLength(body))}`,
+    'connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}

@@ -1,0 +1,309 @@
+/** Causes on the side of the participant, and of what stands before it. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Cause } from './cause.ts';
+import type { Answer, Certificate } from './gateway.ts';
+import type { CauseWorld } from './world.ts';
+
+const updatesPath = '/v2/updates';
+
+/** Requests and streams are answered so from now on, those that are open included. */
+const answers =
+  (answer: Answer) =>
+  ({ gateway }: CauseWorld): void => {
+    gateway.answer = answer;
+    gateway.cut();
+  };
+
+function answersAgain({ gateway }: CauseWorld): void {
+  gateway.answer = undefined;
+}
+
+const refusal = (status: number, code: string, grpcCodeValue: number): Answer => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify({ code, cause: 'refused', context: {}, errorCategory: -1, grpcCodeValue, resources: [] }),
+});
+
+/** Another participant, or another history, takes the place of the one that is followed. */
+const replacedBy =
+  (options: { readonly participantId?: string; readonly updates: number }) =>
+  async (world: CauseWorld): Promise<void> => {
+    const other = await startSandbox({
+      seed: 77,
+      limits: { checkpointIntervalMs: 500 },
+      ...(options.participantId !== undefined && { participantId: options.participantId }),
+    });
+    world.closing.push(() => other.close());
+    generateHistory(other.ledger, { seed: 77, updates: options.updates });
+    world.gateway.target = Number(new URL(other.url).port);
+    world.gateway.cut();
+  };
+
+function certificateOf(name: string): Certificate {
+  const file = (part: string): string => readFileSync(certificatePath(`${name}${part}.pem`), 'utf8');
+  return { cert: file(''), key: file('-key') };
+}
+
+function certificatePath(file: string): string {
+  const near = '../../support/certificates/';
+  const found = [near, `../../../../../test/support/certificates/`].find((folder) => {
+    try {
+      readFileSync(new URL(`${folder}${file}`, import.meta.url));
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  return fileURLToPath(new URL(`${found ?? near}${file}`, import.meta.url));
+}
+
+const secured = {
+  certificate: certificateOf('server'),
+  env: (): Readonly<Record<string, string>> => ({ LEDGER_CA_FILE: certificatePath('ca.pem') }),
+};
+
+export const participantCauses: readonly Cause[] = [
+  {
+    group: 'Participant',
+    what: 'nothing listens on its port',
+    soon: { code: 'LEDGER_UNREACHABLE', state: 'backing_off' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerLedgerUnreachable'],
+    provoke: ({ gateway }) => gateway.close(),
+    end: ({ gateway }) => gateway.open(),
+  },
+  {
+    group: 'Participant',
+    what: 'its machine is cut off: connections hang',
+    soon: { code: 'LEDGER_UNREACHABLE', state: 'blind' },
+    within: 15,
+    later: { code: 'LEDGER_UNREACHABLE', state: 'backing_off' },
+    also: ['LEDGER_SILENT', 'LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerLedgerUnreachable'],
+    provoke: ({ gateway }) => gateway.hang(),
+    end: ({ gateway }) => gateway.resume(),
+  },
+  {
+    group: 'Participant',
+    what: 'a gateway answers 503 for it',
+    soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerLedgerUnreachable'],
+    provoke: answers({ status: 503, type: 'text/html', body: '<html>no healthy upstream</html>' }),
+    end: answersAgain,
+  },
+  {
+    group: 'Participant',
+    what: 'it refuses for load (429)',
+    soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerLedgerUnreachable'],
+    provoke: answers(refusal(429, 'too many requests', 8)),
+    end: answersAgain,
+  },
+  {
+    group: 'Participant',
+    what: 'it fails inside (500)',
+    soon: { code: 'LEDGER_INTERNAL', state: 'backing_off' },
+    later: { code: 'LEDGER_INTERNAL', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    provoke: answers(refusal(500, 'NA', 13)),
+    end: answersAgain,
+  },
+  {
+    group: 'Participant',
+    what: 'it refuses the token (401)',
+    soon: { code: 'LEDGER_UNAUTHENTICATED', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    provoke: answers(refusal(401, 'UNAUTHENTICATED', 16)),
+    end: answersAgain,
+  },
+  {
+    group: 'Participant',
+    what: 'the user lost its right to read (403)',
+    soon: { code: 'LEDGER_PERMISSION_DENIED', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    provoke: ({ sandbox, gateway }) => {
+      sandbox.faults.streamFailure = { path: updatesPath, failure: 'PERMISSION_DENIED' };
+      gateway.cut();
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults.streamFailure = undefined;
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'a web page answers at its address',
+    soon: { code: 'LEDGER_NOT_A_LEDGER', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    provoke: answers({ status: 200, type: 'text/html', body: '<html><h1>Welcome</h1></html>' }),
+    end: answersAgain,
+  },
+  {
+    group: 'Participant',
+    what: 'a gateway closes each stream before its first frame',
+    soon: { code: 'LEDGER_STREAM_CLOSED', state: 'backing_off' },
+    alerts: ['IndexerNoWriter'],
+    provoke: ({ sandbox }) => {
+      sandbox.faults.close = { path: updatesPath, code: 1001 };
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults.close = undefined;
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'its certificate is not trusted',
+    soon: { code: 'LEDGER_TLS', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
+    alerts: ['IndexerParked'],
+    world: secured,
+    provoke: async ({ gateway }) => {
+      await gateway.close();
+      await gateway.open(certificateOf('client'));
+    },
+    end: async ({ gateway }) => {
+      await gateway.close();
+      await gateway.open();
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'its port does not speak TLS any more',
+    soon: { code: 'LEDGER_TLS', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
+    alerts: ['IndexerParked'],
+    world: secured,
+    provoke: async ({ gateway }) => {
+      await gateway.close();
+      await gateway.open(null);
+    },
+    end: async ({ gateway }) => {
+      await gateway.close();
+      await gateway.open();
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'another participant answers',
+    soon: { code: 'PARTICIPANT_CHANGED', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    provoke: replacedBy({ participantId: `other::1220${'ab'.repeat(32)}`, updates: 400 }),
+  },
+  {
+    group: 'Participant',
+    what: 'it was reset, and has another history',
+    soon: { code: 'HISTORY_CHANGED', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    provoke: replacedBy({ updates: 2_000 }),
+  },
+  {
+    group: 'Participant',
+    what: 'it was reset to before the checkpoint, or a replica lags behind',
+    soon: { code: 'LEDGER_BEHIND_CHECKPOINT', state: 'backing_off' },
+    later: { code: 'LEDGER_BEHIND_CHECKPOINT', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    provoke: replacedBy({ updates: 5 }),
+  },
+  {
+    group: 'Participant',
+    what: 'it was pruned past the checkpoint',
+    soon: { code: 'LEDGER_PRUNED', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
+    alerts: ['IndexerParked', 'IndexerPrunedPastCheckpoint'],
+    provoke: async ({ gateway, sandbox }) => {
+      await gateway.close();
+      generateHistory(sandbox.ledger, { seed: 5, updates: 30 });
+      sandbox.ledger.pruneTo(sandbox.ledger.ledgerEnd() - 2);
+      await gateway.open();
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'its frames are cut on their way',
+    soon: { code: 'UPDATE_UNDECODABLE', state: 'parked' },
+    alerts: ['IndexerParked'],
+    provoke: ({ sandbox }) => {
+      sandbox.faults.invalidJson = { path: updatesPath };
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults.invalidJson = undefined;
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'an update is larger than LEDGER_MAX_FRAME',
+    soon: { code: 'LEDGER_FRAME_TOO_LARGE', state: 'parked' },
+    alerts: ['IndexerParked'],
+    world: { env: () => ({ LEDGER_MAX_FRAME: '1MiB' }) },
+    provoke: ({ sandbox }) => {
+      sandbox.faults.oversizedFrames = { path: updatesPath, bytes: 3_000_000 };
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults.oversizedFrames = undefined;
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'it sends an offset again',
+    soon: { code: 'LEDGER_OUT_OF_ORDER', state: 'parked' },
+    alerts: ['IndexerParked'],
+    provoke: ({ sandbox }) => {
+      sandbox.faults.swapUpdates = { path: updatesPath };
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults.swapUpdates = undefined;
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'an update lacks fields',
+    soon: { code: 'UPDATE_UNDECODABLE', state: 'parked' },
+    alerts: ['IndexerParked'],
+    provoke: ({ sandbox }) => {
+      sandbox.faults.dropKeys = { path: updatesPath, keys: ['recordTime', 'effectiveAt', 'updateId'] };
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults.dropKeys = undefined;
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'it refuses the package of a template of the filter',
+    soon: { code: 'LEDGER_PACKAGE_UNKNOWN', state: 'parked' },
+    alerts: ['IndexerParked'],
+    provoke: ({ sandbox, gateway }) => {
+      sandbox.faults.streamFailure = { path: updatesPath, failure: 'TEMPLATES_OR_INTERFACES_NOT_FOUND' };
+      gateway.cut();
+    },
+    also: ['LEDGER_STREAM_CLOSED'],
+    end: ({ sandbox }) => {
+      sandbox.faults.streamFailure = undefined;
+    },
+  },
+  {
+    group: 'Participant',
+    what: 'the stream is open, and the ledger end cannot be asked for',
+    soon: { state: 'live' },
+    also: ['LEDGER_UNAVAILABLE'],
+    alerts: ['IndexerRetryStorm'],
+    // Frames are ten times as far apart by a clock that runs ten times faster.
+    world: { env: () => ({ INDEXER_BLIND_AFTER: '60s' }) },
+    provoke: ({ sandbox }) => {
+      sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED' };
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults.answer = undefined;
+    },
+  },
+];

@@ -1,0 +1,97 @@
+/** What an indexer says of itself at one moment, on every surface that an operator or a machine looks at. */
+import { startDaemon } from '../../e2e/runs/daemon.ts';
+import type { CauseWorld } from './world.ts';
+
+export interface Said {
+  readonly state: string;
+  readonly because: string;
+  readonly remedy?: string;
+}
+
+/** Samples by their names and labels, as `/metrics` writes them. */
+export type Samples = ReadonlyMap<string, number>;
+
+export interface Seen {
+  /** Seconds since the world was opened, by the clock of the indexer. */
+  readonly at: number;
+  /** Whether `/readyz` answers 200. */
+  readonly ready: boolean;
+  readonly alive: boolean;
+  readonly readyz: Said;
+  readonly status: Said;
+  /** The newest message of the status page. */
+  readonly page: Said;
+  /** The output of `ledger-indexer status --json`. */
+  readonly command: Said;
+  readonly samples: Samples;
+  /** Codes in the log so far, in order. */
+  readonly logged: readonly string[];
+}
+
+/** All of it. The command is a process of its own, and so takes longest. */
+export async function look(world: CauseWorld): Promise<Seen> {
+  const command = await statusCommand(world);
+  const [readyz, livez, status, page, samples] = await Promise.all([
+    fetch(`${world.http}/readyz`),
+    fetch(`${world.http}/livez`),
+    fetch(`${world.http}/status`),
+    pageOf(world.http),
+    samplesOf(world.http),
+  ]);
+  return {
+    at: world.seconds(),
+    ready: readyz.ok,
+    alive: livez.ok,
+    readyz: (await readyz.json()) as Said,
+    status: (await status.json()) as Said,
+    page,
+    command,
+    samples,
+    logged: loggedCodes(world),
+  };
+}
+
+/** Codes of the log lines so far. */
+export function loggedCodes({ daemon }: CauseWorld): readonly string[] {
+  const lines = daemon.output().split('\n');
+  return lines.flatMap((line) => {
+    const code = /"code":"([A-Z]+_[A-Z_]+)"/.exec(line)?.[1];
+    return code === undefined ? [] : [code];
+  });
+}
+
+async function statusCommand({ http, postgres }: CauseWorld): Promise<Said> {
+  const { port } = new URL(http);
+  const argv = ['status', '--json', '--http-port', port];
+  await using run = startDaemon({ argv, ledgerUrl: '', databaseUrl: postgres.url, schema: 'ledger' });
+  await run.exited;
+  return JSON.parse(run.output()) as Said;
+}
+
+/** Of the stream that the page reads: its first `tick`. */
+async function pageOf(http: string): Promise<Said> {
+  const stop = new AbortController();
+  const answer = await fetch(`${http}/events`, { signal: stop.signal });
+  let text = '';
+  const decoder = new TextDecoder();
+  try {
+    for await (const bytes of answer.body ?? []) {
+      text += decoder.decode(bytes as Uint8Array, { stream: true });
+      const tick = /^event: tick\ndata: (.*)$/m.exec(text)?.[1];
+      if (tick !== undefined && text.slice(text.indexOf(tick)).includes('\n')) {
+        return (JSON.parse(tick) as { readonly status: Said }).status;
+      }
+    }
+  } finally {
+    stop.abort();
+  }
+  throw new Error('the status page was sent nothing');
+}
+
+async function samplesOf(http: string): Promise<Samples> {
+  const text = await (await fetch(`${http}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => /^\w/.test(line));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}

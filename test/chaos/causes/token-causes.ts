@@ -1,0 +1,133 @@
+/** Causes on the side of access tokens: the file they are in, the provider they come from. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';
+import type { Cause } from './cause.ts';
+import type { CauseWorld, WorldOptions } from './world.ts';
+
+/** Of each world, while it lasts. */
+const providers = new WeakMap<CauseWorld, Oidc>();
+const fileOf = ({ folder }: CauseWorld): string => join(folder, 'token');
+
+const fromProvider: WorldOptions = {
+  sandbox: async (world) => {
+    const oidc = await startOidc({ tokenSeconds: 5 });
+    providers.set(world, oidc);
+    world.closing.push(() => oidc.stop());
+    return {
+      auth: { jwksUrl: oidc.jwksUrl, audience, users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }] },
+    };
+  },
+  env: (world) => ({
+    LEDGER_OAUTH_ISSUER: providers.get(world)?.issuer ?? '',
+    LEDGER_OAUTH_CLIENT_ID: clientId,
+    LEDGER_OAUTH_CLIENT_SECRET: clientSecret,
+    LEDGER_OAUTH_AUDIENCE: audience,
+  }),
+};
+
+const fromFile: WorldOptions = {
+  sandbox: () => ({ token: jwt('first') }),
+  env: (world) => {
+    writeFileSync(fileOf(world), jwt('first'));
+    return { LEDGER_TOKEN_FILE: fileOf(world) };
+  },
+};
+
+/** Without an end. Nothing but the sandbox's comparison looks at it. */
+function jwt(subject: string): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'none' })}.${part({ sub: subject, aud: audience })}.c2lnbmF0dXJl`;
+}
+
+const answers =
+  (status: number, type: string, body: string) =>
+  (world: CauseWorld): void => {
+    const oidc = providers.get(world);
+    if (oidc === undefined) throw new Error('this world has no token provider');
+    oidc.answerWith = (_request, response) => response.writeHead(status, { 'content-type': type }).end(body);
+  };
+
+function provides(world: CauseWorld): void {
+  const oidc = providers.get(world);
+  if (oidc !== undefined) oidc.answerWith = undefined;
+}
+
+export const tokenCauses: readonly Cause[] = [
+  {
+    group: 'Token',
+    what: 'the provider is down',
+    soon: { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', state: 'backing_off' },
+    alerts: ['IndexerNoWriter'],
+    also: ['LEDGER_TOKEN_EXPIRED'],
+    world: fromProvider,
+    provoke: (world) => providers.get(world)?.stop(),
+  },
+  {
+    group: 'Token',
+    what: 'the provider answers a web page',
+    soon: { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', state: 'backing_off' },
+    alerts: ['IndexerNoWriter'],
+    also: ['LEDGER_TOKEN_EXPIRED'],
+    world: fromProvider,
+    provoke: answers(200, 'text/html', '<html>Sign in</html>'),
+    end: provides,
+  },
+  {
+    group: 'Token',
+    what: 'the provider does not know the client any more',
+    soon: { code: 'LEDGER_TOKEN_REFUSED', state: 'parked' },
+    alerts: ['IndexerParked'],
+    also: ['LEDGER_TOKEN_EXPIRED'],
+    world: fromProvider,
+    provoke: answers(401, 'application/json', '{"error":"invalid_client"}'),
+    end: provides,
+  },
+  {
+    group: 'Token',
+    what: 'the token in the file is refused',
+    soon: { code: 'LEDGER_UNAUTHENTICATED', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: ['IndexerParked'],
+    world: fromFile,
+    provoke: (world) => {
+      writeFileSync(fileOf(world), jwt('second'));
+      world.gateway.cut();
+    },
+    end: (world) => writeFileSync(fileOf(world), jwt('first')),
+  },
+  {
+    group: 'Token',
+    what: 'the file holds something else than a token: the last one stays in use',
+    soon: { state: 'live' },
+    also: ['LEDGER_STREAM_CLOSED'],
+    alerts: [],
+    world: fromFile,
+    provoke: (world) => {
+      writeFileSync(fileOf(world), 'Bearer "eyJ"');
+      world.gateway.cut();
+    },
+    end: (world) => writeFileSync(fileOf(world), jwt('first')),
+  },
+  {
+    group: 'Token',
+    what: 'the token file is gone, and the ledger refuses the last token',
+    soon: { code: 'LEDGER_UNAUTHENTICATED', state: 'parked' },
+    also: ['LEDGER_STREAM_CLOSED', 'LEDGER_TOKEN_UNREADABLE'],
+    alerts: ['IndexerParked'],
+    world: fromFile,
+    provoke: (world) => {
+      rmSync(fileOf(world));
+      world.gateway.answer = {
+        status: 401,
+        type: 'application/json',
+        body: '{"code":"UNAUTHENTICATED","grpcCodeValue":16}',
+      };
+      world.gateway.cut();
+    },
+    end: (world) => {
+      writeFileSync(fileOf(world), jwt('first'));
+      world.gateway.answer = undefined;
+    },
+  },
+];
