@@ -1,0 +1,83 @@
+/**
+ * Texts that other people chose and that are megabytes long: a statement of the query page makes an error message or a cell of any text.
+ * Nothing else runs while one is searched, so a search whose time is quadratic in the length stops the indexer for minutes.
+ */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { noFormula } from '../../src/csv.ts';
+import { scrub } from '../../src/observe/figures/scrub.ts';
+import { expectProperty } from '../support/chance/property.ts';
+
+/** With time quadratic in the length, one of these texts takes minutes. The limit only turns that into a failure. */
+const limitMs = 40_000;
+const characters = 1_000_000;
+const long = (part: string): string => part.repeat(characters / part.length);
+
+const textOf = (parts: readonly string[]): fc.Arbitrary<string> =>
+  fc.array(fc.constantFrom(...parts), { maxLength: 24 }).map((found) => found.join(''));
+
+describe('scrub', () => {
+  it.each(['eyJ', '://:', '://', 'bearer ', 'lir_', 'eyJa.', '://a:'])(
+    'leaves a long run of %j in linear time',
+    (part) => {
+      expect(scrub(long(part))).toBeTypeOf('string');
+    },
+    limitMs,
+  );
+
+  it('replaces what its patterns say, wherever it stands', () => {
+    const parts = [
+      'eyJ',
+      '.',
+      'a',
+      '-',
+      '_',
+      'lir_aaaaaaaa',
+      ' ',
+      'Bearer ',
+      '://',
+      '/',
+      ':',
+      '@',
+      '?',
+      '#',
+      '"',
+      '\\',
+    ];
+    expectProperty(
+      fc.property(textOf(parts), (text) => {
+        const byPattern = text
+          .replaceAll(/eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g, '[token]')
+          .replaceAll(/lir_[\w-]{8,}/g, '[token]')
+          .replaceAll(/\b(bearer)\s+[\w.~+/=-]+/gi, '$1 [token]')
+          .replaceAll(/:\/\/([^\s:/@"\\]*):[^\s"\\]*@/g, '://$1:***@')
+          .replaceAll(/(:\/\/[^\s?#"\\]*\?)[^\s#"\\]+/g, '$1***');
+        expect(scrub(text)).toBe(byPattern);
+      }),
+      5_000,
+    );
+  });
+});
+
+describe('noFormula', () => {
+  it.each(['\n', '\t ', '\n='])(
+    'marks a long run of %j in linear time',
+    (part) => {
+      expect(noFormula(long(part))).toMatch(/^'/);
+    },
+    limitMs,
+  );
+
+  it('puts an apostrophe behind the first separator before a formula', () => {
+    const parts = ['=', '+', '-', '@', '＝', ';', '|', '\t', '\r', '\n', ' ', '\u00A0', 'a', "'"];
+    expectProperty(
+      fc.property(textOf(parts), (text) => {
+        const byPattern = text
+          .replaceAll(/(^|[;|\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/gu, "$1'$2")
+          .replace(/^(?=[\t\r\n])/u, "'");
+        expect(noFormula(text)).toBe(byPattern);
+      }),
+      5_000,
+    );
+  });
+});
