@@ -95,6 +95,13 @@ describe('what is answered', () => {
 });
 
 describe('limits', () => {
+  it('a connection whose requests expect what is not met is closed with the first answer', async () => {
+    const request = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n';
+    expect(await said(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
+    const answers = (await said(request.repeat(500))).match(/HTTP\/1.1 417 /g) ?? [];
+    expect(answers.length).toBeLessThanOrEqual(1);
+  });
+
   it('headers and addresses of more than 8 KiB are refused', async () => {
     expect(await said(head('GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`))).toMatch(/^HTTP\/1.1 431 /);
     expect(await said(head(`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`))).toMatch(/^HTTP\/1.1 431 /);

@@ -4,6 +4,7 @@
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { refuse } from './answers.ts';
 
 /** For what the buffers of the sockets do not take at once, milliseconds. */
 const readWithinMs = 5_000;
@@ -52,6 +53,16 @@ export class OneAtATime {
     response.once('close', () => this.#answering.delete(socket));
     return true;
   }
+}
+
+/**
+ * Refuses a request whose `Expect` is not `100-continue`. Without a listener Node answers it itself and hands it to no handler of requests, so
+ * that a connection could send any number of them at once.
+ */
+export function refuseExpectations(server: Server, oneAtATime: OneAtATime): void {
+  server.on('checkExpectation', ({ socket }, response) => {
+    if (oneAtATime.begin(socket, response)) refuse(response, 417, 'no expectation but 100-continue is met here');
+  });
 }
 
 /** Cuts the connection of a client that does not read an answer which is complete; one still being written may last. */

@@ -19,7 +19,7 @@ import type { StatusPage } from '../page/status-page.ts';
 import { refuse, refuseAsker, send, sendJson } from './answers.ts';
 import type { ChangesAnswers } from './changes-endpoint.ts';
 import { answerConsole, type ConsoleEndpoint, isConsolePath } from './console-endpoint.ts';
-import { cutUnread, limitIdleSockets, OneAtATime } from './connections.ts';
+import { cutUnread, limitIdleSockets, OneAtATime, refuseExpectations } from './connections.ts';
 import { answerCors } from './cors.ts';
 import { Exposition } from './exposition.ts';
 import { refusedOverview, type OverviewAccess } from './overview-callers.ts';
@@ -97,6 +97,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
         cutUnread(response);
       });
   });
+  refuseExpectations(server, oneAtATime);
   limitIdleSockets(server, mostIdle);
   server.maxConnections = mostConnections + (options.changes?.most ?? 0);
   server.maxRequestsPerSocket = 1_000;
