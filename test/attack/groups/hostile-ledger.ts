@@ -103,6 +103,15 @@ const errorWords = JSON.stringify({
   grpcCodeValue: 14,
 });
 
+/** Put into the text: JSON.stringify needs stack for each level. */
+const deepPayload = (levels: number) => (): Edits => ({
+  frame: (text) => {
+    const frame = JSON.parse(text) as Json;
+    visit(frame, (event) => (event['createArgument'] = '<deep>'));
+    return [JSON.stringify(frame).replaceAll('"<deep>"', deep(levels))];
+  },
+});
+
 const table: readonly Hostility[] = [
   {
     id: 'frame-of-100-megabytes',
@@ -118,7 +127,7 @@ const table: readonly Hostility[] = [
   {
     id: 'deep-payload',
     what: 'payloads of 5,000 levels',
-    edits: edited((event) => (event['createArgument'] = JSON.parse(deep(5_000)) as unknown)),
+    edits: deepPayload(5_000),
   },
   {
     id: 'many-keys',
