@@ -1,4 +1,5 @@
 /** The endpoints against clients that mean harm: slow ones, large ones, many of them. Raw sockets, no client in between. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Gauge } from 'prom-client';
@@ -95,6 +96,21 @@ describe('what is answered', () => {
 });
 
 describe('limits', () => {
+  it.each(['X: nothing', 'Expect: nothing'])(
+    'requests that arrive together with %j are dropped unmade',
+    async (header) => {
+      let made = 0;
+      const count = (): void => void (made += 1);
+      subscribe('http.server.request.start', count);
+      try {
+        await said(`GET /livez HTTP/1.1\r\nHost: localhost\r\n${header}\r\n\r\n`.repeat(900));
+        expect(made).toBe(2);
+      } finally {
+        unsubscribe('http.server.request.start', count);
+      }
+    },
+  );
+
   it('a connection whose requests expect what is not met is closed with the first answer', async () => {
     const request = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n';
     expect(await said(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
