@@ -5,7 +5,7 @@ import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import type { Holding } from './prune-target.ts';
-import { shortTransaction } from './retention-session.ts';
+import { shortTransaction } from '../connection/short-transaction.ts';
 
 export interface RetentionHold extends Holding {
   readonly reason: string | null;

@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
+import { shortTransaction } from '../connection/short-transaction.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { pruneTarget, type PruneBefore, type PruneTarget } from './prune-target.ts';
-import { reading, shortTransaction } from './retention-session.ts';
+import { reading } from './retention-session.ts';
 
 export interface PrunedTable {
   readonly table: string;

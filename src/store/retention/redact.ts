@@ -6,9 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
+import { shortTransaction } from '../connection/short-transaction.ts';
 import { sql, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { reading, shortTransaction } from './retention-session.ts';
+import { reading } from './retention-session.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface RedactionRequest {

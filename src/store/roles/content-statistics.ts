@@ -3,8 +3,8 @@
  * hides, so EXPLAIN shows the most common values to roles that are limited to parties. While there are such roles, none are kept.
  */
 import { escapeIdentifier, type ClientBase, type QueryConfig } from 'pg';
-import { briefTransaction } from '../connection/brief-transaction.ts';
 import type { Database } from '../connection/database.ts';
+import { shortChange } from '../connection/short-transaction.ts';
 import { limitedRoles } from './secure-views.ts';
 
 /** Building an index again takes as long as the table is large; the driver knows no "without limit" per query. */
@@ -63,7 +63,7 @@ export async function keepNoContentStatistics(client: ClientBase, storage: strin
 
 /** The same, and removes those that are kept: their indexes are built again without blocking writers. Not within a transaction. */
 export async function dropContentStatistics(database: Database): Promise<void> {
-  await briefTransaction(database, (client) => keepNoContentStatistics(client, database.schema));
+  await shortChange(database, (client) => keepNoContentStatistics(client, database.schema));
   await database.withClient(async (client) => {
     const { rows } = await client.query<IndexColumn>(indexColumns, [database.schema, contents]);
     const kept = new Map(rows.filter((column) => column.kept).map((column) => [column.index, column]));

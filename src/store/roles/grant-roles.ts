@@ -4,8 +4,8 @@
  */
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { briefTransaction } from '../connection/brief-transaction.ts';
 import type { Database } from '../connection/database.ts';
+import { shortChange } from '../connection/short-transaction.ts';
 import { grantReader, onlyReads } from './reader-role.ts';
 import { takeFromPublic } from './public-functions.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
@@ -78,7 +78,7 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
 /** Creates or mends the roles. All or nothing but the reader, which comes last. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED */
 export async function grantRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const plan = await planRoles(database, request);
-  await briefTransaction(database, async (client) => {
+  await shortChange(database, async (client) => {
     for (const statement of plan.statements) await client.query(statement);
   });
   // What the owner makes is granted to the reader by default.

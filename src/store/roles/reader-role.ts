@@ -5,8 +5,8 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { briefTransaction } from '../connection/brief-transaction.ts';
 import type { Database } from '../connection/database.ts';
+import { shortChange } from '../connection/short-transaction.ts';
 import { dropContentStatistics } from './content-statistics.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
 import { takeFromPublic } from './public-functions.ts';
@@ -73,14 +73,14 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
   const limited = reader.parties.length > 0;
   // One table at a time: all of them locked at once would stop, or be stopped by, the writer.
   for (const statements of transactions) {
-    await briefTransaction(database, async (client) => {
+    await shortChange(database, async (client) => {
       for (const statement of statements) await client.query(statement);
     });
   }
   if (!limited) return;
   // Before the role may read anything.
   await dropContentStatistics(database);
-  await briefTransaction(database, async (client) => {
+  await shortChange(database, async (client) => {
     await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
     for (const statement of limitedGrants(reader.role)) await client.query(statement);
   });
