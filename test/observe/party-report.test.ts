@@ -10,6 +10,8 @@ it('lists unknown parties of the filter until the participant knows them, and lo
   let requests = 0;
   const unknownOf = (parties: readonly string[]) => {
     requests += 1;
+    // The participant is away for a moment.
+    if (requests === 2) return Promise.reject(new Error('away'));
     const unknown = parties.filter((party) => !known.has(party));
     return Promise.resolve(unknown.map((party) => ({ party, sentence: `no party ${party}` })));
   };

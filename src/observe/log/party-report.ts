@@ -5,12 +5,12 @@ import type { Logger } from './logger.ts';
 
 const usuallyEveryMs = 60_000;
 
+type Unknown = readonly { readonly party: string; readonly sentence: string }[];
+
 export interface WatchedParties {
   readonly parties: readonly string[];
   /** Those of the parties that the participant does not know, each with a sentence that says so. */
-  readonly unknownOf: (
-    parties: readonly string[],
-  ) => Promise<readonly { readonly party: string; readonly sentence: string }[]>;
+  readonly unknownOf: (parties: readonly string[]) => Promise<Unknown>;
   readonly health: Pick<HealthTracker, 'partiesUnknown'>;
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
   readonly stop: AbortSignal;
@@ -21,17 +21,18 @@ export interface WatchedParties {
 /** Warns of them once, and keeps the list of the status document until all are known. Users who may not query parties get none. */
 export async function watchUnknownParties(watched: WatchedParties): Promise<void> {
   const { parties, unknownOf, health, logger, stop, everyMs = usuallyEveryMs } = watched;
-  try {
-    let unknown = await unknownOf(parties);
-    for (const { sentence } of unknown) logger.warn(`${sentence}: correct LEDGER_PARTIES, unless it will come`);
-    while (unknown.length > 0) {
-      const names = unknown.map(({ party }) => party);
-      health.partiesUnknown = names;
-      await sleep(everyMs, undefined, { ref: false, signal: stop });
-      unknown = await unknownOf(names);
-    }
-    health.partiesUnknown = [];
-  } catch (err: unknown) {
-    logger.debug({ err }, 'the participant was not asked for parties');
+  const request = (names: readonly string[]): Promise<Unknown | undefined> =>
+    unknownOf(names).catch((err: unknown) => {
+      logger.debug({ err }, 'the participant was not asked for parties');
+      return undefined;
+    });
+  let unknown = (await request(parties)) ?? [];
+  for (const { sentence } of unknown) logger.warn(`${sentence}: correct LEDGER_PARTIES, unless it will come`);
+  while (unknown.length > 0 && !stop.aborted) {
+    health.partiesUnknown = unknown.map(({ party }) => party);
+    await sleep(everyMs, undefined, { ref: false, signal: stop }).catch(() => undefined);
+    // A participant that is away for a moment says nothing of them.
+    unknown = (await request(health.partiesUnknown)) ?? unknown;
   }
+  health.partiesUnknown = [];
 }
