@@ -111,10 +111,15 @@ export class ChangesAnswers {
     return { wanted, first: begun, unseen: isNamed && begun !== undefined ? await this.#unseenIn(wanted) : [] };
   }
 
-  /** Once for all who ask the same at the same time. */
+  /** Once for all who ask the same at the same time. None where it cannot be read: a note is no reason to refuse a stream. */
   #unseenIn(wanted: StreamWanted): Promise<readonly string[]> {
     const key = JSON.stringify([wanted.role, wanted.template, wanted.party]);
-    const asked = this.#asked.get(key) ?? this.#endpoint.unseenIn(wanted).finally(() => this.#asked.delete(key));
+    const running = this.#asked.get(key);
+    if (running !== undefined) return running;
+    const asked = this.#endpoint
+      .unseenIn(wanted)
+      .catch(() => [])
+      .finally(() => this.#asked.delete(key));
     this.#asked.set(key, asked);
     return asked;
   }
