@@ -159,7 +159,8 @@ export class HookRun {
     const cursor = await store.cursor(this.#webhook);
     if (cursor === undefined || !isSame(cursor, this.#noted)) return false;
     if (this.#problem !== undefined && this.#problem !== this.#notedProblem) {
-      await store.noteProblem(this.#webhook, (this.#notedProblem = this.#problem));
+      // Deliveries do not depend on it, nor on a right that `grant-roles` of an earlier version did not give.
+      await store.noteProblem(this.#webhook, (this.#notedProblem = this.#problem)).catch(() => undefined);
     }
     this.#dead = await store.deadContracts(this.#webhook);
     if (this.#dead.size > 0) await this.#readReplays();
