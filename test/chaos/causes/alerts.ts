@@ -72,7 +72,7 @@ function labelled(name: string): string {
   return name.includes('{') ? name.replace('{', `{${own},`) : `${name}{${own}}`;
 }
 
-/** Times are told from 1970 on, and promtool begins there. */
+/** Metrics of times count from 1970, which is where promtool begins. */
 const isTime = (name: string): boolean => /_timestamp_seconds(?:\{|$)|_start_time_seconds(?:\{|$)/.test(name);
 const counts = (name: string): boolean => /_(?:total|count|sum|bucket)(?:\{|$)/.test(name);
 

@@ -1,5 +1,5 @@
 /** The causes as a table: docs have it, and no code of a running indexer is forgotten. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ledgerCodes } from '../../../src/errors/ledger-codes.ts';
@@ -21,8 +21,24 @@ it('has each code of a running indexer, or says where it is provoked', () => {
   expect(Object.keys(elsewhere).sort()).toEqual(expected.sort());
 });
 
+/** The test, or the folder of tests, that the text names. */
+const pathIn = (text: string): string | undefined => /^test\/[\w./-]*\w/.exec(text)?.[0];
+
 it('names tests that there are', () => {
-  const named = Object.values(elsewhere).flatMap((text) => text.match(/^test\/[\w./-]+/)?.[0] ?? []);
+  const named = Object.values(elsewhere).flatMap((text) => pathIn(text) ?? []);
   expect(named.length).toBeGreaterThan(30);
-  expect(named.filter((path) => !existsSync(join(root, path.replace(/[:;]$/, ''))))).toEqual([]);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+it('names tests in which the code is', () => {
+  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`);
+  const isIn = (code: string, path: string): boolean =>
+    files
+      .filter((file) => file.endsWith('.ts') && (file === path || file.startsWith(`${path}/`)))
+      .some((file) => readFileSync(join(root, file), 'utf8').includes(code));
+  const wrong = Object.entries(elsewhere).filter(([code, text]) => {
+    const path = pathIn(text);
+    return path !== undefined && !isIn(code, path);
+  });
+  expect(wrong).toEqual([]);
 });

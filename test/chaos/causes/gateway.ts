@@ -53,7 +53,7 @@ export class Gateway implements AsyncDisposable {
     this.#pairs.clear();
   }
 
-  /** Nobody listens on the port any more. */
+  /** Closes the port and every connection. */
   async close(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -61,7 +61,7 @@ export class Gateway implements AsyncDisposable {
     await closed;
   }
 
-  /** Somebody listens again. @param certificate instead of that of before; null: without TLS */
+  /** Opens the port again. @param certificate instead of that of before; null: without TLS */
   async open(certificate: Certificate | null | undefined = this.#certificate): Promise<void> {
     this.#server = await listening(this.port, certificate ?? undefined);
     this.#serve(this.#server);
@@ -116,7 +116,6 @@ export class Gateway implements AsyncDisposable {
       near.pipe(far);
       far.pipe(near);
     });
-    // Postgres speaks second as well; nobody speaks before the client does.
   }
 }
 

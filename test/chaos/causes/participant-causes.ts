@@ -3,23 +3,46 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Faults } from '../../../packages/ledger-sandbox/src/faults/faults.ts';
 import type { Cause } from './cause.ts';
 import type { Answer, Certificate } from './gateway.ts';
 import type { CauseWorld } from './world.ts';
 
 const updatesPath = '/v2/updates';
 
-/** Requests and streams are answered so from now on, those that are open included. */
-const answers =
-  (answer: Answer) =>
-  ({ gateway }: CauseWorld): void => {
+type Ways = Pick<Cause, 'provoke' | 'end'>;
+
+/** Requests and streams are answered so while the cause lasts, those that are open included. */
+const answered = (answer: Answer): Ways => ({
+  provoke: ({ gateway }) => {
     gateway.answer = answer;
     gateway.cut();
-  };
+  },
+  end: ({ gateway }) => {
+    gateway.answer = undefined;
+  },
+});
 
-function answersAgain({ gateway }: CauseWorld): void {
-  gateway.answer = undefined;
+/** A fault of the ledger. @param when `at once`: streams that are open are cut, because it is one of new streams */
+function fault<Name extends keyof Faults>(name: Name, value: Faults[Name], when: 'next' | 'at once' = 'next'): Ways {
+  return {
+    provoke: ({ sandbox, gateway }) => {
+      sandbox.faults[name] = value;
+      if (when === 'at once') gateway.cut();
+    },
+    end: ({ sandbox }) => {
+      sandbox.faults[name] = undefined;
+    },
+  };
 }
+
+/** The port is opened again with this certificate; null: without TLS; undefined: as at the beginning. */
+const reopened =
+  (certificate?: Certificate | null) =>
+  async ({ gateway }: CauseWorld): Promise<void> => {
+    await gateway.close();
+    await gateway.open(certificate);
+  };
 
 const refusal = (status: number, code: string, grpcCodeValue: number): Answer => ({
   status,
@@ -92,8 +115,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
-    provoke: answers({ status: 503, type: 'text/html', body: '<html>no healthy upstream</html>' }),
-    end: answersAgain,
+    ...answered({ status: 503, type: 'text/html', body: '<html>no healthy upstream</html>' }),
   },
   {
     group: 'Participant',
@@ -101,8 +123,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
-    provoke: answers(refusal(429, 'too many requests', 8)),
-    end: answersAgain,
+    ...answered(refusal(429, 'too many requests', 8)),
   },
   {
     group: 'Participant',
@@ -111,8 +132,7 @@ export const participantCauses: readonly Cause[] = [
     later: { code: 'LEDGER_INTERNAL', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    provoke: answers(refusal(500, 'NA', 13)),
-    end: answersAgain,
+    ...answered(refusal(500, 'NA', 13)),
   },
   {
     group: 'Participant',
@@ -120,8 +140,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAUTHENTICATED', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    provoke: answers(refusal(401, 'UNAUTHENTICATED', 16)),
-    end: answersAgain,
+    ...answered(refusal(401, 'UNAUTHENTICATED', 16)),
   },
   {
     group: 'Participant',
@@ -129,13 +148,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_PERMISSION_DENIED', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    provoke: ({ sandbox, gateway }) => {
-      sandbox.faults.streamFailure = { path: updatesPath, failure: 'PERMISSION_DENIED' };
-      gateway.cut();
-    },
-    end: ({ sandbox }) => {
-      sandbox.faults.streamFailure = undefined;
-    },
+    ...fault('streamFailure', { path: updatesPath, failure: 'PERMISSION_DENIED' }, 'at once'),
   },
   {
     group: 'Participant',
@@ -143,20 +156,14 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_NOT_A_LEDGER', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    provoke: answers({ status: 200, type: 'text/html', body: '<html><h1>Welcome</h1></html>' }),
-    end: answersAgain,
+    ...answered({ status: 200, type: 'text/html', body: '<html><h1>Welcome</h1></html>' }),
   },
   {
     group: 'Participant',
     what: 'a gateway closes each stream before its first frame',
     soon: { code: 'LEDGER_STREAM_CLOSED', state: 'backing_off' },
     alerts: ['IndexerNoWriter'],
-    provoke: ({ sandbox }) => {
-      sandbox.faults.close = { path: updatesPath, code: 1001 };
-    },
-    end: ({ sandbox }) => {
-      sandbox.faults.close = undefined;
-    },
+    ...fault('close', { path: updatesPath, code: 1001 }),
   },
   {
     group: 'Participant',
@@ -165,14 +172,8 @@ export const participantCauses: readonly Cause[] = [
     also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
     alerts: ['IndexerParked'],
     world: secured,
-    provoke: async ({ gateway }) => {
-      await gateway.close();
-      await gateway.open(certificateOf('client'));
-    },
-    end: async ({ gateway }) => {
-      await gateway.close();
-      await gateway.open();
-    },
+    provoke: reopened(certificateOf('client')),
+    end: reopened(),
   },
   {
     group: 'Participant',
@@ -181,14 +182,8 @@ export const participantCauses: readonly Cause[] = [
     also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
     alerts: ['IndexerParked'],
     world: secured,
-    provoke: async ({ gateway }) => {
-      await gateway.close();
-      await gateway.open(null);
-    },
-    end: async ({ gateway }) => {
-      await gateway.close();
-      await gateway.open();
-    },
+    provoke: reopened(null),
+    end: reopened(),
   },
   {
     group: 'Participant',
@@ -233,12 +228,7 @@ export const participantCauses: readonly Cause[] = [
     what: 'its frames are cut on their way',
     soon: { code: 'UPDATE_UNDECODABLE', state: 'parked' },
     alerts: ['IndexerParked'],
-    provoke: ({ sandbox }) => {
-      sandbox.faults.invalidJson = { path: updatesPath };
-    },
-    end: ({ sandbox }) => {
-      sandbox.faults.invalidJson = undefined;
-    },
+    ...fault('invalidJson', { path: updatesPath }),
   },
   {
     group: 'Participant',
@@ -246,50 +236,29 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_FRAME_TOO_LARGE', state: 'parked' },
     alerts: ['IndexerParked'],
     world: { env: () => ({ LEDGER_MAX_FRAME: '1MiB' }) },
-    provoke: ({ sandbox }) => {
-      sandbox.faults.oversizedFrames = { path: updatesPath, bytes: 3_000_000 };
-    },
-    end: ({ sandbox }) => {
-      sandbox.faults.oversizedFrames = undefined;
-    },
+    ...fault('oversizedFrames', { path: updatesPath, bytes: 3_000_000 }),
   },
   {
     group: 'Participant',
     what: 'it sends an offset again',
     soon: { code: 'LEDGER_OUT_OF_ORDER', state: 'parked' },
     alerts: ['IndexerParked'],
-    provoke: ({ sandbox }) => {
-      sandbox.faults.swapUpdates = { path: updatesPath };
-    },
-    end: ({ sandbox }) => {
-      sandbox.faults.swapUpdates = undefined;
-    },
+    ...fault('swapUpdates', { path: updatesPath }),
   },
   {
     group: 'Participant',
     what: 'an update lacks fields',
     soon: { code: 'UPDATE_UNDECODABLE', state: 'parked' },
     alerts: ['IndexerParked'],
-    provoke: ({ sandbox }) => {
-      sandbox.faults.dropKeys = { path: updatesPath, keys: ['recordTime', 'effectiveAt', 'updateId'] };
-    },
-    end: ({ sandbox }) => {
-      sandbox.faults.dropKeys = undefined;
-    },
+    ...fault('dropKeys', { path: updatesPath, keys: ['recordTime', 'effectiveAt', 'updateId'] }),
   },
   {
     group: 'Participant',
     what: 'it refuses the package of a template of the filter',
     soon: { code: 'LEDGER_PACKAGE_UNKNOWN', state: 'parked' },
     alerts: ['IndexerParked'],
-    provoke: ({ sandbox, gateway }) => {
-      sandbox.faults.streamFailure = { path: updatesPath, failure: 'TEMPLATES_OR_INTERFACES_NOT_FOUND' };
-      gateway.cut();
-    },
     also: ['LEDGER_STREAM_CLOSED'],
-    end: ({ sandbox }) => {
-      sandbox.faults.streamFailure = undefined;
-    },
+    ...fault('streamFailure', { path: updatesPath, failure: 'TEMPLATES_OR_INTERFACES_NOT_FOUND' }, 'at once'),
   },
   {
     group: 'Participant',
@@ -299,11 +268,6 @@ export const participantCauses: readonly Cause[] = [
     alerts: ['IndexerRetryStorm'],
     // Frames are ten times as far apart by a clock that runs ten times faster.
     world: { env: () => ({ INDEXER_BLIND_AFTER: '60s' }) },
-    provoke: ({ sandbox }) => {
-      sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED' };
-    },
-    end: ({ sandbox }) => {
-      sandbox.faults.answer = undefined;
-    },
+    ...fault('answer', { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED' }),
   },
 ];

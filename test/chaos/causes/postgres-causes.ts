@@ -21,7 +21,7 @@ const sql =
 /** Sessions that hold something until the cause ends. */
 const holders = new WeakMap<CauseWorld, Client>();
 
-/** A session of somebody else does these, one after the other, and stays. The last one may fail. */
+/** Another session runs these statements, one after the other, and stays open. The last one may fail. */
 const heldBy =
   (...texts: readonly string[]) =>
   async (world: CauseWorld): Promise<void> => {
@@ -127,7 +127,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'somebody changed a table',
+    what: 'a table was renamed',
     soon: { code: 'STORE_SCHEMA', state: 'parked' },
     alerts: ['IndexerParked'],
     provoke: sql('alter table ledger.batches rename to away'),
