@@ -2,7 +2,8 @@
 
 export type Release = '3.4' | '3.5' | '3.6';
 
-const releases: readonly Release[] = ['3.4', '3.5', '3.6'];
+/** Oldest first. */
+export const releases: readonly Release[] = ['3.4', '3.5', '3.6'];
 
 /** What GET /v2/version says for each. */
 export const versionOf: Readonly<Record<Release, string>> = { '3.4': '3.4.12', '3.5': '3.5.10', '3.6': '3.6.0' };

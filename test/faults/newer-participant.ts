@@ -1,0 +1,226 @@
+/**
+ * A participant of a release that does not exist: what stands behind it, with fields, events, kinds of updates and error
+ * codes that no release has, put into every message. Shares nothing with the sandbox, nor with the client.
+ */
+import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+type Message = Readonly<Record<string, Json>>;
+
+/** Of these the contents are somebody else's: a contract's, a choice's, or an error's. */
+const contents: ReadonlySet<string> = new Set([
+  'createArgument',
+  'contractKey',
+  'choiceArgument',
+  'exerciseResult',
+  'viewValue',
+  'details',
+]);
+
+const updates = '/v2/updates';
+
+/** Names that no release has; one of each sort, so that they can be counted. */
+export const novel = {
+  field: 'novelty',
+  event: 'PartyRenamed',
+  update: 'Prophecy',
+  code: 'PARTICIPANT_DREAMING',
+} as const;
+
+/** How a request is refused. */
+export interface NovelRefusal {
+  readonly status: number;
+  readonly grpcCodeValue: number;
+}
+
+export class NewerParticipant implements AsyncDisposable {
+  /** How the first request for each path is refused; undefined: not at all. */
+  firstRefusal: NovelRefusal | undefined;
+  /** How every stream of updates is refused; undefined: not at all. */
+  updatesRefusal: NovelRefusal | undefined;
+  /** Offsets at which an update of an unknown kind was passed on. */
+  readonly prophecies = new Set<number>();
+  /** Paths that were asked for, without their parameters. */
+  readonly paths = new Set<string>();
+  readonly #target: string;
+  readonly #server: Server;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    handleProtocols: () => 'daml.ws.auth',
+  });
+  #objects = 0;
+
+  private constructor(target: string, server: Server) {
+    this.#target = target;
+    this.#server = server;
+    server.on('request', (request, response) => void this.#answer(request, response));
+    server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** @param target base URL of the participant behind it */
+  static async before(target: string): Promise<NewerParticipant> {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return new NewerParticipant(target, server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #refusalOf(url: string, method: string): NovelRefusal | undefined {
+    const path = `${method} ${url.replace(/\?.*$/, '')}`;
+    const first = !this.paths.has(path);
+    this.paths.add(path);
+    if (method === 'WS' && url === updates && this.updatesRefusal !== undefined) return this.updatesRefusal;
+    return first ? this.firstRefusal : undefined;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', headers, url = '/' } = request;
+    const refusal = this.#refusalOf(url, method);
+    if (refusal !== undefined) {
+      request.resume();
+      response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(this.#refused(refusal));
+      return;
+    }
+    const far = forward(`${this.#target}${url}`, { method, headers }, (answer) => void this.#pass(answer, response));
+    far.on('error', () => response.destroy());
+    request.pipe(far);
+  }
+
+  async #pass(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { 'content-length': _length, ...headers } = answer.headers;
+    response.writeHead(answer.statusCode ?? 502, headers);
+    const isJson = answer.headers['content-type']?.startsWith('application/json') === true;
+    response.end(isJson ? this.#extendedText(Buffer.concat(chunks).toString()) : Buffer.concat(chunks));
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { url = '/' } = request;
+    const far = new WebSocket(`${this.#target.replace('http', 'ws')}${url}`, ['daml.ws.auth']);
+    far.on('error', () => socket.destroy());
+    // A release may lack the path.
+    far.on('unexpected-response', (_request, { statusCode = 502 }) => {
+      socket.end(`HTTP/1.1 ${String(statusCode)} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    });
+    far.on('open', () => {
+      this.#sockets.handleUpgrade(request, socket, head, (near) => {
+        near.on('error', () => undefined);
+        near.on('close', () => far.close());
+        far.on('close', (code) => (code === 1006 ? near.terminate() : near.close(code)));
+        near.once('message', (text: Buffer) => this.#relay(url, near, far, text.toString()));
+      });
+    });
+  }
+
+  #relay(url: string, near: WebSocket, far: WebSocket, asked: string): void {
+    const refusal = this.#refusalOf(url, 'WS');
+    if (refusal !== undefined) {
+      near.send(this.#refused(refusal));
+      near.close(1000);
+      return;
+    }
+    let last = offsetAsked(asked);
+    far.on('message', (text: Buffer) => {
+      if (near.readyState !== near.OPEN) return;
+      const frame = JSON.parse(text.toString()) as Message;
+      const offset = url === updates ? offsetOf(frame) : undefined;
+      // An offset between two updates is that of a rejected command.
+      if (offset !== undefined && last !== undefined && offset > last + 1) near.send(this.#prophecy(last + 1, frame));
+      last = offset ?? last;
+      near.send(JSON.stringify(this.#extended(withNovelEvent(frame))));
+    });
+    far.send(asked);
+  }
+
+  #prophecy(offset: number, before: Message): string {
+    this.prophecies.add(offset);
+    const synchronizerId = updateOf(before)?.[1]['synchronizerId'] ?? null;
+    const value = { synchronizerId, offset, updateId: `1220${String(offset)}`, means: [{ to: null }] };
+    return JSON.stringify({ update: { [novel.update]: { value } } });
+  }
+
+  #refused({ status, grpcCodeValue }: NovelRefusal): string {
+    const body = { code: novel.code, cause: 'not now', context: {}, correlationId: null, traceId: null };
+    return JSON.stringify(this.#extended({ ...body, errorCategory: 900 + (status % 100), grpcCodeValue }));
+  }
+
+  #extendedText(text: string): string {
+    return text === '' ? text : JSON.stringify(this.#extended(JSON.parse(text) as Json));
+  }
+
+  /** The value with one more field in every object that is no contents: before the others, or after them. */
+  #extended(value: Json): Json {
+    if (isList(value)) return value.map((entry) => this.#extended(entry));
+    if (typeof value !== 'object' || value === null) return value;
+    const fields = Object.entries(value).map(([key, inner]): [string, Json] => [
+      key,
+      contents.has(key) ? inner : this.#extended(inner),
+    ]);
+    // The name of a kind stands alone in its object, whatever the release.
+    if (fields.length === 1 && /^[A-Z]/.test(fields[0]?.[0] ?? '')) return Object.fromEntries(fields);
+    const more: [string, Json] = [novel.field, novelValues[this.#objects % novelValues.length] ?? null];
+    this.#objects += 1;
+    return Object.fromEntries(this.#objects % 3 === 0 ? [more, ...fields] : [...fields, more]);
+  }
+}
+
+const novelValues: readonly Json[] = [
+  null,
+  true,
+  1.5e300,
+  '"}]\\ \u0000 \u{1f480}',
+  [],
+  [[{ offset: 1 }], null],
+  {},
+  { value: { CreatedEvent: { offset: '00' } } },
+];
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function isMessage(value: Json | undefined): value is Message {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function offsetAsked(asked: string): number | undefined {
+  const { beginExclusive } = JSON.parse(asked) as Message;
+  return typeof beginExclusive === 'number' ? beginExclusive : undefined;
+}
+
+/** The kind of an update and its message. */
+function updateOf(frame: Message): [string, Message] | undefined {
+  if (!isMessage(frame['update'])) return undefined;
+  const [[kind, wrapper] = ['', null]] = Object.entries(frame['update']);
+  return isMessage(wrapper) && isMessage(wrapper['value']) ? [kind, wrapper['value']] : undefined;
+}
+
+function offsetOf(frame: Message): number | undefined {
+  const offset = updateOf(frame)?.[1]['offset'];
+  return typeof offset === 'number' ? offset : undefined;
+}
+
+/** A transaction of topology gets one more event, of an unknown kind. */
+function withNovelEvent(frame: Message): Message {
+  const [kind, message] = updateOf(frame) ?? ['', {}];
+  const events = message['events'] ?? null;
+  if (kind !== 'TopologyTransaction' || !isList(events)) return frame;
+  const event = { event: { [novel.event]: { value: { partyId: 'a::1220', to: 'b' } } } };
+  return { ...frame, update: { [kind]: { value: { ...message, events: [...events, event] } } } };
+}
