@@ -54,6 +54,27 @@ describe('the query page', needs(noBrowser), () => {
     expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
   });
 
+  it('runs what the status page has to run, from a link beside it', async () => {
+    const { page, shows } = await look(browser, indexer.httpUrl);
+    const link = page.getByRole('link', { name: 'Run in /query: query 2' });
+    const statement = await page.locator('#snippets li', { has: link }).locator('code').innerText();
+    await link.click();
+    await shows('outcome', /^1 row, /);
+    expect(await page.locator('#statement').inputValue()).toBe(statement);
+    expect(await page.locator('#rows').innerText()).toMatch(/Iou\s+3/);
+    await page.goBack();
+    await page.locator('#updates button').first().click();
+    await page.getByRole('link', { name: 'Run in /query: the command that explains it' }).click();
+    await shows('explained-text', /created/);
+  });
+
+  it('runs no statement that an address has', async () => {
+    const { page, text, requests } = await look(browser, `${indexer.httpUrl}/query#ready/select%201`);
+    await page.getByRole('button', { name: 'Newest updates' }).waitFor();
+    expect(await text('outcome')).toBe('Nothing asked yet.');
+    expect(requests.filter((url) => url.endsWith('/query'))).toEqual([]);
+  });
+
   it('runs with Ctrl Enter, and Esc ends a statement in the database', async () => {
     const { page, shows } = await opened();
     await page.locator('#statement').fill('select pg_sleep(29)');

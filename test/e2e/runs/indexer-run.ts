@@ -1,5 +1,6 @@
 /** The whole indexer inside the test's process, configured by environment variables as an operator does it. */
 import { openAccess } from '../../../src/access.ts';
+import { pageGuide } from '../../../src/cli/demo/greeting.ts';
 import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { startIndexer } from '../../../src/indexer.ts';
@@ -41,7 +42,9 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = env;
   const console = consoleParts({ embeddedLedger: false, embeddedDatabase: false }, config);
   const urls = { ledgerUrl, databaseUrl };
-  const indexer = await startIndexer({ config, access, ...urls, version: 'test', logging, console, pace: quickPace });
+  const guide = pageGuide({ ...urls, embeddedLedger: false, embeddedDatabase: false }, config);
+  const shown = { version: 'test', logging, guide, console };
+  const indexer = await startIndexer({ config, access, ...urls, ...shown, pace: quickPace });
   let ended: string | undefined;
   indexer.done.then(
     () => (ended = 'by itself'),

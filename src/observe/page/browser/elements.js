@@ -60,8 +60,11 @@ export function announce(text) {
   show('announced', text);
 }
 
-/** A line with a button that copies it. @param {string} text @param {string} what for those who hear the button */
-export function snippet(text, what) {
+/**
+ * A line with a button that copies it and, where the query page answers who looks, a link that runs it there.
+ * @param {string} text @param {string} what for those who hear the buttons @param {string} [address] of it on the query page
+ */
+export function snippet(text, what, address) {
   const line = make('li');
   const code = make('code', '', text);
   const button = make('button', '', 'Copy');
@@ -69,7 +72,16 @@ export function snippet(text, what) {
   button.setAttribute('aria-label', `Copy ${what}`);
   button.addEventListener('click', () => void pressed(button, text, code, what));
   line.append(code, button);
+  if (address !== undefined) line.append(runLink(address, what));
   return line;
+}
+
+/** @param {string} address @param {string} what */
+function runLink(address, what) {
+  const link = make('a', 'button', 'Run in /query');
+  link.href = address;
+  link.setAttribute('aria-label', `Run in /query: ${what}`);
+  return link;
 }
 
 /** @param {HTMLElement} button @param {string} text @param {HTMLElement} code @param {string} what */

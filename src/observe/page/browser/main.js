@@ -44,7 +44,9 @@ function onHello({ guide, mayQuery, samples: earlier }) {
   byId('to-query').hidden = !mayQuery;
   byId('guide').hidden = guide === null;
   if (guide === null) return;
-  const lines = guide.queries.map((query, nth) => snippet(query, `query ${nth + 1}`));
+  // They are the first ready queries of the query page.
+  const addressOf = (/** @type {number} */ nth) => (mayQuery ? `query#ready/${nth + 1}` : undefined);
+  const lines = guide.queries.map((query, nth) => snippet(query, `query ${nth + 1}`, addressOf(nth)));
   byId('snippets').replaceChildren(snippet(guide.connect, 'the command that connects'), ...lines);
   show('password', guide.password);
 }

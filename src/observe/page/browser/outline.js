@@ -65,7 +65,8 @@ function write(update) {
   byId('outline-tree').replaceChildren(...update.nodes.map(nodeItem));
   step('outline-before', 'Before', update.previousOffset);
   step('outline-after', 'After', update.nextOffset);
-  const command = snippet(`ledger-indexer explain ${update.offset}`, 'the command that explains it');
+  const address = byId('to-query').hidden ? undefined : `query#explain/${update.offset}`;
+  const command = snippet(`ledger-indexer explain ${update.offset}`, 'the command that explains it', address);
   byId('outline-command').replaceChildren(command);
 }
 

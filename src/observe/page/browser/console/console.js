@@ -11,6 +11,7 @@ import { prepareToken } from './token.js';
 /**
  * @typedef {import('../../console-messages.ts').ConsoleGuide} ConsoleGuide
  * @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows
+ * @typedef {import('../../console-messages.ts').ReadyQuery} ReadyQuery
  */
 
 /** @type {AbortController | undefined} */
@@ -104,6 +105,16 @@ function choose(statement) {
   void ask(rows);
 }
 
+/**
+ * Runs the ready query that the address names by its number. No address names a statement: a link of another page could run any.
+ * @param {readonly ReadyQuery[]} queries
+ */
+function runNamed(queries) {
+  const number = /^#ready\/(\d+)$/.exec(location.hash)?.[1];
+  const named = number === undefined ? undefined : queries[Number(number) - 1];
+  if (named !== undefined) choose(named.statement);
+}
+
 async function prepare() {
   /** @type {import('./questions.js').Posted<ConsoleGuide>} */
   const { found, failure } = await post('query/guide', {});
@@ -120,6 +131,8 @@ async function prepare() {
   });
   byId('ready').replaceChildren(...ready);
   prepareSearch(found.explore, choose);
+  window.addEventListener('hashchange', () => runNamed(found.queries));
+  runNamed(found.queries);
 }
 
 byId('ask').addEventListener('submit', (event) => {
