@@ -10,6 +10,35 @@ import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
 
+interface Cut {
+  readonly table: string;
+  readonly text: string;
+  /** Of the column with the most that it does not need, pixels. */
+  readonly room: number;
+}
+
+/** A column may be as wide as its usual words, so that the others stay where they are. */
+const spareRoom = 24;
+
+/** Runs in the browser: cells whose text is cut, and how much room the other columns of their table leave empty. */
+const cutCells = `[...document.querySelectorAll('table')].flatMap((table) => {
+  const rows = [...table.rows];
+  const needs = (cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const { paddingLeft, paddingRight } = getComputedStyle(cell);
+    return range.getBoundingClientRect().width + parseFloat(paddingLeft) + parseFloat(paddingRight);
+  };
+  const isCut = (cell) => cell.scrollWidth > cell.clientWidth;
+  const roomOf = (column) => Math.min(...rows.map((row) => {
+    const cell = row.cells[column];
+    return isCut(cell) ? 0 : cell.getBoundingClientRect().width - needs(cell);
+  }));
+  const room = Math.max(...[...rows[0].cells].map((_, column) => roomOf(column)));
+  return rows.flatMap((row) => [...row.cells]).filter(isCut)
+    .map((cell) => ({ table: table.className, text: cell.textContent, room }));
+})`;
+
 describe('the status page', needs(noBrowser), () => {
   let browser: Browser;
   let sandbox: Sandbox;
@@ -20,9 +49,9 @@ describe('the status page', needs(noBrowser), () => {
   const run = (port = '0'): Promise<IndexerRun> =>
     runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: port });
 
-  function append(): void {
+  function append(change: Parameters<typeof frames.created>[0] = {}): void {
     const offset = sandbox.ledger.ledgerEnd() + 1;
-    const event = { CreatedEvent: frames.created({ contractId: `00c${String(offset)}`, offset }) };
+    const event = { CreatedEvent: frames.created({ contractId: `00c${String(offset)}`, offset, ...change }) };
     const recordTime = new Date().toISOString();
     sandbox.ledger.appendRaw(JSON.stringify(frames.transaction(offset, [event], { recordTime })), offset);
   }
@@ -32,7 +61,7 @@ describe('the status page', needs(noBrowser), () => {
     database = await createTestDatabase();
     for (let nth = 0; nth < 20; nth += 1) append();
     indexer = await run();
-    traffic = setInterval(append, 100);
+    traffic = setInterval(() => append(), 100);
     browser = await openBrowser();
   });
   afterAll(async () => {
@@ -111,6 +140,21 @@ describe('the status page', needs(noBrowser), () => {
     expect(await audit(page)).toEqual([]);
     const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     expect(ground).toBe(options.colorScheme === 'dark' ? 'rgb(14, 17, 19)' : 'rgb(246, 247, 246)');
+  });
+
+  it('cuts a name only where its table has no room left, and the page is as wide as the window', async () => {
+    const entity = 'UnclaimedDevelopmentFundCouponOfAnEarlierRound';
+    const templateId = `${'cd'.repeat(32)}:Some.Module.Below.Another.And.One.More:${entity}`;
+    append({ templateId, packageName: 'a-package-with-a-long-name' });
+    const narrow = await opened();
+    await narrow.shows('templates', new RegExp(entity));
+    const cutNarrow = await narrow.page.evaluate<Cut[]>(cutCells);
+    expect(cutNarrow.map(({ table }) => table)).toContain('templates');
+    expect(cutNarrow.filter(({ room }) => room > spareRoom)).toEqual([]);
+    const wide = await opened({ width: 1500 });
+    await wide.shows('templates', new RegExp(entity));
+    const main = await wide.page.evaluate<number>(`document.getElementById('main').clientWidth`);
+    expect(main).toBeGreaterThan(1300);
   });
 
   it('is walked through with the keyboard in the order of reading, and shows where one is', async () => {

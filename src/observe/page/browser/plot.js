@@ -46,7 +46,7 @@ export function drawPlot(figure, samples, { at, name, format }) {
   const peak = Math.max(0, ...values);
   const scale = `top ${scaleText(top, format)}${peak > top ? ` of ${format(peak)}` : ''}`;
   setText(inside(figure, '.top-of-axis'), values.length === 0 ? '' : scale);
-  setText(inside(figure, '.start-of-axis'), `${minutes} min ago`);
+  setText(inside(figure, '.start-of-axis'), `−${minutes} min`);
   picture.setAttribute(
     'aria-label',
     inWords(`${name}, last ${minutes === 1 ? 'minute' : `${minutes} minutes`}`, values, last[at], format),
