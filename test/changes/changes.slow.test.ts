@@ -164,6 +164,17 @@ describe('a stream', () => {
     expect(plain.headers).not.toHaveProperty('indexer-not-seen');
   });
 
+  it('is opened without its note where that cannot be read', async () => {
+    await query(world.database.url, 'alter function explore.is_known_party(text) rename to is_known_party_away');
+    try {
+      const { status, headers, body } = await answered('/changes?party=Mistyped::1220ab');
+      expect({ status, body }).toEqual({ status: 200, body: 'retry: 1000\n\n' });
+      expect(headers).not.toHaveProperty('indexer-not-seen');
+    } finally {
+      await query(world.database.url, 'alter function explore.is_known_party_away(text) rename to is_known_party');
+    }
+  });
+
   it('is lines of JSON for who accepts those', async () => {
     const response = await fetch(`${indexer.httpUrl}/changes?after=0`, { headers: { accept: 'application/x-ndjson' } });
     let text = '';

@@ -1,0 +1,51 @@
+/** What `grant-roles` needs, and a writer whose rights were granted by an earlier version. */
+import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { waitFor } from '../../support/wait-for.ts';
+import { startReceiver } from '../../webhooks/receiver.ts';
+import { RolesWorld } from './world.ts';
+
+let world: RolesWorld;
+beforeAll(async () => {
+  world = await RolesWorld.open();
+  await world.succeeds('administrator', ['grant-reader', world.served]);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+it('a folder without passwords is refused with the command that makes them, whatever its name', async () => {
+  const folder = join(world.folder, 'of the night shift');
+  const words = ['grant-roles', ...world.named, '--password-dir', folder];
+  const { code, stderr } = await world.run('administrator', words);
+  expect(code).toBe(2);
+  expect(stderr).toContain(`${folder} has none of the files migrator, writer, redactor, reader`);
+  const command = /make them first: (\(.*\))/.exec(stderr)?.[1] ?? '';
+  await promisify(execFile)('sh', ['-c', command]);
+  await world.succeeds('administrator', [...words, '--dry-run']);
+  for (const kind of ['migrator', 'writer', 'redactor', 'reader']) {
+    expect(statSync(join(folder, kind)).mode & 0o777, kind).toBe(0o600);
+  }
+});
+
+it('a writer that may not note why a delivery failed delivers all the same', async () => {
+  await world.query(`revoke update (problem, problem_at) on ledger.webhooks from ${world.prefix}_writer`);
+  await using receiver = await startReceiver();
+  receiver.name = 'told';
+  const words = ['webhook', 'add', 'told', '--url', `${receiver.url}/told`, '--role', world.served, '--after', '0'];
+  const { stdout } = await world.succeeds('administrator', words);
+  receiver.secret = /whsec_\S+/.exec(stdout)?.[0] ?? '';
+  let isAway = true;
+  receiver.reply = () => ({ status: isAway ? 503 : 204 });
+  await using indexer = await world.live('writer', { INDEXER_WEBHOOKS: 'loopback' });
+  // The writer notes the reason every half second: some times within these attempts, which are delayed more and more.
+  await waitFor('it has been tried four times', () => (receiver.heard.length >= 4 ? true : undefined));
+  isAway = false;
+  const [last] = await world.query(
+    'select "offset" || \'-\' || node_id as place from explore.events order by "offset" desc, node_id desc limit 1',
+  );
+  await waitFor('the last event is taken', () => receiver.taken.find(({ place }) => place === last?.['place']));
+  expect(indexer.log.filter((line) => line.includes('a problem on this side'))).toEqual([]);
+  await world.succeeds('migrator', ['webhook', 'remove', 'told']);
+});
