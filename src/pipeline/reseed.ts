@@ -15,6 +15,7 @@ import { askIdentity } from './proof/identity.ts';
 import { withInterfaces } from './proof/interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Sink } from './ports/sink.ts';
+import { mayPass } from './retry/missing-route.ts';
 import { pause } from './retry/retry.ts';
 import { seed$ } from './seed.ts';
 
@@ -173,7 +174,7 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
       if (error.facts['because'] === 'LEDGER_PRUNED') refusedAt = Number(error.facts['offset']);
       apart = stretchToSearch(error, failures) ?? nowhere;
       const searching = apart !== nowhere && !isNamed(error);
-      const again = searching || error.retry === 'retry' || error.retry === 'refresh-token';
+      const again = searching || mayPass(error);
       const delayMs = failures === 1 ? soonMs : retryMs;
       parts.observer.failed('ledger', error, again ? delayMs : undefined);
       if (!again || failures >= failuresAllowed) throw error;

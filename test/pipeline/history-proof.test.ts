@@ -176,4 +176,28 @@ describe('a pruned ledger', () => {
     };
     expect(await refusal(world)).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
+
+  it('is not taken for the same because a gateway lacks a route for a moment', async () => {
+    const world = pruned();
+    const lacks = (times: number) => (_: string, count: number) => {
+      if (count <= times) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
+    };
+    world.ledger.before = lacks(2);
+    expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED' });
+    const behind = followed(10, 20);
+    behind.sink.stored.checkpoint = 25;
+    behind.ledger.grow(23, 30);
+    behind.ledger.before = (act, count) => {
+      if (act === 'list') lacks(2)(act, count);
+    };
+    expect(await refusal(behind)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 23, commonOffset: 20 } });
+  });
+
+  it('is taken for the same where a gateway never has the route', async () => {
+    const world = pruned();
+    world.ledger.before = () => {
+      throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
+    };
+    await expect(prove(world)).resolves.toBeUndefined();
+  });
 });

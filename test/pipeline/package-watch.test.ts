@@ -102,6 +102,16 @@ describe('the watch for packages', () => {
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
   });
 
+  it('asks again where a gateway lacks the route for a moment', async () => {
+    const world = named(small);
+    world.ledger.before = (_, count) => {
+      if (count === 1) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
+    };
+    const watch = await looked(world);
+    await looked(world, watch);
+    expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
+  });
+
   it('gives a package up that fails five times', async () => {
     const world = named(small);
     world.ledger.before = () => {

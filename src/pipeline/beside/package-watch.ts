@@ -20,6 +20,7 @@ import { readPackageArchive } from '../../daml/package-archive.ts';
 import type { DamlType, PackageModel, TypeName } from '../../daml/package-model.ts';
 import type { RefusedPackage } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
+import { mayPass } from '../retry/missing-route.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 const longestDelayMs = 60_000;
@@ -71,8 +72,7 @@ export class PackageWatch {
 
   #delayAfter(error: IndexerError, failures: number): number {
     if (error.retry === 'refresh-token') this.#parts.tokenSource.invalidate();
-    const passing = error.retry === 'retry' || error.retry === 'refresh-token';
-    const ownMs = passing
+    const ownMs = mayPass(error)
       ? Math.min(longestDelayMs, this.#parts.pace.packagesMs * 2 ** Math.min(failures, 10))
       : parkedDelayMs;
     const delayMs = Math.max(ownMs, retryAfterMs(error));
@@ -106,7 +106,7 @@ export class PackageWatch {
     if (packages.size > known || refused.length + made.length + failed.length > 0) {
       observer.packagesRead({ packages: packages.size - known, refused, views: made.length, failedViews: failed });
     }
-    const passing = failure ?? failed.find(({ error }) => error.retry === 'retry')?.error;
+    const passing = failure ?? failed.find(({ error }) => mayPass(error))?.error;
     if (passing !== undefined) throw passing;
     this.#madeFrom = JSON.stringify(after);
   }
@@ -134,7 +134,7 @@ export class PackageWatch {
           const error = toIndexerError(thrown);
           // Without the database the others would be read in vain.
           if (sideOf(error.code) === 'store' && error.retry !== 'park') throw error;
-          if (this.#mayPass(id, error)) failure ??= error;
+          if (this.#isWorthAnother(id, error)) failure ??= error;
           else refused.push({ packageId: id, error });
         }
       }
@@ -156,11 +156,10 @@ export class PackageWatch {
   }
 
   /** Whether the package is worth another try; if not it is remembered. */
-  #mayPass(packageId: string, error: IndexerError): boolean {
+  #isWorthAnother(packageId: string, error: IndexerError): boolean {
     const tries = (this.#tries.get(packageId) ?? 0) + 1;
     this.#tries.set(packageId, tries);
-    const passing = (error.retry === 'retry' && error.code !== 'PACKAGE_UNREADABLE') || error.retry === 'refresh-token';
-    if (passing && tries < triesOfOne) return true;
+    if (mayPass(error) && error.code !== 'PACKAGE_UNREADABLE' && tries < triesOfOne) return true;
     this.#refused.add(packageId);
     return false;
   }

@@ -9,6 +9,7 @@ import type { ContractMark, StreamState, UpdateMark } from '../../model/stream.t
 import { shownOffsets, updateIdAt } from './update-id.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { eventFormat } from '../../ledger/api/request-format.ts';
+import { pastMissingRoute } from '../retry/missing-route.ts';
 
 export interface LedgerBounds {
   readonly ledgerEnd: number;
@@ -181,12 +182,11 @@ async function proveByContracts(parts: PipelineParts): Promise<void> {
 }
 
 /** Offset of the create; undefined when the ledger does not know the contract, `not told` when it cannot be asked. */
-async function createdAt(
-  { ledger, filter }: PipelineParts,
-  mark: ContractMark,
-): Promise<number | undefined | 'not told'> {
+async function createdAt(parts: PipelineParts, mark: ContractMark): Promise<number | undefined | 'not told'> {
+  const { ledger, filter } = parts;
   try {
-    const events = await ledger.events.byContractId(mark.contractId, eventFormat(filter));
+    const format = eventFormat(filter);
+    const events = await pastMissingRoute(parts, () => ledger.events.byContractId(mark.contractId, format));
     if (events === undefined) return undefined;
     return events.created?.createdEvent.offset ?? 'not told';
   } catch (thrown) {

@@ -3,6 +3,7 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../../ledger/frames/field.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../ports/parts.ts';
+import { pastMissingRoute } from '../retry/missing-route.ts';
 
 /** The id of the update at an offset; undefined when there is none that the filter shows. */
 export async function updateIdAt(
@@ -23,20 +24,28 @@ const mostListed = 200;
 
 /** Offsets of updates that the filter shows after `from` and up to `upTo`, rising; none where no list can be had. */
 export async function shownOffsets(
-  { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
+  parts: Pick<PipelineParts, 'ledger' | 'filter' | 'observer' | 'stop'>,
   from: number,
   upTo: number,
 ): Promise<readonly number[]> {
   if (from >= upTo) return [];
-  const offsets: number[] = [];
   try {
-    for await (const text of ledger.updates.list(updatesRequest(from, filter, upTo), { limit: mostListed })) {
-      offsets.push(...offsetIn(text));
-    }
+    return await pastMissingRoute(parts, () => listed(parts, from, upTo));
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (noAnswer.has(error.retry)) return [];
     throw error;
+  }
+}
+
+async function listed(
+  { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
+  from: number,
+  upTo: number,
+): Promise<readonly number[]> {
+  const offsets: number[] = [];
+  for await (const text of ledger.updates.list(updatesRequest(from, filter, upTo), { limit: mostListed })) {
+    offsets.push(...offsetIn(text));
   }
   return offsets;
 }

@@ -1,0 +1,36 @@
+/**
+ * HTTP 404 without an error of the participant. A gateway that is being reconfigured lacks a route for a moment; a gateway that never
+ * has it does not pass the call at all, and whoever relies on that looks only at a few attempts.
+ */
+import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import { pause } from './retry.ts';
+
+const delaysMs: readonly number[] = [500, 1_000];
+
+/** Whether waiting may end the failure, with a new token where this one was refused. */
+export function mayPass(error: IndexerError): boolean {
+  return error.retry === 'retry' || error.retry === 'refresh-token' || isRouteMissing(error);
+}
+
+function isRouteMissing({ code, facts }: IndexerError): boolean {
+  return code === 'LEDGER_NOT_A_LEDGER' && facts['httpStatus'] === 404;
+}
+
+/** Requests again while the route is missing, three times in all. @throws IndexerError that of the last request */
+export async function pastMissingRoute<T>(
+  { observer, stop }: Pick<PipelineParts, 'observer' | 'stop'>,
+  request: () => Promise<T>,
+): Promise<T> {
+  for (const delayMs of delaysMs) {
+    try {
+      return await request();
+    } catch (thrown) {
+      const error = toIndexerError(thrown);
+      if (!isRouteMissing(error) || stop.aborted) throw error;
+      observer.failed('ledger', error, delayMs);
+      await pause(delayMs, stop);
+    }
+  }
+  return request();
+}
