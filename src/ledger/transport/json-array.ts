@@ -145,10 +145,23 @@ export async function* jsonArrayElements(
   maxElementBytes: number,
 ): AsyncGenerator<string, void, undefined> {
   const scanner = new ArrayScanner(maxElementBytes);
-  let first = true;
-  for await (const chunk of chunks) {
-    yield* scanner.push(first && chunk.subarray(0, 3).equals(byteOrderMark) ? chunk.subarray(3) : chunk);
-    first = false;
-  }
+  for await (const chunk of withoutMark(chunks)) yield* scanner.push(chunk);
   scanner.finish();
+}
+
+/** A byte order mark may be split over the first chunks. */
+async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  let begin: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    if (begin === undefined) {
+      yield chunk;
+      continue;
+    }
+    begin = Buffer.concat([begin, chunk]);
+    const isPart = begin.length < byteOrderMark.length && byteOrderMark.subarray(0, begin.length).equals(begin);
+    if (isPart) continue;
+    yield begin.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? begin.subarray(byteOrderMark.length) : begin;
+    begin = undefined;
+  }
+  if (begin !== undefined) yield begin;
 }

@@ -70,6 +70,16 @@ describe('the elements of a JSON array', () => {
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 
+  it('come behind a byte order mark, however it is cut, and behind no part of one', async () => {
+    for (const cuts of [[1], [2], [3], [1, 2], [2, 1], [40]]) {
+      expect(await elements('\uFEFF[1,2]', cuts), String(cuts)).toEqual(['1', '2']);
+      await expect(elements(Buffer.from('\uFEFF[1]').subarray(1), cuts)).rejects.toThrow('something else');
+    }
+    for (const part of [1, 2, 3]) {
+      await expect(elements(Buffer.from('\uFEFF').subarray(0, part), [1])).rejects.toThrow('something else');
+    }
+  });
+
   it('are never made of bytes that are not UTF-8', async () => {
     const text = Buffer.concat([Buffer.from('["'), Buffer.from([0xc3, 0x28]), Buffer.from('"]')]);
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
