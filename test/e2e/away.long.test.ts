@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { storesUpTo } from './runs/at-offset.ts';
 import { startDaemon, type Daemon } from './runs/daemon.ts';
 import { GuardedLedger } from './runs/guarded-ledger.ts';
 
@@ -16,16 +17,6 @@ function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}
   return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: more });
 }
 
-async function stored(daemon: Daemon, offset: number, limitMs?: number): Promise<void> {
-  const url = `${await daemon.http()}/status`;
-  await waitFor(
-    `offset ${offset} is stored`,
-    async () =>
-      ((await (await fetch(url)).json()) as { checkpoint: number | null }).checkpoint === offset ? true : undefined,
-    limitMs,
-  );
-}
-
 /** The shortest time between two of those, milliseconds. */
 function shortestPause(times: readonly number[]): number {
   return Math.min(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
@@ -35,7 +26,7 @@ describe('a participant that is away', () => {
   it('is followed within five seconds of being back, however long it was away, and fills no log meanwhile', async () => {
     await using ledger = await GuardedLedger.start('good');
     await using daemon = start(ledger, { INDEXER_RETRY_MAX: '30s' });
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     ledger.away = true;
     ledger.cut();
     const before = ledger.connected.length;
@@ -46,7 +37,7 @@ describe('a participant that is away', () => {
     expect(lines).toBeLessThanOrEqual(8);
     ledger.away = false;
     ledger.grow();
-    await stored(daemon, 4);
+    await storesUpTo(daemon, 4);
   }, 90_000);
 });
 
@@ -68,7 +59,7 @@ describe('a Retry-After', () => {
       const times = ledger.asked.filter((asked) => asked.path === path).map(({ atMs }) => atMs);
       expect(shortestPause(times)).toBeGreaterThan(1_990);
       ledger.refusal = undefined;
-      await stored(daemon, 3);
+      await storesUpTo(daemon, 3);
     },
     60_000,
   );
@@ -77,7 +68,7 @@ describe('a Retry-After', () => {
     await using ledger = await GuardedLedger.start('good');
     // Nobody but the poll asks, and there is one socket.
     await using daemon = start(ledger, { INDEXER_ASK_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };
     const questions = (): readonly number[] =>
       ledger.asked.filter(({ path }) => path === '/v2/state/ledger-end').map(({ atMs }) => atMs);
@@ -85,7 +76,7 @@ describe('a Retry-After', () => {
     await waitFor('three questions', () => (questions().length >= before + 3 ? true : undefined), 30_000);
     const times = questions().slice(before);
     expect(shortestPause(times)).toBeGreaterThan(1_990);
-    await stored(daemon, ledger.grow());
+    await storesUpTo(daemon, ledger.grow());
     expect(ledger.count('upgrade')).toBe(1);
   });
 });

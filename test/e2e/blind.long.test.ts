@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { storesUpTo } from './runs/at-offset.ts';
 import { GuardedLedger } from './runs/guarded-ledger.ts';
 import { runIndexer } from './runs/indexer-run.ts';
 
@@ -77,22 +78,12 @@ const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): P
     limitMs,
   );
 
-async function stored(daemon: Daemon, offset: number, limitMs?: number): Promise<void> {
-  const url = `${await daemon.http()}/status`;
-  await waitFor(
-    `offset ${offset} is stored`,
-    async () =>
-      ((await (await fetch(url)).json()) as { checkpoint: number | null }).checkpoint === offset ? true : undefined,
-    limitMs,
-  );
-}
-
 describe('an indexer whose token has ended while its stream is silent', () => {
   it('is not ready after ten seconds and says why, until a renewed token is seen, which moves the stream too', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger);
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
     ledger.accepted.clear();
     const blind = await becomes(daemon, ['blind', 'idle'], 120_000);
@@ -115,7 +106,7 @@ describe('an indexer whose token has ended while its stream is silent', () => {
     await putToken('second');
     expect(await becomes(daemon, ['live', 'idle'])).toMatchObject({ status: 200 });
     await waitFor('the stream has the new token', () => (ledger.following.join() === 'second' ? true : undefined));
-    await stored(daemon, ledger.grow());
+    await storesUpTo(daemon, ledger.grow());
     expect(daemon.output()).not.toContain('"msg":"backing off"');
   });
 
@@ -123,7 +114,7 @@ describe('an indexer whose token has ended while its stream is silent', () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { INDEXER_BLIND_AFTER: '2s' });
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     const asked = ledger.count('/v2/state/ledger-end');
     const held = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
     await waitFor('four more questions', () => (ledger.count('/v2/state/ledger-end') >= asked + 4 ? true : undefined));
@@ -141,10 +132,10 @@ describe('an indexer that is not told everything it asks for', () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '2s' });
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     ledger.instead.set('/v2/state/latest-pruned-offsets', (response) => response.writeHead(503).end('busy'));
     const offset = ledger.grow();
-    await stored(daemon, offset);
+    await storesUpTo(daemon, offset);
     const before = ledger.count(ledgerEnd);
     await waitFor('five questions', () => (ledger.count(ledgerEnd) >= before + 5 ? true : undefined));
     expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
@@ -157,7 +148,7 @@ describe('an indexer that is not told everything it asks for', () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '6s' });
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     // The first of these answers is kept back for good.
     ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
     await waitFor('the question', () => (ledger.instead.size === 0 ? true : undefined));
@@ -178,14 +169,14 @@ describe('an indexer that is not told everything it asks for', () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '3s' });
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     const learned = async (): Promise<number> => {
       const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
       return Number(status['ledgerEndAgeSeconds']);
     };
     ledger.instead.set(ledgerEnd, (response) => response.writeHead(503, { 'retry-after': '300' }).end());
     await waitFor('it is blind', async () => ((await readiness(daemon)).state === 'blind' ? true : undefined));
-    await stored(daemon, ledger.grow());
+    await storesUpTo(daemon, ledger.grow());
     expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
     expect(await learned()).toBeGreaterThan(3);
     await waitFor('it is blind again', async () => ((await readiness(daemon)).state === 'blind' ? true : undefined));
@@ -199,13 +190,13 @@ describe('an indexer that waits for the next attempt', () => {
     await using daemon = start(ledger);
     await becomes(daemon, ['parked']);
     await putToken('good');
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
     // A stream that ends for its token, and a file that is late: two attempts, then the long pause.
     ledger.accepted.delete('good');
     ledger.grow();
     await becomes(daemon, ['parked']);
     await putToken('better');
-    await stored(daemon, 4);
+    await storesUpTo(daemon, 4);
   });
 
   it('goes on within seconds when rights that were refused are granted, and until then only asks for them', async () => {
@@ -220,7 +211,7 @@ describe('an indexer that waits for the next attempt', () => {
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
     ledger.rights = true;
-    await stored(daemon, 3);
+    await storesUpTo(daemon, 3);
   });
 
   it('is not hurried by rights that were never missing, when a gateway refuses the stream alone', async () => {

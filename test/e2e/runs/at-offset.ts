@@ -1,0 +1,12 @@
+/** How far an indexer is, requested from outside over HTTP. */
+import { waitFor } from '../../support/wait-for.ts';
+import type { Daemon } from './daemon.ts';
+
+/** Resolves when the indexer has stored this offset and no later one. */
+export async function storesUpTo(daemon: Pick<Daemon, 'http'>, offset: number): Promise<void> {
+  const url = `${await daemon.http()}/status`;
+  await waitFor(`offset ${String(offset)} is stored`, async () => {
+    const { checkpoint } = (await (await fetch(url)).json()) as { readonly checkpoint: number | null };
+    return checkpoint === offset ? true : undefined;
+  });
+}
