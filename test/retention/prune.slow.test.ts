@@ -1,4 +1,5 @@
 /** Old history goes, what was active at the boundary stays, and readers of what is later see no difference. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -26,6 +27,16 @@ function rowsOf(result: Record<string, unknown>): Record<string, number> {
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
 }
 
+/** Keys of an output, and of the objects in it, that the table of docs/retention.md does not have. */
+function undocumented(output: object): readonly string[] {
+  const table = readFileSync('docs/retention.md', 'utf8').split('| Key of `--json`')[1]?.split('\n\n')[0] ?? '';
+  const keys = Object.entries(output).flatMap(([key, value]: [string, unknown]) => {
+    const inner: unknown = Array.isArray(value) ? value[0] : value;
+    return [key, ...(inner !== null && typeof inner === 'object' ? Object.keys(inner) : [])];
+  });
+  return keys.filter((key) => !table.includes(`\`${key}\``));
+}
+
 describe('prune', () => {
   it('shows without --yes exactly what it then removes, and changes nothing', async () => {
     const before = await digestOf(world.url, 'a');
@@ -34,6 +45,7 @@ describe('prune', () => {
     expect(await digestOf(world.url, 'a')).toBe(before);
     const done = await world.prune('a', '--before', String(middle), '--yes');
     expect(rowsOf(done)).toEqual(rowsOf(plan));
+    expect([...undocumented(plan), ...undocumented(done)]).toEqual([]);
     expect(rowsOf(done)).toMatchObject({ contracts: expect.any(Number), archives: 0 });
     for (const table of ['contracts', 'ended', 'updates', 'exercises']) {
       expect(rowsOf(done)[table]).toBeGreaterThan(50);
@@ -121,7 +133,9 @@ describe('prune', () => {
       [offset],
     );
     const before = ['--before', at?.time.toISOString() ?? ''];
-    expect(await world.prune('ahead', ...before)).toMatchObject({
+    const held = await world.prune('ahead', ...before);
+    expect(undocumented(held)).toEqual([]);
+    expect(held).toMatchObject({
       boundary: offset - 1,
       heldBy: {
         name: `update ${String(offset)}, recorded at 2099-01-01T00:00:00.000Z,`,
