@@ -11,6 +11,7 @@ import type { RequestFacts, TransportOptions } from './ledger/transport/transpor
 import { inWords, unknownParties } from './ledger/api/unknown-parties.ts';
 import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
 import { type HealthOptions, HealthTracker } from './observe/health/health-tracker.ts';
+import { noticeReport } from './observe/log/notice-report.ts';
 import { watchUnknownParties } from './observe/log/party-report.ts';
 import { startHttpServer, type RunningHttpServer } from './observe/http/http-server.ts';
 import { notFromHere } from './observe/http/local-caller.ts';
@@ -115,7 +116,8 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   try {
     const stop = new AbortController();
     const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
-    const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal, onRequest });
+    const onNotice = noticeReport({ metrics, logger: logging.logger });
+    const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal, onRequest, onNotice });
     const http = await startHttpServer({
       ...endpointsOf(config),
       metrics,
@@ -276,10 +278,11 @@ export function pipelineParts(
   built: Pick<Running, 'database' | 'observer' | 'candidate'> & {
     readonly stop: AbortSignal;
     readonly onRequest?: TransportOptions['onRequest'];
+    readonly onNotice?: ReturnType<typeof noticeReport>;
   },
 ): PipelineParts {
   const { config, ledgerUrl, pace = usualPace } = options;
-  const { database, observer, candidate, stop, onRequest } = built;
+  const { database, observer, candidate, stop, onRequest, onNotice } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
   const { insecure, parties, templates, createdEventBlobs, shape, topology, maxFrameBytes: maxAnswerBytes } = ledger;
@@ -294,6 +297,7 @@ export function pipelineParts(
       migrate: config.database.migrate,
       exerciseJson: indexer.exerciseJson,
       notify: indexer.notify,
+      onNotice,
     }),
     // Which of the wanted interfaces are asked for is known in a session only.
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },

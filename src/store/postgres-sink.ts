@@ -46,6 +46,7 @@ import { syncTypedViews } from './typed/views.ts';
 import { listWorks, noteWork } from './history/works.ts';
 import { lastVerifications } from './verify/verifications.ts';
 import { unknownContracts } from './write/departures.ts';
+import type { OnNotice } from './write/commit-notices.ts';
 import { openSession } from './write/session.ts';
 
 export interface PostgresSinkOptions {
@@ -55,11 +56,13 @@ export interface PostgresSinkOptions {
   readonly exerciseJson: ExerciseJson | undefined;
   /** Whether commits are told to listeners of the database. */
   readonly notify: boolean;
+  readonly onNotice?: OnNotice | undefined;
 }
 
 /** The sink over `database`; `candidate` is this process's claim to the right to write. Both stay the caller's to close. */
 export function postgresSink(database: Database, candidate: WriterCandidate, options: PostgresSinkOptions) {
-  const session = { notify: options.notify, assertHeld: () => candidate.assertHeld() };
+  const { notify, onNotice } = options;
+  const session = { notify, onNotice, assertHeld: () => candidate.assertHeld() };
   return {
     prepare: preparation(database, candidate, options),
     tryLock: () => candidate.tryLock(),

@@ -43,6 +43,7 @@ const names = [
   'indexer_leader',
   'indexer_ledger_end_offset',
   'indexer_ledger_end_timestamp_seconds',
+  'indexer_notices_lost_total',
   'indexer_package_retries_total',
   'indexer_packages_total',
   'indexer_pg_pool_connections',

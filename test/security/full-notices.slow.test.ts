@@ -8,9 +8,13 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { noticeReport } from '../../src/observe/log/notice-report.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/session.ts';
+import { programInProcess } from '../cli/in-process.ts';
 import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
@@ -51,7 +55,14 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-it('does not stop the writer, and listeners hear again once that login has left', async () => {
+/** What the command `check` says of the queue. */
+async function noticesChecked(): Promise<unknown> {
+  const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: server.url });
+  const { checks } = JSON.parse(stdout) as { readonly checks: readonly { readonly name: string }[] };
+  return checks.find(({ name }) => name === 'notices');
+}
+
+it('does not stop the writer, is reported once, and listeners hear again once that login has left', async () => {
   const url = new URL(server.url);
   url.username = 'stranger';
   url.password = 'secret';
@@ -66,7 +77,15 @@ it('does not stop the writer, and listeners hear again once that login has left'
   };
   await expect(filled()).rejects.toMatchObject({ code: '54000' });
 
-  const session = await openSession(database, identity);
+  const metrics = createMetrics({ version: 'test' });
+  const log: string[] = [];
+  const { logger } = createLogger({ level: 'warn', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
+  const lost = async (): Promise<number> => {
+    const [value] = (await metrics.noticesLost.get()).values;
+    return value?.value ?? 0;
+  };
+  const onNotice = noticeReport({ metrics, logger });
+  const session = await openSession(database, identity, { notify: true, onNotice });
   await session.publishSeed(5, 'genesis');
   const write = async (from: number, offset: number): Promise<void> => {
     const batch = session.newBatch(from);
@@ -76,6 +95,13 @@ it('does not stop the writer, and listeners hear again once that login has left'
   await write(5, 6);
   await write(6, 7);
   expect(await query(server.url, 'select checkpoint::int from ledger.stream')).toEqual([{ checkpoint: 7 }]);
+  await waitFor('two notices are lost', async () => ((await lost()) >= 2 ? true : undefined));
+  expect(log).toHaveLength(1);
+  expect(JSON.parse(log[0] ?? '')).toMatchObject({ because: 'the queue of notices is full (SQLSTATE 54000)' });
+  expect(await noticesChecked()).toMatchObject({
+    state: 'warn',
+    found: expect.stringMatching(/^the queue of notices of the server is (?:9\d|100) % full/) as string,
+  });
 
   const listener = await connected(server.url);
   const heard: (string | undefined)[] = [];
@@ -89,4 +115,6 @@ it('does not stop the writer, and listeners hear again once that login has left'
     offset += 1;
     return heard.length > 0 ? true : undefined;
   });
+  expect(log).toHaveLength(1);
+  expect(await noticesChecked()).toMatchObject({ state: 'pass' });
 });

@@ -3,7 +3,13 @@ import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { holderText } from '../../model/stream.ts';
-import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/connection/inspection.ts';
+import {
+  hasTables,
+  inspectServer,
+  lastWriter,
+  noticeQueueUsage,
+  writerLockHolder,
+} from '../../store/connection/inspection.ts';
 import { assertExerciseJson } from '../../store/schema/exercise-json.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';
@@ -12,7 +18,7 @@ import { tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
 import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
-import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
+import { fail, pass, skip, type Check, type Finding, warn } from './outcome.ts';
 import { readerChecks } from './reader-checks.ts';
 import { settingsChecks } from './settings-checks.ts';
 
@@ -42,6 +48,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
     },
     { name: 'pooler', after, run: () => pooler(database, config) },
     { name: 'disk', after, run: () => disk(database) },
+    { name: 'notices', after, run: () => notices(database, config) },
     { name: 'schema', after, run: () => schema(database, config) },
     { name: 'rights to write', after, run: () => rightsToWrite(database) },
     { name: 'writer', after, run: () => writer(database) },
@@ -70,6 +77,22 @@ async function disk(database: Database): Promise<Finding> {
       'what is free Postgres does not tell: watch the volume',
   );
 }
+
+/** A session that listens in an open transaction keeps all notices of the server; when the queue is full, none is taken. */
+async function notices(database: Database, { indexer }: Config): Promise<Finding> {
+  if (!indexer.notify) return skip('INDEXER_NOTIFY is false');
+  const usage = await noticeQueueUsage(database);
+  const found = `the queue of notices of the server is ${(100 * usage).toFixed(0)} % full`;
+  if (usage < muchOfQueue) return pass(found);
+  return warn(
+    `${found}: at 100 % listeners hear nothing; ingestion is not affected`,
+    'end the session that listens in an open transaction, which the log of Postgres names from 50 % on: as an administrator ' +
+      "`select pid, usename, application_name, xact_start from pg_stat_activity where state like 'idle in transaction%' order by " +
+      'xact_start`, then `select pg_terminate_backend(PID)`',
+  );
+}
+
+const muchOfQueue = 0.5;
 
 async function schema(database: Database, config: Config): Promise<Finding> {
   const auto = config.database.migrate === 'auto';

@@ -67,3 +67,11 @@ export async function hasTables(database: Database): Promise<boolean> {
   );
   return rowCount === 1;
 }
+
+/** How full the queue of notices is, 0 to 1: one for the whole server. */
+export async function noticeQueueUsage(database: Database): Promise<number> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ usage: number }>('select pg_notification_queue_usage() as usage'),
+  );
+  return rows[0]?.usage ?? 0;
+}

@@ -3,16 +3,22 @@
  * after the commit, on its own. When the queue of notices is full, Postgres refuses a transaction with a notice at its commit, so a notice
  * within the batch would let any login stop the writer.
  */
+import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+
+/** Called for each notice: with the error of one that Postgres did not take, with nothing otherwise. */
+export type OnNotice = (error?: IndexerError) => void;
 
 export class CommitNotices {
   readonly #database: Database;
   readonly #channel: string;
+  readonly #onNotice: OnNotice;
   #newest: number | undefined;
   #sending: Promise<void> | undefined;
 
-  constructor(database: Database) {
+  constructor(database: Database, onNotice: OnNotice = () => undefined) {
     this.#database = database;
+    this.#onNotice = onNotice;
     this.#channel = `${database.schema}_offset`;
   }
 
@@ -28,8 +34,10 @@ export class CommitNotices {
       this.#newest = undefined;
       try {
         await this.#notify(checkpoint);
-      } catch {
+        this.#onNotice();
+      } catch (thrown) {
         // A listener compares the payload with the last one, so the next notice makes up for this one.
+        this.#onNotice(toIndexerError(thrown));
       }
     }
     this.#sending = undefined;

@@ -19,7 +19,7 @@ import type {
 import type { ColumnTypes } from '../../model/tables.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import { writeBatch } from './batch-writer.ts';
-import { CommitNotices } from './commit-notices.ts';
+import { CommitNotices, type OnNotice } from './commit-notices.ts';
 import { StoreCompletions } from './completions.ts';
 import { noteInterfaces, wantedInterfaces } from './filter-interfaces.ts';
 import { BinaryRows } from './copy-binary.ts';
@@ -51,6 +51,7 @@ const writer = `${hostname()}:${String(process.pid)}`;
 export interface SessionOptions {
   /** Whether listeners of the database are notified of checkpoints. */
   readonly notify: boolean;
+  readonly onNotice?: OnNotice | undefined;
   /** Throws when this process may no longer write; asked before every batch. */
   readonly assertHeld?: () => void;
   /** The database that will hand over to this one, as `placeOf` names it; left out by indexers, which such a storage refuses. */
@@ -101,7 +102,7 @@ export class StoreSession {
     const { state, dictionary, redactions, columnTypes, interfaces } = loaded;
     this.#database = database;
     this.#options = options;
-    this.#notices = options.notify ? new CommitNotices(database) : undefined;
+    this.#notices = options.notify ? new CommitNotices(database, options.onNotice) : undefined;
     this.completions = new StoreCompletions(database, state.epoch, options.assertHeld);
     this.#redactions = redactions;
     this.#columnTypes = columnTypes;

@@ -54,6 +54,11 @@ export const databaseSide = {
     help: 'Times packages could not be read or views not be made for now.',
     use: 'Rising: typed views are late; ingestion is not affected.',
   }),
+  noticesLost: counter({
+    name: 'notices_lost_total',
+    help: 'Notices of commits (INDEXER_NOTIFY) that Postgres did not take, most often because its queue of notices is full.',
+    use: 'Rising: listeners hear nothing, ingestion is not affected; ledger-indexer check shows the queue.',
+  }),
   interfacesWaiting: gauge({
     name: 'interfaces_waiting',
     help: 'Interfaces of LEDGER_INTERFACES that the participant does not know.',
