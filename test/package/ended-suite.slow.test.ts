@@ -22,7 +22,9 @@ function processesOf(folder: string): readonly string[] {
   });
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('%s', { timeout: 120_000, ...needs(noLinux) }, async (signal) => {
+const ends = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL', 'a closed pipe'] as const;
+
+it.each(ends)('%s', { timeout: 120_000, ...needs(noLinux) }, async (end) => {
   const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
   const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;
   const run = spawn(
@@ -35,15 +37,21 @@ it.each(['SIGTERM', 'SIGINT'] as const)('%s', { timeout: 120_000, ...needs(noLin
   );
   let said = '';
   run.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  run.stderr.resume();
+  let complaints = '';
+  run.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
   try {
     await waitFor('a server', () => (said.includes('tests use') ? true : undefined), 60_000);
     expect(processesOf(folder).length).toBeGreaterThan(0);
-    const ended = once(run, 'close');
-    run.kill(signal);
-    await ended;
+    const ended = once(run, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    if (end === 'a closed pipe') run.stdout.destroy();
+    else run.kill(end);
+    const [code] = await ended;
+    expect(code).not.toBe(0);
+    if (end === 'a closed pipe') expect(complaints).toBe('');
     await waitFor('nothing runs', () => (processesOf(folder).length === 0 ? true : undefined));
-    expect(readdirSync(folder).filter((name) => name.startsWith('ledger-indexer'))).toEqual([]);
+    await waitFor('nothing is left', () =>
+      readdirSync(folder).every((name) => !name.startsWith('ledger-indexer')) ? true : undefined,
+    );
   } finally {
     run.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });

@@ -30,6 +30,9 @@ const longestFastMs = 15_000;
 /** A run of fewer files is a selection, and the figure of the tier does not apply to it. */
 const leastOfTier = 100;
 
+/** As a shell says it of a program that SIGPIPE ended. */
+const endedByPipe = 141;
+
 export class ClosingLineReporter implements Reporter {
   #fast: readonly string[] = [];
   #outcome: Outcome | undefined;
@@ -40,6 +43,10 @@ export class ClosingLineReporter implements Reporter {
     this.#chosen = vitest.config.testNamePattern !== undefined;
     // The end of the process comes after the summary, the teardown and their messages.
     process.once('exit', () => this.#print());
+    // Who reads the output has seen enough. An error without a listener would end the process before the server is ended.
+    process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'EPIPE') process.exit(endedByPipe);
+    });
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly { message?: string }[]): void {
@@ -57,7 +64,12 @@ export class ClosingLineReporter implements Reporter {
     if (!this.#chosen) lines.unshift(...skippedLines(reasons));
     lines.unshift(...this.#fast);
     lines.push(`${passed} passed, ${failed.length} failed, ${skipped} skipped`);
-    writeSync(1, `${lines.join('\n')}\n`);
+    try {
+      writeSync(1, `${lines.join('\n')}\n`);
+    } catch (thrown) {
+      // Other listeners of the exit end the server.
+      if ((thrown as NodeJS.ErrnoException).code !== 'EPIPE') throw thrown;
+    }
   }
 }
 

@@ -2,9 +2,11 @@
  * The Postgres server of a test run, chosen once and told in one line: TEST_DATABASE_URL if given, else a container
  * (TEST_POSTGRES=testcontainers, or an engine that has the image already), else the embedded server.
  */
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
@@ -92,10 +94,12 @@ async function startEmbedded(): Promise<Server> {
     rmSync(folder, { recursive: true, force: true });
   };
   process.once('exit', abandoned);
+  const guard = guardOf(folder, server.pid);
   // Vitest takes nothing down when it is told to end, and a library kills the process where it thinks that nobody listens.
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
+    ['SIGHUP', 129],
   ] as const) {
     process.once(signal, () => process.exit(code));
   }
@@ -103,11 +107,26 @@ async function startEmbedded(): Promise<Server> {
     kind: 'the embedded server',
     url: server.url,
     stop: async () => {
+      guard.kill();
       await server.stop();
       process.removeListener('exit', abandoned);
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A shell that outlives this process and ends the server then: after SIGKILL nothing of ours runs any more. */
+function guardOf(folder: string, pid: number): ChildProcess {
+  const ends =
+    'cat >/dev/null; [ "$(head -n 1 "$1/postgres/cluster/postmaster.pid")" = "$2" ] && kill -9 "$2"; rm -rf "$1"';
+  const guard = spawn('sh', ['-c', ends, 'sh', folder, String(pid)], {
+    // Its end of the pipe is closed when this process is gone, however it went. A signal of the terminal is not for the guard.
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  guard.unref();
+  if (guard.stdin instanceof Socket) guard.stdin.unref();
+  return guard;
 }
 
 async function versionOf(url: string): Promise<string> {
