@@ -1,0 +1,19 @@
+/** A page that is followed from its beginning names nothing before it is made. */
+import { expect, it } from 'vitest';
+import { blocksOf, pages } from './pages.ts';
+
+const made = /\bcreate schema (?:if not exists )?(\w+)/g;
+
+it('a schema of the reader is made before a block uses it', () => {
+  const early = pages().flatMap((page) => {
+    const blocks = blocksOf(page).filter(({ language }) => ['sql', 'postgresql', 'js', 'ts', 'sh'].includes(language));
+    return blocks.flatMap(({ text }, nth) =>
+      [...text.matchAll(made)].flatMap(([, schema = '']) => {
+        const uses = new RegExp(`\\b${schema}\\.`);
+        const user = blocks.slice(0, nth).find((block) => uses.test(block.text));
+        return user === undefined ? [] : [`${page.path}:${String(user.line)} uses ${schema} before it is made`];
+      }),
+    );
+  });
+  expect(early).toEqual([]);
+});
