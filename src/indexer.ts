@@ -102,8 +102,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const onCheckpoint = (checkpoint: number): void => {
     for (const told of [waiters, pushed, delivering]) told.reached(checkpoint);
   };
-  const told = { onCheckpoint, onLive };
-  const health = new HealthTracker({ ...healthOptions(options), ...told, work });
+  const health = new HealthTracker({ ...healthOptions(options), onCheckpoint, onLive, work });
   const asked = { waits: () => waiters.size, changes: pushed.facts, pool: () => connectionsOf(database) };
   const metrics = metricsOf(options, work, asked);
   const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });

@@ -1,6 +1,6 @@
 /** What a person is told to type: it must run this very program, and nothing that a registry has under its name. */
 import { describe, expect, it } from 'vitest';
-import { ownCommand } from '../../src/cli/demo/greeting.ts';
+import { greeting, ownCommand } from '../../src/cli/demo/greeting.ts';
 
 describe('the command of this program', () => {
   it.each([
@@ -11,5 +11,18 @@ describe('the command of this program', () => {
     ['a dependency', '/app/node_modules/.bin/ledger-indexer', '/app', 'node node_modules/.bin/ledger-indexer'],
   ])('of %s', (_, program, folder, expected) => {
     expect(ownCommand(program, folder)).toBe(expected);
+  });
+});
+
+describe('the greeting', () => {
+  it.each([true, false])('leads to the query page, and no line is wider than a window; demo: %s', (isDemo) => {
+    const sides = { ledgerUrl: 'http://127.0.0.1:1', databaseUrl: 'postgres://127.0.0.1:2/ledger' };
+    const text = greeting(
+      { ...sides, embeddedLedger: isDemo, embeddedDatabase: isDemo },
+      'http://127.0.0.1:7580',
+      'ledger',
+    );
+    expect(text).toContain('http://127.0.0.1:7580/query');
+    expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
   });
 });

@@ -1,0 +1,26 @@
+/** Interfaces that the participant does not know are a warning only where somebody named them one by one. */
+import { expect, it } from 'vitest';
+import { interfacesNamed } from '../../src/config/interface-presets.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { InterfaceReport } from '../../src/observe/log/interface-report.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+
+const preset = interfacesNamed(['tokens'])[0] ?? '';
+const own = '#my-package:My.Module:MyInterface';
+
+it.each([
+  ['info', 'of a preset', [preset]],
+  ['warn', 'somebody names', [own]],
+  ['warn', 'somebody names next to a preset', [preset, own]],
+])('writes a line of level %s for what %s', (level, _what, ids) => {
+  const written: string[] = [];
+  const stream = { isTTY: false, write: (text: string) => written.push(text) };
+  const { logger } = createLogger({ level: 'info', format: 'json', stream });
+  const health = new HealthTracker({ version: 'test', schema: 'ledger', stalledAfterMs: 1_000 });
+  const report = new InterfaceReport({ health, metrics: createMetrics({ version: 'test' }), logger });
+  for (let session = 1; session <= 2; session += 1) {
+    report.wanted(ids.map((id) => ({ id, state: 'waiting', completeFrom: null, unknownAt: null })));
+  }
+  expect(written.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([level]);
+});
