@@ -19,7 +19,10 @@ export async function besideDemo(argv: readonly string[], env: NodeJS.ProcessEnv
     given(option) !== undefined || (option.fileVariant && textOf(env, `${option.env}_FILE`) !== undefined);
   if (isNamed(options.database.url) && isNamed(options.ledger.url)) return env;
   const dataDir = given(options.indexer.dataDir) ?? options.indexer.dataDir.fallback;
-  const found = isNamed(options.database.url) ? undefined : await runningServerUrl(join(dataDir, 'postgres'));
+  const isExpected = notedDemo(dataDir)?.embeddedDatabase === true;
+  const found = isNamed(options.database.url)
+    ? undefined
+    : await runningServerUrl(join(dataDir, 'postgres'), isExpected);
   const withDatabase = found === undefined ? env : { ...env, [options.database.url.env]: found };
   const note = isNamed(options.ledger.url) ? undefined : notedDemo(dataDir);
   const databaseUrl = found ?? given(options.database.url);

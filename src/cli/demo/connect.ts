@@ -19,11 +19,13 @@ export const connectCommand: Command = {
   exits: [
     [69, 'no demo runs with this folder of data'],
     [75, 'it runs, and is not level with its ledger yet'],
+    [78, 'it runs, and its embedded Postgres is not installed beside this command'],
   ],
   alone: true,
   /**
    * Prints it as text, or as one JSON object with `--json`; both hold the password of the embedded database.
-   * @throws IndexerError DEMO_NOT_FOUND (exit 69) when none runs here, DEMO_NOT_LIVE (exit 75) when it is not ready yet
+   * @throws IndexerError DEMO_NOT_FOUND (exit 69) when none runs here, DEMO_NOT_LIVE (exit 75) when it is not ready yet,
+   *   DEMO_PART_MISSING (exit 78) when it runs and this installation cannot find its database
    */
   run: async ({ given, env, print }) => {
     const { dataDir } = loadConfig(given.options, env).indexer;
@@ -31,7 +33,7 @@ export const connectCommand: Command = {
     if (note === undefined) throw notFound(dataDir);
     if (!note.live) throw notLive(note);
     const { httpUrl, ledgerUrl, schema, embeddedLedger, embeddedDatabase } = note;
-    const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres')) : undefined;
+    const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres'), true) : undefined;
     if (embeddedDatabase && found === undefined) throw notFound(dataDir);
     const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
     const { greeting, queries } = await import('./greeting.ts');
