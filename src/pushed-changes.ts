@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Config } from './config/config.ts';
 import { ChangePages } from './observe/changes/change-pages.ts';
 import { ChangeStream } from './observe/changes/change-stream.ts';
+import { Turns } from './observe/changes/turns.ts';
 import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
-import { ChangesAnswers, type Reader } from './observe/http/changes-endpoint.ts';
+import { ChangesAnswers, thisMachine, type Reader } from './observe/http/changes-endpoint.ts';
 import { isNamedOrigin } from './observe/http/cors.ts';
 import { notFromHere, ofAnotherOrigin } from './observe/http/local-caller.ts';
 import type { ReaderTokens } from './observe/http/reader-tokens.ts';
@@ -41,7 +42,8 @@ export function openPushedChanges(
   const applicationName = 'ledger-indexer changes';
   const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: readers });
   const waiters = new CheckpointWaiters(most);
-  const pages = new ChangePages((wanted) => readChanges(database, wanted, pageRows), readers);
+  const turns = new Turns(readers);
+  const pages = new ChangePages((wanted) => readChanges(database, wanted, pageRows), turns);
   let asking: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
     // Many come at once after a restart.
@@ -50,7 +52,7 @@ export function openPushedChanges(
   };
   const answers = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint, pace),
-    unseenIn: (wanted) => unseenNames(database, wanted),
+    unseenIn: (wanted) => turns.take(wanted.reader, () => unseenNames(database, wanted)),
     readerOf: (request) => readerOf(request, tokens, indexer.corsOrigins),
     most,
   });
@@ -68,9 +70,9 @@ async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins:
   const shown = await tokens.check(request);
   if (shown === undefined) {
     const reason = notFromHere(request) ?? (isNamedOrigin(request, origins) ? undefined : ofAnotherOrigin(request));
-    return reason === undefined ? { role: null } : { refused: 403, reason: `${reason}; from elsewhere show a token` };
+    return reason === undefined ? { role: null, reader: thisMachine } : { refused: 403, reason: `${reason}; from elsewhere show a token` };
   }
   if ('status' in shown) return { refused: shown.status, reason: shown.error };
   const { token, secret } = shown;
-  return { role: token.role, watch: (told) => tokens.watch(secret, told) };
+  return { role: token.role, reader: token.id, watch: (told) => tokens.watch(secret, told) };
 }

@@ -3,6 +3,7 @@
  * is read once and kept for those who come a moment later, so that clients cost connections of theirs and none of the database.
  */
 import { formatCursor, type ChangesPage, type ChangesWanted } from '../../changes.ts';
+import { SharedWork, type Turns } from './turns.ts';
 
 /** Reads one page. @throws IndexerError as `readChanges` does */
 export type ReadPage = (wanted: ChangesWanted) => Promise<ChangesPage>;
@@ -23,17 +24,15 @@ const keptMs = 3_000;
 
 export class ChangePages {
   readonly #readPage: ReadPage;
-  readonly #atOnce: number;
-  readonly #reading = new Map<string, Promise<SharedPage>>();
+  readonly #turns: Turns;
+  readonly #reading = new Map<string, SharedWork<SharedPage>>();
   readonly #kept = new Map<string, { readonly page: SharedPage; readonly until: number }>();
-  readonly #waiting: (() => void)[] = [];
-  #readers = 0;
   #pagesRead = 0;
 
-  /** @param atOnce reads of the database at the same time, at most */
-  constructor(read: ReadPage, atOnce: number) {
+  /** @param turns at which pages are read */
+  constructor(read: ReadPage, turns: Turns) {
     this.#readPage = read;
-    this.#atOnce = atOnce;
+    this.#turns = turns;
   }
 
   /** Pages that were read so far. */
@@ -41,19 +40,23 @@ export class ChangePages {
     return this.#pagesRead;
   }
 
-  /** The page behind a place. @throws IndexerError as `readChanges` does */
-  page(wanted: ChangesWanted, form: ChangeForm): Promise<SharedPage> {
+  /**
+   * The page behind a place.
+   * @param reader whose turn it takes to read it
+   * @throws IndexerError as `readChanges` does
+   */
+  page(wanted: ChangesWanted, form: ChangeForm, reader: string): Promise<SharedPage> {
     const { role, template, party, kinds, after } = wanted;
     const key = JSON.stringify([form, role, template, party, kinds, formatCursor(after)]);
     const kept = this.#kept.get(key);
     if (kept !== undefined && performance.now() < kept.until) return Promise.resolve(kept.page);
-    const reading = this.#reading.get(key) ?? this.#readOnce(key, wanted, form);
+    const reading = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, wanted, form));
     this.#reading.set(key, reading);
-    return reading;
+    if (!reading.hasBegun) this.#turns.wait(reader, reading);
+    return reading.result;
   }
 
-  async #readOnce(key: string, wanted: ChangesWanted, form: ChangeForm): Promise<SharedPage> {
-    await this.#turn();
+  async #read(key: string, wanted: ChangesWanted, form: ChangeForm): Promise<SharedPage> {
     this.#pagesRead += 1;
     try {
       const page = sharedPage(await this.#readPage(wanted), form);
@@ -62,14 +65,7 @@ export class ChangePages {
       return page;
     } finally {
       this.#reading.delete(key);
-      this.#readers -= 1;
-      this.#waiting.shift()?.();
     }
-  }
-
-  async #turn(): Promise<void> {
-    while (this.#readers >= this.#atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#readers += 1;
   }
 
   #keep(key: string, page: SharedPage): void {

@@ -11,8 +11,12 @@ import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 /** Why a stream ended before its client left. */
 export type StreamEnd = 'pruned' | 'reset' | 'stopping';
 
-/** @property after undefined: behind what is there now */
-export type StreamWanted = Omit<ChangesWanted, 'after'> & { readonly after: ChangeCursor | undefined };
+export type StreamWanted = Omit<ChangesWanted, 'after'> & {
+  /** Undefined: behind what is there now. */
+  readonly after: ChangeCursor | undefined;
+  /** Whose turns pages are read at, and whose places streams take. */
+  readonly reader: string;
+};
 
 /** Where a stream begins, and what the database says of that place. */
 export interface Begun extends Pick<SharedPage, 'checkpoint' | 'keptAfter'> {
@@ -64,7 +68,7 @@ export class ChangeStream {
   async #read(wanted: StreamWanted, form: ChangeForm): Promise<Read | undefined> {
     try {
       const after = wanted.after ?? { offset: (await this.#checkpoint()) ?? 0, node: null };
-      return { after, page: await this.#pages.page({ ...wanted, after }, form) };
+      return { after, page: await this.#pages.page({ ...wanted, after }, form, wanted.reader) };
     } catch (thrown) {
       return afterFailure(thrown);
     }

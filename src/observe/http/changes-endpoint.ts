@@ -9,6 +9,7 @@ import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
 import type { TokenEnd } from '../../reader-token.ts';
 import { refuse, refuseAsker } from './answers.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
+import { Places } from './places.ts';
 import type { Unsent } from './unsent.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/change-stream.ts';
 
@@ -16,10 +17,15 @@ import type { Begun, ChangeStream, StreamEnd, StreamWanted } from '../changes/ch
 export type Reader =
   | {
       readonly role: string | null;
+      /** Id of the token, or {@link thisMachine}. */
+      readonly reader: string;
       /** Tells once when it may read no more; returns what ends the watch. Undefined: it always may. */
       readonly watch?: (told: (end: TokenEnd) => void) => () => void;
     }
   | { readonly refused: 401 | 403 | 503; readonly reason: string };
+
+/** All who show no token: together they are one reader, whose places have no limit of their own. */
+export const thisMachine = '';
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
@@ -36,8 +42,10 @@ const known = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
 const whenFull = 'try again, or raise INDEXER_CHANGES_STREAMS';
 
+type Asker = Extract<Reader, { role: unknown }>;
+
 interface Answered {
-  readonly watch: Extract<Reader, { role: unknown }>['watch'];
+  readonly watch: Asker['watch'];
   readonly wanted: StreamWanted;
   /** Undefined where the database could not be asked yet. */
   readonly first: Begun | undefined;
@@ -54,7 +62,7 @@ interface Refusal {
 export class ChangesAnswers {
   readonly #endpoint: ChangesEndpoint;
   readonly #asked = new Map<string, Promise<readonly string[]>>();
-  #open = 0;
+  readonly #places = new Places();
   #streaming = 0;
 
   constructor(endpoint: ChangesEndpoint) {
@@ -78,9 +86,9 @@ export class ChangesAnswers {
     // Who is not answered takes no place of those who are.
     const reader = await this.#endpoint.readerOf(request);
     if ('refused' in reader) return refuseAsker(response, reader.refused, reader.reason);
-    this.#open += 1;
+    const leave = this.#places.take(reader.reader);
     try {
-      const begun = await this.#begin(query, request, reader.role);
+      const begun = await this.#begin(query, request, reader);
       if ('status' in begun) refuse(response, begun.status, begun.error, begun.more);
       else await this.#run({ ...begun, watch: reader.watch }, request, response, { gone, unsent });
     } catch (thrown) {
@@ -89,21 +97,22 @@ export class ChangesAnswers {
       // What was ended has its last words on the way.
       if (!response.writableEnded) response.destroy();
     } finally {
-      this.#open -= 1;
+      leave();
     }
   }
 
   async #begin(
     query: string,
     request: IncomingMessage,
-    role: string | null,
+    { role, reader }: Pick<Asker, 'role' | 'reader'>,
   ): Promise<Refusal | Omit<Answered, 'watch'>> {
-    const { most, stream } = this.#endpoint;
-    if (this.#open > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
+    const { stream } = this.#endpoint;
+    const full = this.#noPlace(reader);
+    if (full !== undefined) return full;
     const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof asked === 'string') return { status: 400, error: asked };
     const { template, party, kinds, after } = asked;
-    const wanted = { template, party, kinds, after, role };
+    const wanted = { template, party, kinds, after, role, reader };
     const begun = await stream.begin(wanted, formOf(request));
     const misfit = begun === undefined ? undefined : unfit(begun, asked.isResumed);
     if (misfit !== undefined) return misfit;
@@ -111,9 +120,19 @@ export class ChangesAnswers {
     return { wanted, first: begun, unseen: isNamed && begun !== undefined ? await this.#unseenIn(wanted) : [] };
   }
 
-  /** Once for all who ask the same at the same time. None where it cannot be read: a note is no reason to refuse a stream. */
+  /** Why a stream that has taken a place may not keep it. */
+  #noPlace(reader: string): Refusal | undefined {
+    const { most } = this.#endpoint;
+    if (this.#places.all > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
+    const [others, free] = [this.#places.of(reader) - 1, most - this.#places.all + 1];
+    if (reader === thisMachine || others <= free) return undefined;
+    const error = `${String(others)} streams of this token are open, and no token may have more than there are places left (${String(free)})`;
+    return { status: 429, error: `${error}: close some of them, or raise INDEXER_CHANGES_STREAMS` };
+  }
+
+  /** Once for all of a reader who ask the same at the same time. None where it cannot be read: a note is no reason to refuse a stream. */
   #unseenIn(wanted: StreamWanted): Promise<readonly string[]> {
-    const key = JSON.stringify([wanted.role, wanted.template, wanted.party]);
+    const key = JSON.stringify([wanted.reader, wanted.role, wanted.template, wanted.party]);
     const running = this.#asked.get(key);
     if (running !== undefined) return running;
     const asked = this.#endpoint
@@ -214,7 +233,7 @@ function unfit({ checkpoint, keptAfter, after }: Begun, isResumed: boolean): Ref
   return undefined;
 }
 
-type Asked = Omit<StreamWanted, 'role'> & { readonly isResumed: boolean };
+type Asked = Omit<StreamWanted, 'role' | 'reader'> & { readonly isResumed: boolean };
 
 /** What is wanted, or what is wrong with it. The header is what a browser adds when it connects again: it goes first. */
 function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): Asked | string {

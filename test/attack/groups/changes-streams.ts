@@ -2,7 +2,7 @@
 import { waitFor } from '../../support/wait-for.ts';
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, bearer, elsewhere } from '../wire/ask.ts';
-import { floodRow } from '../wire/flood.ts';
+import { flood, floodRow, survived } from '../wire/flood.ts';
 import { talk } from '../wire/raw.ts';
 import { requestRow } from '../wire/rows.ts';
 import type { World } from '../world/world.ts';
@@ -41,10 +41,13 @@ const hidden: readonly Attempt[] = ['', '&party=nobody::1220', '&template=x:Y:Z'
   },
 }));
 
-async function streams({ httpUrl }: World): Promise<number> {
+/** A metric without labels. */
+async function metric({ httpUrl }: World, name: string): Promise<number> {
   const text = await (await fetch(`${httpUrl}/metrics`)).text();
-  return Number(/^indexer_changes_streams(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? NaN);
+  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(text)?.[1] ?? NaN);
 }
+
+const streams = (world: World): Promise<number> => metric(world, 'indexer_changes_streams');
 
 const places: readonly Attempt[] = [
   {
@@ -116,13 +119,40 @@ export const changesStreams: Group = {
   attempts: [...odd, ...hidden, ...places],
 };
 
+/** Much more than what one page takes, and much less than the pages of the other token take. */
+const firstAnswerMs = 2_000;
+
+const crowded: Attempt = {
+  id: 'changes-of-another-token-delayed',
+  what: 'opens 500 streams with 500 filters with one token, while another token asks again and again',
+  expected: `each first answer to the other token comes within ${String(firstAnswerMs / 1000)} s`,
+  run: async (world) => {
+    const { limited, all } = world.tokens;
+    const text = `GET /changes?event_type=y{n} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${limited.token}\r\n\r\n`;
+    const flooding = flood(world, { connections: 500, text, holdMs: 15_000 });
+    const over = new AbortController();
+    const ended = flooding.finally(() => over.abort());
+    let [longestMs, answers] = [0, 0];
+    while (!over.signal.aborted) {
+      const begin = performance.now();
+      const { status } = await ask(`${world.httpUrl}/changes`, { headers: bearer(all.token), most: 1 });
+      longestMs = Math.max(longestMs, status === 200 ? performance.now() - begin : Infinity);
+      answers += 1;
+    }
+    const found = survived(world, await ended);
+    const seen = `${String(answers)} first answers, each within ${longestMs.toFixed(0)} ms; ${found.seen}`;
+    return verdict(found.held && longestMs < firstAnswerMs, seen);
+  },
+};
+
 const unread = { read: false, holdMs: 30_000 };
 
 export const changesUnread: Group = {
   name: 'changes-unread',
-  what: 'streams of changes that nobody reads',
+  what: 'streams of changes that nobody reads, or that one token has many of',
   quick: false,
   attempts: [
+    crowded,
     floodRow('changes-600-unread', '600 streams from different offsets, unread', {
       ...unread,
       connections: 600,

@@ -1,0 +1,141 @@
+/** `/changes` with one token that asks for much at once: what another token still gets. Real requests; pages come when the test says so. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ChangesPage, ChangesWanted } from '../../src/changes.ts';
+import { ChangePages } from '../../src/observe/changes/change-pages.ts';
+import { ChangeStream } from '../../src/observe/changes/change-stream.ts';
+import { Turns } from '../../src/observe/changes/turns.ts';
+import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { ChangesAnswers, thisMachine } from '../../src/observe/http/changes-endpoint.ts';
+import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+import { usualPace } from '../../src/pace.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const most = 100;
+const turnsAtOnce = 2;
+
+interface Read {
+  readonly kind: string;
+  readonly finish: () => void;
+}
+
+/** Reads that have begun, in their order; none ends before the test ends it. */
+let reads: Read[];
+let server: RunningHttpServer;
+let waiters: CheckpointWaiters;
+let asked: number;
+let left: AbortController;
+beforeEach(async () => {
+  [reads, asked, left] = [[], 0, new AbortController()];
+  waiters = new CheckpointWaiters(most);
+  const pages = new ChangePages(readPage, new Turns(turnsAtOnce));
+  const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000 });
+  server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics: createMetrics({ version: '1.2.3' }),
+    status: () => health.status(),
+    verdict: () => health.verdict(),
+    waiters: new CheckpointWaiters(),
+    changes: new ChangesAnswers({
+      stream: new ChangeStream(pages, waiters, () => Promise.resolve(7), usualPace),
+      unseenIn: () => Promise.resolve([]),
+      readerOf: ({ headers }) => {
+        asked += 1;
+        return Promise.resolve({ role: 'reader', reader: headers.authorization ?? thisMachine });
+      },
+      most,
+    }),
+  });
+});
+afterEach(async () => {
+  left.abort();
+  waiters.close();
+  await server.close();
+});
+
+function readPage({ kinds, after }: ChangesWanted): Promise<ChangesPage> {
+  return new Promise((resolve) => {
+    const page: ChangesPage = { changes: [], next: after, atEnd: true, checkpoint: 7, keptAfter: 0 };
+    reads.push({ kind: kinds.join(), finish: () => resolve(page) });
+  });
+}
+
+/** Status of the answer, once it has begun. The stream stays open. */
+async function answered(reader: string, kind: string): Promise<number> {
+  const before = asked;
+  const headers = reader === thisMachine ? {} : { authorization: reader };
+  const answer = fetch(`${server.url}/changes?event_type=${kind}`, { headers, signal: left.signal });
+  answer.catch(() => undefined);
+  await waitFor('the request', () => (asked > before ? true : undefined));
+  return (await answer).status;
+}
+
+/** Sends so many requests with filters that differ. All of them have arrived then. */
+async function flood(reader: string, count: number): Promise<void> {
+  const before = asked;
+  const answers = Array.from({ length: count }, (_, nth) => answered(reader, `${reader}-${String(nth)}`));
+  for (const answer of answers) answer.catch(() => undefined);
+  await waitFor('the requests', () => (asked === before + count ? true : undefined));
+}
+
+/** Ends one read after the other until there is one of this kind, and that one. How many began before it. */
+async function turnsBefore(kind: string): Promise<number> {
+  for (let nth = 0; ; nth += 1) {
+    const { kind: next, finish } = await waitFor('a read', () => reads[nth]);
+    finish();
+    if (next === kind) return nth;
+  }
+}
+
+describe('a token that asks for much at once', () => {
+  it('delays the first answer of another token by the turns that have begun, and no more', async () => {
+    await flood('busy', 40);
+    const other = answered('other', 'wanted');
+    other.catch(() => undefined);
+    await waitFor('the request', () => (asked === 41 ? true : undefined));
+    expect(reads.length).toBe(turnsAtOnce);
+    // Those that have begun, and one of the other reader.
+    expect(await turnsBefore('wanted')).toBeLessThanOrEqual(turnsAtOnce + 1);
+    expect(await other).toBe(200);
+  });
+
+  it('shares turns with others one by one, however many readers there are', async () => {
+    await flood('busy', 40);
+    for (const reader of ['b', 'c', 'd']) await flood(reader, 3);
+    for (let nth = 0; nth < 12; nth += 1) {
+      reads[nth]?.finish();
+      await waitFor('the next read', () => (reads.length > nth + turnsAtOnce ? true : undefined));
+    }
+    const order = reads.slice(turnsAtOnce, turnsAtOnce + 12).map(({ kind }) => kind.split('-')[0]);
+    for (let from = 0; from < 12; from += 4) {
+      expect(new Set(order.slice(from, from + 4))).toEqual(new Set(['busy', 'b', 'c', 'd']));
+    }
+  });
+
+  it('does not delay another token that wants a page which it waits for as well', async () => {
+    await flood('busy', 40);
+    const other = answered('other', 'busy-39');
+    other.catch(() => undefined);
+    await waitFor('the request', () => (asked === 41 ? true : undefined));
+    expect(await turnsBefore('busy-39')).toBeLessThanOrEqual(turnsAtOnce + 1);
+    expect(await other).toBe(200);
+    expect(reads.filter(({ kind }) => kind === 'busy-39').length).toBe(1);
+  });
+
+  it('is refused once it has as many streams as there are places left; others and this machine are not', async () => {
+    await flood('busy', most / 2 + 1);
+    const refused = await fetch(`${server.url}/changes`, { headers: { authorization: 'busy' }, signal: left.signal });
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toEqual({
+      error:
+        '51 streams of this token are open, and no token may have more than there are places left (49): ' +
+        'close some of them, or raise INDEXER_CHANGES_STREAMS',
+    });
+    await flood('other', 20);
+    await flood(thisMachine, 29);
+    const full = await fetch(`${server.url}/changes`, { signal: left.signal });
+    expect(full.status).toBe(503);
+  });
+});
