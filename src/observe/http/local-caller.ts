@@ -6,14 +6,29 @@ import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../../loopback.ts';
 
 /**
- * Headers that proxies, load balancers, content networks and platforms add: with any of them the caller is on another machine. No list of
- * names is complete, so a word within the name is enough: `x-azure-clientip`, `fly-client-ip` and `x-originating-ip` name an address.
+ * Headers that browsers, command lines, HTTP libraries and scrapers send by themselves. Any other one may come from a proxy, and then the
+ * caller is on another machine: no list of the headers that proxies add is complete.
  */
-const forwarding = [
-  /^(?:forwarded|via|proxy-.*)$/,
-  /(?:^|-)(?:forwarded|clientip|socketip|ip|addr|address|proxyuser|original|originating|remote)(?:-|$)/,
-  /^(?:x-)?(?:akamai|amz|amzn|appengine|arr|azure|cdn|cf|cloud|cloudfront|do|envoy|fastly|fly|nf|vercel|varnish|railway|render|heroku)-/,
-];
+const direct: ReadonlySet<string> = new Set(
+  [
+    'accept accept-charset accept-encoding accept-language authorization cache-control connection content-length content-type',
+    'cookie dnt expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive last-event-id',
+    'origin postman-token pragma priority purpose range referer save-data te transfer-encoding upgrade-insecure-requests',
+    'user-agent x-requested-with',
+    // HTTP/2 on the same connection is asked for by curl and by clients in Java.
+    'http2-settings upgrade',
+    'access-control-request-headers access-control-request-method access-control-request-private-network',
+    'x-prometheus-scrape-timeout-seconds',
+    // Instrumented programs send their own.
+    'baggage traceparent tracestate',
+  ].flatMap((names) => names.split(' ')),
+);
+/** Of browsers. No page and no form can set them. */
+const ofBrowsers = /^sec-(?:fetch|ch|gpc|purpose)(?:-|$)/;
+
+function foreignHeader({ headers }: IncomingMessage): string | undefined {
+  return Object.keys(headers).find((name) => !direct.has(name) && !ofBrowsers.test(name));
+}
 
 /**
  * Why this request is not one of this machine; undefined: it is. The address has to be one of loopback, and so has the name that
@@ -24,9 +39,9 @@ export function notFromHere(request: IncomingMessage): string | undefined {
   if (!isLoopbackAddress(socket.remoteAddress)) return 'only this machine is answered here';
   if (!isLoopback(hostnameOf(headers.host))) return 'asked by a name that is not localhost or 127.0.0.1';
   // Proxies that say nothing of themselves ask by HTTP/1.0, which no browser speaks.
-  const proxied =
-    httpVersion !== '1.1' || Object.keys(headers).some((name) => forwarding.some((pattern) => pattern.test(name)));
-  return proxied ? 'a proxy stands in between: only this machine is answered here' : undefined;
+  const sign = httpVersion === '1.1' ? foreignHeader(request) : `HTTP/${httpVersion}`;
+  if (sign === undefined) return undefined;
+  return `a proxy stands in between, or the client sends more than needed ("${sign.slice(0, 40)}"): only this machine is answered here`;
 }
 
 /**

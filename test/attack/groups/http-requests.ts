@@ -99,6 +99,17 @@ const proxyHeaders = [
   'x-vercel-forwarded-for',
   'do-connecting-ip',
   'x-nf-client-connection-ip',
+  'x-varnish',
+  'tailscale-user-login',
+  'x-goog-iap-jwt-assertion',
+  'x-ms-client-principal',
+  'x-nginx-proxy',
+  'x-kong-request-id',
+  'ngrok-trace-id',
+  'x-request-id',
+  'remote-user',
+  'x_forwarded_for',
+  'something-that-nobody-knows',
 ];
 
 const proxied: readonly Attempt[] = proxyHeaders.map((name) => ({
