@@ -9,23 +9,43 @@ import { refuse } from './answers.ts';
 /** For what the buffers of the sockets do not take at once, milliseconds. */
 const readWithinMs = 5_000;
 
+export interface IdleLimit {
+  /** Connections without a request that are kept for as long as they like. */
+  readonly most: number;
+  /** How long others are kept as well, milliseconds: a client that has just connected is about to send its request. */
+  readonly graceMs: number;
+  /** However many came within the grace, no more than this are kept. */
+  readonly mostInGrace: number;
+}
+
 /**
  * Watches a server for connections that ask for nothing: nothing sent yet, half a request, or kept open after an answer. A few are kept;
- * when more come the oldest is cut off.
- * @param most connections without a request that are kept
+ * when there are more, the oldest are cut off as soon as their grace is over.
  */
-export function limitIdleSockets(server: Server, most: number): void {
-  // In the order in which they fell idle.
-  const idle = new Set<Socket>();
-  const add = (socket: Socket): void => {
-    if (socket.destroyed) return;
-    idle.delete(socket);
-    idle.add(socket);
-    const [oldest] = idle;
-    if (idle.size > most && oldest !== undefined) {
+export function limitIdleSockets(server: Server, { most, graceMs, mostInGrace }: IdleLimit): void {
+  // When each fell idle, in that order.
+  const idle = new Map<Socket, number>();
+  let looking: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    for (const [oldest, since] of idle) {
+      if (idle.size <= most) return;
+      const left = since + graceMs - performance.now();
+      if (left > 0 && idle.size <= mostInGrace) {
+        looking ??= setTimeout(() => {
+          looking = undefined;
+          look();
+        }, left).unref();
+        return;
+      }
       idle.delete(oldest);
       oldest.destroy();
     }
+  };
+  const add = (socket: Socket): void => {
+    if (socket.destroyed) return;
+    idle.delete(socket);
+    idle.set(socket, performance.now());
+    look();
   };
   server.on('connection', (socket) => {
     socket.once('close', () => idle.delete(socket));

@@ -34,8 +34,8 @@ const limits = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 500,
 };
-/** Connections that ask for nothing. */
-const mostIdle = 250;
+/** Of connections that ask for nothing. The last number leaves room for all who wait, open pages and scrapers. */
+const idleLimit = { most: 250, graceMs: 1_000, mostInGrace: 900 };
 /** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off; beside streams of `/changes`. */
 const mostConnections = 2_000;
 
@@ -98,7 +98,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
       });
   });
   refuseExpectations(server, oneAtATime);
-  limitIdleSockets(server, mostIdle);
+  limitIdleSockets(server, idleLimit);
   server.maxConnections = mostConnections + (options.changes?.most ?? 0);
   server.maxRequestsPerSocket = 1_000;
   // Longer than the longest wait.

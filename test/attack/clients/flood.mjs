@@ -1,6 +1,6 @@
 // Opens many connections to one port of this machine and sends each a text. A process of its own, so that the suite can watch
-// the indexer meanwhile. Argument: JSON {port, connections, text, repeat, read, drip, holdMs}. Prints one line of JSON at the end:
-// how many connections were opened, how many were closed by the server, and how many answers began.
+// the indexer meanwhile. Argument: JSON {port, connections, text, repeat, afterMs, read, drip, holdMs}. Prints one line of JSON at the
+// end: how many connections were opened, how many were closed by the server, and how many answers began.
 import { connect } from 'node:net';
 
 const {
@@ -8,6 +8,7 @@ const {
   connections,
   text = '',
   repeat = 1,
+  afterMs = 0,
   read = true,
   drip = '',
   holdMs,
@@ -19,7 +20,9 @@ for (let nth = 0; nth < connections; nth += 1) {
   socket.on('error', () => (seen.refused += 1)).on('close', () => (seen.closed += 1));
   socket.on('connect', () => {
     seen.opened += 1;
-    socket.write(text.replaceAll('{n}', String(nth + 1)).repeat(repeat), 'latin1');
+    const send = () => socket.write(text.replaceAll('{n}', String(nth + 1)).repeat(repeat), 'latin1');
+    if (afterMs === 0) send();
+    else setTimeout(send, afterMs);
     if (drip !== '') setInterval(() => socket.destroyed || socket.write(drip), 200);
   });
   if (read) socket.on('data', (part) => (seen.answers += part.toString('latin1').split('HTTP/1.1 ').length - 1));

@@ -1,7 +1,7 @@
 /** Many connections and requests at once, and answers that nobody reads. */
-import { verdict, type Group, type Verdict } from '../attempt.ts';
+import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
 import { ask, bearer } from '../wire/ask.ts';
-import { floodRow, type Flood } from '../wire/flood.ts';
+import { flood, floodRow, survived, type Flood } from '../wire/flood.ts';
 import type { World } from '../world/world.ts';
 
 const get = (path: string): string =>
@@ -120,9 +120,23 @@ const floods: readonly (readonly [string, string, Flood])[] = [
   ],
 ];
 
+const newcomers: Attempt = {
+  id: 'flood-newcomers',
+  what: '400 connections that send nothing, while 300 others connect at once and send their request a moment later',
+  expected: 'each of the 300 is answered',
+  run: async (world) => {
+    const idle = flood(world, { connections: 400, holdMs: 8_000 });
+    const counted = await flood(world, { connections: 300, text: get('/livez'), afterMs: 500, holdMs: 4_000 });
+    await idle;
+    const { answers } = JSON.parse(counted) as { readonly answers: number };
+    const { held, seen } = survived(world, counted);
+    return verdict(held && answers === 300, `${String(answers)} answers; ${seen}`);
+  },
+};
+
 export const httpFloods: Group = {
   name: 'http-floods',
   what: 'many connections and requests at once',
   quick: false,
-  attempts: floods.map(([id, what, spec]) => floodRow(`flood-${id}`, what, spec, answersAgain)),
+  attempts: [...floods.map(([id, what, spec]) => floodRow(`flood-${id}`, what, spec, answersAgain)), newcomers],
 };

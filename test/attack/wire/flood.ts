@@ -10,6 +10,8 @@ export interface Flood {
   /** `{n}` is the number of the connection, `{token}` one that reads everything. */
   readonly text?: string;
   readonly repeat?: number;
+  /** Between the connection and its text. */
+  readonly afterMs?: number;
   /** Read the answers. */
   readonly read?: boolean;
   /** Sent five times a second. */

@@ -1,0 +1,85 @@
+/** Which connections are cut off when many ask for nothing. Raw sockets; limits of the test's own, so that no clock decides. */
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { limitIdleSockets, type IdleLimit } from '../../src/observe/http/connections.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const most = 10;
+const forever = 3_600_000;
+
+let server: Server;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+async function start(limit: IdleLimit): Promise<void> {
+  server = createServer((_, response) => response.end('served'));
+  limitIdleSockets(server, limit);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+}
+
+interface Client {
+  readonly socket: Socket;
+  readonly heard: () => string;
+}
+
+/** Connections that send nothing, in the order in which the server accepts them. */
+async function open(count: number): Promise<readonly Client[]> {
+  const clients: Client[] = [];
+  for (let nth = 0; nth < count; nth += 1) {
+    const accepted = new Promise((resolve) => server.once('connection', resolve));
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let text = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    clients.push({ socket, heard: () => text });
+    await accepted;
+  }
+  return clients;
+}
+
+async function ask({ socket, heard }: Client): Promise<void> {
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await waitFor('an answer', () => (heard().endsWith('served') ? true : undefined));
+}
+
+const isOpen = ({ socket }: Client): boolean => !socket.destroyed;
+
+describe('connections that ask for nothing', () => {
+  it('are all served when they ask within their grace, although more came than may stay idle', async () => {
+    await start({ most, graceMs: forever, mostInGrace: 10 * most });
+    const clients = await open(6 * most);
+    for (const client of clients) await ask(client);
+    expect(clients.filter(isOpen).length).toBe(6 * most);
+  });
+
+  it('are cut off from the oldest on when their grace is over, also when no other comes', async () => {
+    await start({ most, graceMs: 50, mostInGrace: 10 * most });
+    const clients = await open(3 * most);
+    await waitFor('few', () => (clients.filter(isOpen).length <= most ? true : undefined));
+    expect(clients.filter(isOpen)).toEqual(clients.slice(-most));
+  });
+
+  it('are cut off from the oldest on when too many are in their grace', async () => {
+    await start({ most, graceMs: forever, mostInGrace: 2 * most });
+    const clients = await open(3 * most);
+    await waitFor('few', () => (clients.filter(isOpen).length <= 2 * most ? true : undefined));
+    expect(clients.filter(isOpen)).toEqual(clients.slice(most));
+    const [newest] = clients.slice(-1);
+    if (newest !== undefined) await ask(newest);
+  });
+
+  it('are not cut off while they are few, and count as new after an answer', async () => {
+    await start({ most, graceMs: 0, mostInGrace: most });
+    const clients = await open(most);
+    const [first, second] = clients;
+    if (first !== undefined) await ask(first);
+    await open(1);
+    await waitFor('one cut off', () => (second !== undefined && !isOpen(second) ? true : undefined));
+    expect(clients.filter(isOpen)).toEqual(clients.filter((client) => client !== second));
+  });
+});
