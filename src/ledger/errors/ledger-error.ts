@@ -8,19 +8,21 @@ import { isTlsErrno } from '../../errors/tls-errno.ts';
 import { isObject } from '../frames/field.ts';
 import { decodeLedgerError, type ErrorResource, isUnknownEndpoint, type LedgerErrorBody } from './ledger-error-body.ts';
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
-import { escapeFormat } from '../../visible-text.ts';
+import { escapeFormat, filterHidden } from '../../visible-text.ts';
 import { ledgerError } from './make-ledger-error.ts';
 
 type Facts = Record<string, string | number | boolean>;
 
-/** Text of a peer, fit for one log line: short, printable, and with anything that looks like a token taken out. */
+/** Text of a peer, fit for one log line: short, printable, and with anything that looks like a token taken out, before it is escaped. */
 function printable(text: string, length = 300): string {
-  return escapeFormat(text)
-    .replace(/\bBearer\s+\S+/giu, 'Bearer [removed]')
-    .replace(/\beyJ[\w-]*(?:\.[\w-]*)*/gu, '[token removed]')
+  return escapeFormat(filterHidden(text, withoutTokens))
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
     .slice(0, length);
+}
+
+function withoutTokens(text: string): string {
+  return text.replace(/Bearer\s+\S+/giu, 'Bearer [removed]').replace(/eyJ[\w-]*(?:\.[\w-]*)*/gu, '[token removed]');
 }
 
 /** The text as an offset when it is one, so that facts carry numbers; undefined for anything else. */

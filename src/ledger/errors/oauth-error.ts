@@ -1,7 +1,7 @@
 /** What a token provider's failure means. Never the secret, and nothing of an answer but its OAuth error code and description. */
 import { ClientError, ResponseBodyError } from 'openid-client';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { escapeSteering } from '../../visible-text.ts';
+import { escapeSteering, filterHidden } from '../../visible-text.ts';
 import { isObject } from '../frames/field.ts';
 import { ledgerError } from './make-ledger-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
@@ -30,8 +30,9 @@ function refused(reason: string, host: string, httpStatus: number, description =
 /** In brackets, without control characters. A word as long as secrets and tokens are is left out, and so is the secret. */
 function described(description: string | undefined, secrets: readonly string[]): string {
   if (description === undefined || description === '') return '';
-  const hidden = secrets.reduce((text, each) => text.replaceAll(each, '…'), description);
-  return ` (${escapeSteering(hidden.replaceAll(/[^\s:=,;"']{24,}/gu, '…').slice(0, 300))})`;
+  const withoutSecrets = (text: string): string =>
+    secrets.reduce((rest, each) => rest.replaceAll(each, '…'), text).replaceAll(/[^\s:=,;"']{24,}/gu, '…');
+  return ` (${escapeSteering(filterHidden(description, withoutSecrets).slice(0, 300))})`;
 }
 
 /** The error code, unless it is none that a provider would define. */

@@ -5,13 +5,21 @@
  * The text may be megabytes that a stranger chose, and nothing else runs meanwhile. So the time is linear in its length: each pattern
  * takes a whole run of characters and always matches, because one that fails late would be tried again at every character of the run.
  */
+import { filterHidden } from '../../visible-text.ts';
 
-/** The line without JWTs, tokens of readers, bearer tokens, URL credentials and queries of URLs. JSON stays valid: no match crosses a quote. */
+/**
+ * The line without JWTs, tokens of readers, bearer tokens, URL credentials and queries of URLs, also where hidden characters are in them or
+ * before them. JSON stays valid: no match crosses a quote.
+ */
 export function scrub(line: string): string {
+  return filterHidden(line, scrubVisible);
+}
+
+function scrubVisible(line: string): string {
   const withoutJwts = line.includes('eyJ') ? line.replaceAll(/[\w.-]+/g, hideJwts) : line;
   const withoutTokens = withoutJwts
     .replaceAll(/lir_[\w-]{8,}/g, '[token]')
-    .replaceAll(/\b(bearer)\s+[\w.~+/=-]+/gi, '$1 [token]');
+    .replaceAll(/(bearer)\s+[\w.~+/=-]+/gi, '$1 [token]');
   return withoutTokens.includes('://') ? withoutTokens.replaceAll(/[^\s"\\]+/g, hideInUrls) : withoutTokens;
 }
 

@@ -1,0 +1,107 @@
+/** Tokens with characters that nobody sees in them, before them and behind them: no filter of secrets is passed by that. */
+import { ResponseBodyError } from 'openid-client';
+import { describe, expect, it } from 'vitest';
+import { errorFromBody, errorFromClose } from '../../../src/ledger/errors/ledger-error.ts';
+import { errorFromProvider } from '../../../src/ledger/errors/oauth-error.ts';
+import { createLogger } from '../../../src/observe/log/logger.ts';
+import { scrub } from '../../../src/observe/figures/scrub.ts';
+import { escapeFormat, escapeSteering } from '../../../src/visible-text.ts';
+
+const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJsZWRnZXIifQ.c2lnbmF0dXJl';
+const readerToken = `lir_${'k'.repeat(43)}`;
+const password = 'postgres://me:hunter2@db/ledger';
+
+const characters: Readonly<Record<string, string>> = {
+  'U+202E': '\u202E',
+  'U+200B': '\u200B',
+  'U+2066': '\u2066',
+  'U+FEFF': '\uFEFF',
+  'U+00AD': '\u00AD',
+  'U+2028': '\u2028',
+  'U+FE0F': '\uFE0F',
+  'U+3164': '\u3164',
+  'U+0000': '\0',
+  'U+0008': '\b',
+  'U+001B': '\u001B',
+  'U+009B': '\u009B',
+  'U+E0041': '\u{E0041}',
+};
+
+/** The text with the character before it, behind it, and at every few places in it. */
+function placesOf(text: string, character: string): readonly string[] {
+  const inside = Array.from({ length: Math.floor(text.length / 3) }, (_, nth) => 3 * nth + 1).map(
+    (at) => text.slice(0, at) + character + text.slice(at),
+  );
+  return [`x${character}${text}`, `${text}${character}`, ...inside, Array.from(text).join(character)];
+}
+
+/** Pieces of a secret that somebody could read: four characters of its second half. */
+function expectGone(shown: string, secret: string): void {
+  const plain = shown.replaceAll(/\\+u[0-9a-f]{4}|\\+[bf]|[^\w.-]/gi, '');
+  const half = secret.slice(secret.length / 2);
+  for (let at = 0; at + 4 <= half.length; at += 1) expect(plain).not.toContain(half.slice(at, at + 4));
+}
+
+/** What the ledger says, as it would in the body of an answer. */
+const ledgerSays = (cause: string) => ({
+  code: 'X',
+  cause,
+  errorCategory: 8,
+  grpcCodeValue: 3,
+  context: {},
+  resources: [],
+});
+
+function logged(message: string): string {
+  const written: string[] = [];
+  const stream = { isTTY: false, write: (text: string) => written.push(text) };
+  createLogger({ level: 'info', format: 'json', stream }).logger.info(message);
+  return written.join('');
+}
+
+describe.each(Object.entries(characters))('%s in a token', (_, character) => {
+  it('is no way around the filter of what the ledger says', () => {
+    for (const text of placesOf(jwt, character)) {
+      expectGone(errorFromBody(ledgerSays(`bad token ${text} there`)).message, jwt);
+      expectGone(errorFromClose(1008, text).message, jwt);
+    }
+    for (const text of placesOf('Bearer opaque-and-secret', character)) {
+      expect(errorFromBody(text, 400).message.replaceAll(/\\u[0-9a-f]{4}/g, '')).not.toContain('secret');
+    }
+  });
+
+  it.each([jwt, readerToken])('is no way around the filter of the log, as it is and escaped: %s', (secret) => {
+    for (const text of placesOf(secret, character)) {
+      for (const written of [text, escapeFormat(text), escapeSteering(text)]) {
+        const line = logged(`refused: ${written} there`);
+        expectGone(line.replace(/^.*refused: /, ''), secret);
+        expect(JSON.parse(line)).toMatchObject({ level: 'info' });
+      }
+      expectGone(scrub(text), secret);
+    }
+  });
+
+  it('is no way around the filter of passwords in addresses', () => {
+    for (const text of placesOf(password, character)) expect(logged(text)).not.toMatch(/hunter|nter2/);
+  });
+
+  it('is no way around the filter of what a token provider says', () => {
+    const secret = 'short-secret';
+    for (const text of placesOf(secret, character)) {
+      const cause = new ResponseBodyError('refused', {
+        cause: { error: 'invalid_client', error_description: `wrong: ${text}` },
+        response: new Response('{}', { status: 400 }),
+      });
+      expectGone(errorFromProvider(cause, 'idp.example', [secret]).message, secret);
+    }
+  });
+});
+
+describe('text with hidden characters', () => {
+  it('keeps them, escaped, where no secret is', () => {
+    const name = '\u202EknaB\u200B';
+    expect(errorFromBody(ledgerSays(name)).message).toContain(String.raw`\u202eknaB\u200b`);
+    expect(scrub(name)).toBe(name);
+    expect(scrub(String.raw`C:\build\file \u202e \\u200b`)).toBe(String.raw`C:\build\file \u202e \\u200b`);
+  });
+});
