@@ -1,7 +1,9 @@
 /** The query page of one process, and what it reads with. */
 import type { Config } from './config/config.ts';
+import type { IndexerError } from './errors/indexer-error.ts';
 import type { ConsoleEndpoint } from './observe/http/console-endpoint.ts';
 import type { ReaderTokens } from './observe/http/reader-tokens.ts';
+import type { Logging } from './observe/log/logger.ts';
 import type { ReadyQuery } from './observe/page/console-messages.ts';
 import { ConsolePage } from './observe/page/console-page.ts';
 import { readSchemas } from './store/connection/read-schemas.ts';
@@ -24,6 +26,7 @@ interface ConsoleIn {
   readonly databaseUrl: string;
   /** What the query page needs; there is none without it. */
   readonly console?: ConsoleParts;
+  readonly logging: Pick<Logging, 'logger'>;
 }
 
 export interface OpenConsole {
@@ -33,7 +36,7 @@ export interface OpenConsole {
 
 /** Prepares it; connects when somebody asks. Undefined where there shall be none. */
 export function openConsole(
-  { console, config, databaseUrl }: ConsoleIn,
+  { console, config, databaseUrl, logging: { logger } }: ConsoleIn,
   tokens: ReaderTokens,
 ): OpenConsole | undefined {
   const { indexer, database } = config;
@@ -45,7 +48,8 @@ export function openConsole(
     consoleUrl === undefined
       ? { url: databaseUrl, urlFile: database.urlFile, makeReader: console.ownDatabase }
       : { url: consoleUrl, urlFile: consoleUrlFile, makeReader: false };
-  const reads = openConsoleReads({ ...login, schema, statementTimeoutMs });
+  const onLoginRefused = (refusal: IndexerError): void => logger.warn({ err: refusal }, 'login of a token refused');
+  const reads = openConsoleReads({ ...login, schema, statementTimeoutMs, onLoginRefused });
   const explained = (as: QuestionReads) => ({
     ...as,
     explain: async (id: string): Promise<string> => [...console.explainedLines(await as.explain(id))].join(''),

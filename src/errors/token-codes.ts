@@ -10,6 +10,12 @@ export const tokenCodes = {
     'do what the message names',
   ),
   TOKEN_UNKNOWN: kind('fatal', ExitCode.usage, 'token: there is none of this id', 'see `ledger-indexer token list`'),
+  TOKEN_LOGIN_REFUSED: kind(
+    'fatal',
+    ExitCode.notPermitted,
+    'token: it is good, and Postgres refuses its login, so the query page cannot answer',
+    'revoke the token (`ledger-indexer token revoke ID`) and make another one (`ledger-indexer token create --role ROLE`)',
+  ),
   TOKEN_LOGIN_KEPT: kind(
     'fatal',
     ExitCode.unexpected,

@@ -64,7 +64,8 @@ async function askerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<
   if (request.headers['content-type'] !== 'application/json') {
     return { status: 403, error: 'a question is JSON: content-type application/json' };
   }
-  return { login: { name: shown.token.login, password: loginPasswordOf(shown.secret) } };
+  const { id, role, login } = shown.token;
+  return { login: { name: login, password: loginPasswordOf(shown.secret), token: id, role } };
 }
 
 /** All of it; undefined when it is too long, or did not come to its end. The rest is not read then. */

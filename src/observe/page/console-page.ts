@@ -27,6 +27,9 @@ export interface ConsoleReads {
 export interface TokenLogin {
   readonly name: string;
   readonly password: string;
+  /** Id of the token. */
+  readonly token: string;
+  readonly role: string;
 }
 
 export interface ConsolePageOptions {
@@ -56,6 +59,9 @@ const mostOfTokens = 12;
 const here = '';
 /** A statement can lift the limit of its own session: after so much longer it is cancelled from outside. */
 const graceMs = 500;
+
+/** Of failures that another try does not end. */
+const statuses: Readonly<Record<string, number>> = { QUERY_REFUSED: 400, TOKEN_LOGIN_REFUSED: 403 };
 
 type Reading = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
 
@@ -156,7 +162,7 @@ export class ConsolePage {
       return json(504, slow);
     }
     const failure: ConsoleFailure = { error: scrub(message), code, remedy };
-    return json(code === 'QUERY_REFUSED' ? 400 : 503, failure);
+    return json(statuses[code] ?? 503, failure);
   }
 
   async #explained(reads: ConsoleReads, id: string): Promise<string> {

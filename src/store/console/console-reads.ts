@@ -27,6 +27,8 @@ export interface ConsoleReadsOptions {
   readonly statementTimeoutMs: number;
   /** The server is our own: a login that only reads is made there, with a password that nobody else knows. */
   readonly makeReader: boolean;
+  /** Postgres refused the login of a token that is good. Called once for each login. */
+  readonly onLoginRefused?: (refusal: IndexerError) => void;
 }
 
 export interface QuestionReads {
@@ -44,9 +46,19 @@ export interface Login {
   readonly password: string;
 }
 
+/** The login of a token. */
+export interface TokenLogin extends Login {
+  /** Id of the token. */
+  readonly token: string;
+  readonly role: string;
+}
+
 export interface ConsoleReads extends QuestionReads {
-  /** The same as a login of its own, which can do nothing but read. */
-  as(login: Login): QuestionReads;
+  /**
+   * The same as a login of its own, which can do nothing but read.
+   * @throws IndexerError as the others, and TOKEN_LOGIN_REFUSED
+   */
+  as(login: TokenLogin): QuestionReads;
   /** Cuts every connection. Never rejects. */
   close(): Promise<void>;
 }
@@ -135,6 +147,8 @@ class ReaderLogin {
   #opened: Promise<Database> | undefined;
   #closed = false;
   readonly #lent = new Set<Database>();
+  /** Logins of tokens that were reported. */
+  readonly #refused = new Set<string>();
 
   constructor(options: ConsoleReadsOptions) {
     this.#options = options;
@@ -150,16 +164,26 @@ class ReaderLogin {
   }
 
   /** For one question. */
-  async lend<T>(login: Login, work: (database: Database) => Promise<T>): Promise<T> {
+  async lend<T>(login: TokenLogin, work: (database: Database) => Promise<T>): Promise<T> {
     if (this.#closed) throw new IndexerError('the indexer is stopping', { code: 'STORE_CLOSED' });
     const database = this.#openAs({ ...this.#options, url: asLogin(this.#options.url, login), urlFile: undefined });
     this.#lent.add(database);
     try {
       return await work(database);
+    } catch (thrown) {
+      throw this.#reported(login, refusedLogin(login, thrown)) ?? thrown;
     } finally {
       this.#lent.delete(database);
       await database.close(0);
     }
+  }
+
+  #reported({ name }: TokenLogin, refusal: IndexerError | undefined): IndexerError | undefined {
+    if (refusal !== undefined && !this.#refused.has(name)) {
+      this.#refused.add(name);
+      this.#options.onLoginRefused?.(refusal);
+    }
+    return refusal;
   }
 
   async close(): Promise<void> {
@@ -205,6 +229,23 @@ async function moreThan(database: Database): Promise<string | undefined> {
   );
   const [found] = rows;
   return found?.more === null ? undefined : `"${found?.name ?? ''}" ${found?.more ?? 'is unknown'}`;
+}
+
+/** Why Postgres refused the login of a token that is good; undefined for other failures. Every role may change its own password. */
+function refusedLogin({ name, token, role }: TokenLogin, thrown: unknown): IndexerError | undefined {
+  const code = thrown instanceof IndexerError ? thrown.code : undefined;
+  if (code !== 'STORE_PASSWORD_REFUSED' && code !== 'STORE_LOGIN_REFUSED') return undefined;
+  const isPassword = code === 'STORE_PASSWORD_REFUSED';
+  const why = isPassword
+    ? `Postgres refuses the password of "${name}", the login of this token: somebody changed it, as everybody who has the token can`
+    : `Postgres refuses "${name}", the login of this token: it may not log in, or pg_hba.conf does not admit it`;
+  const again = `run \`ledger-indexer token revoke ${token}\` and \`ledger-indexer token create --role ${role}\`, and give the new token to its users`;
+  return new IndexerError(why, {
+    code: 'TOKEN_LOGIN_REFUSED',
+    remedy: isPassword ? again : `let pg_hba.conf admit "${name}", and run \`alter role "${name}" login\``,
+    facts: { token, login: name, role },
+    cause: thrown,
+  });
 }
 
 function tooPowerful(schema: string, more: string): IndexerError {

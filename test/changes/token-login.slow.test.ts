@@ -1,0 +1,75 @@
+/** The login of a token whose password somebody changed: Postgres lets every role do that, and then refuses the indexer. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loginPasswordOf } from '../../src/reader-token.ts';
+import { query } from '../support/database.ts';
+import { needs } from '../support/skips/needs.ts';
+import { noLimits } from '../support/skips/server-version.ts';
+import { elsewhere, TokenWorld, type Reader } from './token-world.ts';
+
+describe('a token whose login has another password', needs(noLimits), () => {
+  let world: TokenWorld;
+  let [reader, other]: Reader[] = [];
+  let login: string;
+  beforeAll(async () => {
+    world = await TokenWorld.open();
+    const [party = ''] = await world.parties(1);
+    reader = await world.reader(party);
+    other = await world.readerOf(reader.role, party);
+    const rows = await world.sql(`select login_name as login from ledger.reader_tokens where id = '${reader.id}'`);
+    login = String(rows[0]?.['login']);
+    const url = new URL(world.history.database.url);
+    [url.username, url.password] = [login, loginPasswordOf(reader.token)];
+    await query(url.href, `begin read write; alter role current_user password 'mine'; commit`);
+  });
+  afterAll(() => world.close());
+
+  const asks = async (token = '') => {
+    const { status, body } = await world.question(token, 'select 1 as n');
+    return { status, body: JSON.parse(body) as Readonly<Record<string, unknown>> };
+  };
+
+  it('gets from the query page the cause and the commands that help', async () => {
+    expect(await asks(reader?.token)).toEqual({
+      status: 403,
+      body: {
+        error: `Postgres refuses the password of "${login}", the login of this token: somebody changed it, as everybody who has the token can`,
+        code: 'TOKEN_LOGIN_REFUSED',
+        remedy:
+          `run \`ledger-indexer token revoke ${String(reader?.id)}\` and \`ledger-indexer token create --role ${String(reader?.role)}\`, ` +
+          'and give the new token to its users',
+      },
+    });
+  });
+
+  it('is logged once, without the token', async () => {
+    for (let nth = 0; nth < 2; nth += 1) expect((await asks(reader?.token)).status).toBe(403);
+    const lines = world.indexer.log.filter((line) => line.includes('login of a token refused'));
+    expect(lines.length).toBe(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', err: { code: 'TOKEN_LOGIN_REFUSED' } });
+    expect(lines[0]).toContain(`token revoke ${String(reader?.id)}`);
+    expect(lines[0]).not.toContain('lir_');
+  });
+
+  it('is answered at /changes all the same, and tokens of the same role are everywhere', async () => {
+    const answer = await world.asked('/changes', { ...elsewhere, authorization: `Bearer ${String(reader?.token)}` });
+    expect(answer.status).toBe(200);
+    expect((await asks(other?.token)).status).toBe(200);
+  });
+
+  it('and one whose login may not log in at all get different causes', async () => {
+    const rows = await world.sql(
+      `select login_name as login from ledger.reader_tokens where id = '${String(other?.id)}'`,
+    );
+    const its = String(rows[0]?.['login']);
+    await world.sql(`alter role "${its}" nologin`);
+    const { status, body } = await asks(other?.token);
+    expect([status, body['code']]).toEqual([403, 'TOKEN_LOGIN_REFUSED']);
+    expect(body['remedy']).toContain(`alter role "${its}" login`);
+  });
+
+  it('is replaced by those commands', async () => {
+    await world.token('revoke', String(reader?.id));
+    const { said } = await world.token('create', '--role', String(reader?.role));
+    expect(await asks(said[0])).toMatchObject({ status: 200, body: { rows: [['1']] } });
+  });
+});
