@@ -7,7 +7,7 @@ const secret = 'hunter2secret';
 interface Row {
   readonly id: string;
   readonly what: string;
-  readonly argv: readonly string[];
+  readonly argv: readonly string[] | ((world: World) => readonly string[]);
   readonly env?: (world: World) => Readonly<Record<string, string>>;
   /** The command has to fail. Otherwise only its output counts. */
   readonly fails?: boolean;
@@ -22,7 +22,7 @@ const row = ({ id, what, argv, env, codes, fails = true, without = secret }: Row
   what,
   expected: fails ? 'a refusal, without the secret' : 'no secret in the output',
   run: async (world) => {
-    const { code, stdout, stderr } = await world.command(argv, env?.(world));
+    const { code, stdout, stderr } = await world.command(typeof argv === 'function' ? argv(world) : argv, env?.(world));
     const isShown = (stdout + stderr).includes(without);
     const isCode = codes === undefined ? code !== 0 && code !== 70 : codes.includes(Number(code));
     const isRefused = !fails || isCode;
@@ -66,7 +66,7 @@ const rows: readonly Row[] = [
     id: 'wrong-password',
     what: 'a wrong password',
     argv: ['status', '--sizes'],
-    env: (world) => ({ DATABASE_URL: world.urlAs('postgres', secret) }),
+    env: (world) => ({ DATABASE_URL: world.urlAs(world.superuser, secret) }),
   },
   {
     id: 'unreachable',
@@ -103,7 +103,7 @@ const rows: readonly Row[] = [
     argv: ['grant-roles', '--prefix', 'x"; drop table ledger.stream; --', '--dry-run'],
     fails: false,
   },
-  { id: 'role-injection', what: 'a role that is a superuser', argv: ['grant-reader', 'postgres'] },
+  { id: 'role-injection', what: 'a role that is a superuser', argv: ({ superuser }) => ['grant-reader', superuser] },
   {
     id: 'reader-role-of-postgres',
     what: 'grant-reader for the role of postgres that reads everything',

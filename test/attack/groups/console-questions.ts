@@ -106,7 +106,8 @@ const hiddenRows = [
   ['role-none', (w) => `select update_id, set_config('role', 'none', true) from ledger.updates where "offset" = ${w}`],
   [
     'role-owner',
-    (w) => `select set_config('role', 'postgres', true), update_id from ledger.updates where "offset" = ${w}`,
+    (w, superuser) =>
+      `select set_config('role', '${superuser}', true), update_id from ledger.updates where "offset" = ${w}`,
   ],
   [
     'security-off',
@@ -114,18 +115,18 @@ const hiddenRows = [
   ],
   [
     'session',
-    (w) =>
-      `select set_config('session_authorization', 'postgres', true), update_id from ledger.updates where "offset" = ${w}`,
+    (w, superuser) =>
+      `select set_config('session_authorization', '${superuser}', true), update_id from ledger.updates where "offset" = ${w}`,
   ],
   ['path', (w) => `select set_config('search_path', 'ledger', true), update_id from updates where "offset" = ${w}`],
-] satisfies readonly (readonly [string, (offset: string) => string])[];
+] satisfies readonly (readonly [string, (offset: string, superuser: string) => string])[];
 
 const readsHidden = hiddenRows.map(([id, statement]): Attempt => ({
   id: `question-limited-hidden-${id}`,
   what: 'changes who it is within the statement, and reads a hidden update',
   expected: 'no row of the hidden update, or a refusal',
   run: async (world) => {
-    const { status, body } = await asked(world, 'limited', statement(String(world.hidden.offset)));
+    const { status, body } = await asked(world, 'limited', statement(String(world.hidden.offset), world.superuser));
     return verdict(status >= 400 || /"rows":\[\]/.test(body), `status ${String(status)}: ${body}`);
   },
 }));

@@ -95,6 +95,11 @@ export class World implements AsyncDisposable {
     return this.#watcher;
   }
 
+  /** Name of the superuser, which is another one on each server. */
+  get superuser(): string {
+    return decodeURIComponent(new URL(this.databaseUrl).username);
+  }
+
   role(login: Login | 'owner'): string {
     return `${this.server.rolePrefix}_${login}`;
   }
