@@ -310,7 +310,7 @@ export class HookRun {
       if (answer.kind === 'away') this.#stayAway(event, answer.problem, answer.retryAfterMs);
       else {
         this.#awayTimes = 0;
-        if (answer.kind === 'delivered' && answer.isCut === true) this.#slowDown();
+        if (answer.isCut === true) this.#slowDown();
         if (answer.kind === 'delivered') await this.#delivered(event);
         else await this.#refused(event, answer.problem, answer.retryAfterMs);
       }
@@ -326,7 +326,7 @@ export class HookRun {
     observer.webhookDelivered(this.#webhook.name);
   }
 
-  /** An answer without end costs more than many good ones: then one event is sent at a time, with a pause before the next. */
+  /** An answer without end, or of bytes that are no HTTP, costs more than many good ones: then one event is sent at a time, with a pause before the next. */
   #slowDown(): void {
     this.#awayTimes = 1;
     this.#awayUntil = Math.max(this.#awayUntil, performance.now() + pauseAfterCutMs);

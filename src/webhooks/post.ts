@@ -9,10 +9,14 @@ import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } fr
  * `refused`: the receiver does not take this event. `away`: nobody is there, or asks for patience: it says nothing of the event.
  * `gone`: it wants no more.
  */
-export type Answer =
-  | { readonly kind: 'delivered'; /** Its answer went on after as much of it as is read. */ readonly isCut?: true }
+export type Answer = (
+  | { readonly kind: 'delivered' }
   | { readonly kind: 'gone' }
-  | { readonly kind: 'refused' | 'away'; readonly problem: string; readonly retryAfterMs: number | undefined };
+  | { readonly kind: 'refused' | 'away'; readonly problem: string; readonly retryAfterMs: number | undefined }
+) & {
+  /** What came was no answer of HTTP, or went on after as much of it as is read. */
+  readonly isCut?: true;
+};
 
 export interface Posted {
   readonly url: string;
@@ -113,18 +117,24 @@ function settle(sent: ClientRequest, { timeoutMs, isConnected, resolve }: Settli
     sent.destroy();
   }, timeoutMs);
   sent.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === addressRefused) finish(away(`its address is refused: ${error.message}`));
-    else finish(unanswered(isConnected(), `no answer: ${reasonOf(error)}`));
+    if (error.code === addressRefused) return finish(away(`its address is refused: ${error.message}`));
+    const answer = unanswered(isConnected(), `no answer: ${reasonOf(error)}`);
+    finish(isNoHttp(error) ? { ...answer, isCut: true } : answer);
   });
   sent.on('response', (response) => {
     const answer = answerOf(response);
     answered = answer;
     drain(response, (isWhole) => {
-      if (!isWhole && !response.destroyed && answer.kind === 'delivered') answered = { ...answer, isCut: true };
+      if (!isWhole && !response.destroyed) answered = { ...answer, isCut: true };
       finish(answer);
       if (!isWhole) sent.destroy();
     });
   });
+}
+
+/** Hints without end, or bytes that the parser takes for no HTTP. */
+function isNoHttp(error: NodeJS.ErrnoException): boolean {
+  return error instanceof TooManyInformational || error.code?.startsWith('HPE_') === true;
 }
 
 function reasonOf(error: NodeJS.ErrnoException): string {

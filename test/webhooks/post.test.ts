@@ -99,6 +99,7 @@ async function answered(url: string, options: Partial<PosterOptions> = {}): Prom
 }
 
 const refused = (problem: string) => ({ kind: 'refused', problem, retryAfterMs: undefined });
+const cut = (problem: string) => ({ ...refused(problem), isCut: true });
 
 describe('a receiver', () => {
   it.each<[string, Answer | ReturnType<typeof refused>]>([
@@ -115,9 +116,9 @@ describe('a receiver', () => {
     ['/endless', { kind: 'delivered', isCut: true }],
     ['/endless-chunks', { kind: 'delivered', isCut: true }],
     ['/one-hint', { kind: 'delivered' }],
-    ['/endless-hints', refused('no answer: more than 8 informational responses (1xx), and no other')],
+    ['/endless-hints', cut('no answer: more than 8 informational responses (1xx), and no other')],
     ['/closes', refused('no answer: ECONNRESET')],
-    ['/is-no-http', refused('no answer: HPE_INVALID_CONSTANT')],
+    ['/is-no-http', cut('no answer: HPE_INVALID_CONSTANT')],
   ])('%s is told from others', async (path, expected) => {
     asked.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };

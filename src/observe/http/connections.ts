@@ -4,6 +4,7 @@
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { dropArrived } from '../../informational.ts';
 import { refuse } from './answers.ts';
 
 /** For what the buffers of the sockets do not take at once, milliseconds. */
@@ -75,17 +76,12 @@ export class OneAtATime {
   }
 }
 
-/** The parser that Node keeps with a socket, and what it does with each request. Its types do not have them. */
-interface Parsed {
-  readonly parser?: { onIncoming?: (request: unknown) => number } | null;
-}
-
 /**
  * Closes the connection and has Node drop the other requests that have arrived on it: one read holds a thousand. Node would keep all of them,
  * with an answer for each, until the event loop has come round for the connection to close, and some hundred connections would fill the heap.
  */
-function cut(socket: Socket & Parsed): void {
-  if (socket.parser) socket.parser.onIncoming = () => 0;
+function cut(socket: Socket): void {
+  dropArrived(socket);
   socket.destroy();
 }
 

@@ -1,6 +1,8 @@
 /** A server that sends informational responses (1xx) and never another one: who asks it has its answer soon. */
+import { request } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { limitInformational } from '../../../src/informational.ts';
 import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
 import { BucketClient } from '../../../src/lake/bucket-client.ts';
@@ -65,4 +67,13 @@ it('none of them has read more than a socket holds', () => {
   // The bucket is asked six times.
   expect(taken).toHaveLength(3 + 6);
   expect(Math.max(...taken)).toBeLessThan(16 * 1024 * 1024);
+});
+
+it('of the responses that arrive together only as many are made as are allowed', async () => {
+  let made = 0;
+  const asked = request(url, { agent: false });
+  limitInformational(asked);
+  asked.on('information', () => (made += 1)).end();
+  await new Promise((resolve) => asked.once('error', resolve).once('close', resolve));
+  expect(made).toBe(9);
 });

@@ -1,0 +1,95 @@
+/** Receivers whose answers are no HTTP, or have no end: events of different contracts are sent to them one by one. Raw sockets. */
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import type { Change } from '../../src/changes.ts';
+import type { Webhook } from '../../src/webhook.ts';
+import { HookRun } from '../../src/webhooks/hook-run.ts';
+import type { DeliveryOptions } from '../../src/webhooks/ports.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** As many events as are under way at once, and a few more. */
+const atOnce = 16;
+const events = atOnce + 8;
+
+const answers = {
+  'hints without end': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000),
+  'bytes that are no HTTP': '\0\u0001'.repeat(1_000),
+  'a header without end': `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`,
+  'an error without end': `HTTP/1.1 500 No\r\n\r\n${'x'.repeat(200_000)}`,
+};
+
+/** Change N of contract N. */
+const changes: readonly Change[] = Array.from({ length: events }, (_, at) => ({
+  offset: at + 1,
+  node: 0,
+  json: JSON.stringify({ event_type: 'created', contract_id: String(at), update_id: String(at) }),
+}));
+
+/** History and cursor in memory. */
+const store: DeliveryOptions['store'] = {
+  standing: () => Promise.resolve([]),
+  active: () => Promise.resolve([]),
+  cursor: () => Promise.resolve({ offset: 0, node: null }),
+  changes: ({ after }) =>
+    Promise.resolve({
+      changes: after.offset === 0 ? changes : [],
+      next: { offset: events, node: null },
+      atEnd: true,
+      checkpoint: events,
+      keptAfter: 0,
+    }),
+  move: () => Promise.resolve(true),
+  bury: () => Promise.resolve(),
+  dig: () => Promise.resolve(),
+  deadContracts: () => Promise.resolve(new Set()),
+  replays: () => Promise.resolve([]),
+  gone: () => Promise.resolve(),
+  noteProblem: () => Promise.resolve(),
+  noteMissed: () => Promise.resolve(),
+};
+
+const nothing = (): void => undefined;
+const observer: DeliveryOptions['observer'] = {
+  webhooksSeen: nothing,
+  webhookDelivered: nothing,
+  webhookFailed: nothing,
+  webhookGone: nothing,
+  webhookStuck: nothing,
+};
+
+describe('a receiver that answers with', () => {
+  it.each(Object.entries(answers))('%s is sent one event at a time after the first ones', async (_, answer) => {
+    const open = new Set<Socket>();
+    /** How many connections were open with each new one. */
+    const crowd: number[] = [];
+    const server = createServer((socket) => {
+      crowd.push(open.add(socket).size);
+      socket.on('error', nothing).once('close', () => open.delete(socket));
+      socket.once('data', () => socket.write(answer));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const webhook: Webhook = {
+      name: 'hostile',
+      hookId: 'h',
+      url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`,
+      secret: `whsec_${Buffer.from('secret').toString('base64')}`,
+      role: 'reader',
+      template: null,
+      party: null,
+      kinds: [],
+    };
+    const options = { store, observer, isWriter: () => true, attempts: 100, userAgent: 'test', lookMs: 60_000 };
+    const stop = new AbortController();
+    const run = new HookRun(webhook, { ...options, reach: 'loopback' }).run(stop.signal);
+    try {
+      await waitFor('all events', () => (crowd.length >= events ? true : undefined));
+      // The one before may not have noticed yet that it was closed.
+      expect(Math.max(...crowd.slice(atOnce, events))).toBeLessThanOrEqual(2);
+    } finally {
+      stop.abort();
+      await run;
+      for (const socket of open) socket.destroy();
+      server.close();
+    }
+  });
+});
