@@ -53,9 +53,17 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     const rights = `select array_agg(format('%s %s %s', c.relname, a.grantee::regrole, a.privilege_type)
         order by c.relname, a.grantee::regrole::text, a.privilege_type)
       from pg_class c cross join aclexplode(c.relacl) a where c.relnamespace = 'ledger'::regnamespace`;
-    const before = await value(world, rights);
+    const guards = `select array_agg(distinct pg_get_triggerdef(g.oid) order by pg_get_triggerdef(g.oid))
+      from pg_trigger g join pg_class c on c.oid = g.tgrelid
+     where c.relnamespace = 'ledger'::regnamespace and not g.tgisinternal`;
+    const before = [await value(world, rights), await value(world, guards)];
+    expect(before[1]).toHaveLength(10);
     expect(await rebuild(world, '--yes', { DATABASE_URL: urlOf('migrator') })).toContain('done: swapped');
-    expect(await value(world, rights)).toEqual(before);
+    expect([await value(world, rights), await value(world, guards)]).toEqual(before);
+    const forged = query(urlOf('redactor'), `update ledger.contracts set payload = 'null'`);
+    await expect(forged).rejects.toThrow('may only be set to null');
+    const beyond = query(urlOf('redactor'), 'update ledger.stream set kept_offset = checkpoint + 1');
+    await expect(beyond).rejects.toThrow('to the checkpoint');
     const owners = `select array_agg(distinct relowner::regrole::text) from pg_class
       where relnamespace = 'ledger'::regnamespace and relkind in ('r', 'v')`;
     expect(await value(world, owners)).toEqual([`${prefix}_owner`]);

@@ -8,7 +8,64 @@ export interface Attempt {
   readonly may?: readonly string[];
 }
 
+const redaction = `insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('mine', 'party', 'x', session_user)`;
+const emptied = 'payload = null, contract_key = null, created_event_blob = null';
+const noteOf = (update: string): string =>
+  `insert into ledger.redacted_exercises select max("offset"), 0, ${update}, 'mine' from ledger.updates`;
+
+/** What the redactor may change beside contents: each column says what was removed, and may say no more. */
+const ofRedactions: readonly Attempt[] = [
+  { sql: `update ledger.contracts set payload = 'null'`, may: ['migrator'] },
+  { sql: `update ledger.exercises set argument = 'null', result = 'null'`, may: ['migrator'] },
+  { sql: `update ledger.contracts set contract_key_hash = null`, may: ['migrator'] },
+  { sql: `${redaction}; update ledger.contracts set redaction_id = 'mine'`, may: ['migrator'] },
+  { sql: `update ledger.contracts set redaction_id = 'nobody''s', ${emptied}`, may: ['migrator'] },
+  {
+    sql: `${redaction}; update ledger.contracts set redaction_id = 'mine', ${emptied}`,
+    may: ['redactor', 'migrator'],
+  },
+  { sql: `${redaction}; update ledger.redactions set contracts = 1`, may: ['redactor', 'migrator'] },
+  {
+    sql: `${redaction}; update ledger.redactions set contracts = 2; update ledger.redactions set contracts = 1`,
+    may: ['migrator'],
+  },
+  {
+    sql: `insert into ledger.redactions (redaction_id, subject, reason, requested_by, redacted_at) values ('x', 'party', 'x', session_user, 'epoch')`,
+    may: ['migrator'],
+  },
+  {
+    sql: `insert into ledger.redacted_contracts values ('x', 'mine', true); update ledger.redacted_contracts set exercises = false`,
+    may: ['migrator'],
+  },
+  {
+    sql: `insert into ledger.redacted_contracts values ('x', 'mine', false); update ledger.redacted_contracts set exercises = true`,
+    may: ['redactor', 'migrator'],
+  },
+  { sql: `${noteOf("'u'")}; update ledger.redacted_exercises set redaction_id = 'x'`, may: ['migrator'] },
+  { sql: `${noteOf("'u'")}; update ledger.redacted_exercises set update_id = 'v'`, may: ['migrator'] },
+  { sql: `${noteOf("'u'")}; update ledger.redacted_exercises set update_id = null`, may: ['migrator'] },
+  {
+    sql: `${noteOf("'u'")}; update ledger.redacted_exercises set redaction_id = 'x',
+      update_id = (select ledger.id_text(u.update_id) from ledger.updates u order by "offset" desc limit 1)`,
+    may: ['redactor', 'migrator'],
+  },
+  { sql: `update ledger.stream set kept_offset = 9223372036854775807`, may: ['migrator'] },
+  { sql: `update ledger.stream set kept_offset = checkpoint + 1`, may: ['migrator'] },
+  { sql: `update ledger.stream set kept_offset = checkpoint`, may: ['redactor', 'migrator'] },
+  {
+    sql: `update ledger.stream set kept_offset = checkpoint; update ledger.stream set kept_offset = checkpoint - 1`,
+    may: ['migrator'],
+  },
+  {
+    sql: `insert into ledger.retention_holds (name, "offset") values ('x', 0); update ledger.stream set kept_offset = checkpoint`,
+    may: ['migrator'],
+  },
+  { sql: `update ledger.retention_holds set name = 'x' where false`, may: ['migrator'] },
+  { sql: `update ledger.retention_holds set since = now() where false`, may: ['migrator'] },
+];
+
 export const attempts: readonly Attempt[] = [
+  ...ofRedactions,
   { sql: `update ledger.contracts set payload = '{}'`, may: ['migrator'] },
   { sql: `update ledger.contracts set payload = null`, may: ['redactor', 'migrator'] },
   { sql: `update ledger.contracts set contract_key = payload, payload = null`, may: ['migrator'] },
@@ -35,7 +92,7 @@ export const attempts: readonly Attempt[] = [
   { sql: `update ledger.stream set kept_offset = 1 where false`, may: ['redactor', 'migrator'] },
   {
     sql: `insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('x', 'party', 'x', 'x')`,
-    may: ['redactor', 'migrator'],
+    may: ['migrator'],
   },
   { sql: `insert into ledger.synchronizers values (999, 'x')`, may: ['writer', 'migrator'] },
   { sql: `insert into ledger.schema_migrations values ('x')`, may: ['migrator'] },

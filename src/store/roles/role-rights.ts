@@ -76,7 +76,7 @@ export const noted: readonly string[] = ['redactions', 'redacted_contracts', 're
 
 /** Columns the redactor changes: those that hold contents, and holds. */
 export const contents: Readonly<Record<string, string>> = {
-  contracts: 'payload, contract_key, contract_key_hash, created_event_blob, redaction_id',
+  contracts: 'payload, contract_key, created_event_blob, redaction_id',
   exercises: 'argument, result, redaction_id',
   interface_views: 'view, status_message, status_details, redaction_id',
   reassignments: 'created_event',
@@ -86,7 +86,7 @@ export const contents: Readonly<Record<string, string>> = {
   redacted_exercises: 'update_id, redaction_id',
   // The epoch, so that a running writer begins a new session, in which it knows what was redacted.
   stream: 'kept_offset, epoch',
-  retention_holds: 'name, "offset", since, reason, moved_at',
+  retention_holds: '"offset", reason, moved_at',
 };
 
 /** Tables that pruning removes rows of, and holds. */

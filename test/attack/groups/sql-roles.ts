@@ -194,6 +194,44 @@ const ofRedactor: readonly Attempt[] = [
   ),
   refusedRow(
     'redactor',
+    'forges-null-of-json',
+    'replaces a payload by the null of JSON',
+    `update ledger.contracts set payload = 'null'`,
+  ),
+  refusedRow(
+    'redactor',
+    'notes-without-removing',
+    'notes a redaction and leaves the contents, which are passed over from then on',
+    `insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('mine', 'party', 'x', session_user);
+     update ledger.contracts set redaction_id = 'mine'`,
+  ),
+  refusedRow(
+    'redactor',
+    'redacts-as-another',
+    'notes a redaction in the name of another login',
+    `insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('mine', 'party', 'x', 'postgres')`,
+  ),
+  refusedRow(
+    'redactor',
+    'lets-exercises-back-in',
+    'gives the note of a redacted exercise to an update that does not exist',
+    `insert into ledger.redacted_exercises select max("offset"), 0, 'u', 'x' from ledger.updates;
+     update ledger.redacted_exercises set update_id = 'v'`,
+  ),
+  refusedRow(
+    'redactor',
+    'last-kept-offset',
+    'says that all history is pruned, to the greatest offset',
+    'update ledger.stream set kept_offset = 9223372036854775807',
+  ),
+  refusedRow(
+    'redactor',
+    'kept-offset-back',
+    'says that pruned history is here again',
+    'update ledger.stream set kept_offset = checkpoint; update ledger.stream set kept_offset = 0',
+  ),
+  refusedRow(
+    'redactor',
     'inserts-history',
     'adds an update',
     'insert into ledger.updates select * from ledger.updates limit 1',

@@ -1,0 +1,138 @@
+-- What the role of the redactor may change beside contents: columns that say what was removed. Owners of the tables are free, as in
+-- 0009 and 0010.
+
+-- JSON null is a value of the ledger: an optional result that is empty has it. Contents that were removed are null in SQL, so
+-- JSON null instead of them is a forgery. A note of a redaction that leaves contents is one as well: `redact` passes over such rows.
+create or replace function only_remove() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  old_id text;
+  new_id text;
+  name text;
+  is_kept boolean;
+  is_changed boolean;
+  is_known boolean;
+begin
+  if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    return new;
+  end if;
+  old_id := to_jsonb(old) ->> 'redaction_id';
+  new_id := to_jsonb(new) ->> 'redaction_id';
+  if old_id is not null and old_id is distinct from new_id then
+    raise insufficient_privilege using message = format('a redaction may not be taken back by %s', current_user);
+  end if;
+  foreach name in array tg_argv loop
+    -- As text: equal numbers of jsonb may be printed differently, and json has no equality.
+    execute format('select $1.%1$I is not null, $1.%1$I::text is distinct from $2.%1$I::text', name)
+      into is_kept, is_changed using new, old;
+    if is_kept and is_changed then
+      raise insufficient_privilege using message = format('%s may only be set to null by %s', name, current_user);
+    end if;
+    -- The hash of a key stays when the key is removed.
+    if is_kept and name <> 'contract_key_hash' and new_id is distinct from old_id then
+      raise insufficient_privilege using message = format('%s says that %s was removed, and it is there', current_user, name);
+    end if;
+  end loop;
+  if new_id is distinct from old_id then
+    execute format('select exists (select from %I.redactions where redaction_id = $1)', tg_table_schema) into is_known using new_id;
+    if not is_known then
+      raise insufficient_privilege using message = format('%s names a redaction that is not in redactions', current_user);
+    end if;
+  end if;
+  return new;
+end $$;
+comment on function only_remove() is
+  'Trigger: refuses roles other than the owner every value but null in the columns it is given, a redaction_id while contents are there or that no redaction has, and another redaction_id where there is one.';
+
+-- Everything up to kept_offset counts as removed: readers are refused it, and nothing may be added there. Beyond the
+-- checkpoint no update of the ledger could be stored again.
+create function kept_offset_in_history() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  held bigint;
+begin
+  if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    return new;
+  end if;
+  execute format('select min("offset") from %I.retention_holds', tg_table_schema) into held;
+  if new.seeded_at is null or new.kept_offset is null or new.kept_offset < old.kept_offset
+     or new.kept_offset > coalesce(new.checkpoint, -1) or new.kept_offset > held then
+    raise insufficient_privilege using message = format(
+      'kept_offset may only grow, to the checkpoint or the first hold at most, when %s changes it', current_user);
+  end if;
+  return new;
+end $$;
+comment on function kept_offset_in_history() is
+  'Trigger: refuses roles other than the owner a kept_offset that is lower than before, beyond the checkpoint or beyond a hold.';
+revoke execute on function kept_offset_in_history() from public;
+
+create function own_redaction() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    return new;
+  end if;
+  if tg_op = 'INSERT' then
+    if new.requested_by <> session_user or new.redacted_at <> now() or new.contracts <> 0 or new.exercises <> 0 then
+      raise insufficient_privilege using message = format(
+        'a redaction has the name of its login, %s, the time of its transaction and no counts when %s adds it', session_user, current_user);
+    end if;
+  elsif new.contracts < old.contracts or new.exercises < old.exercises then
+    raise insufficient_privilege using message = format('counts of a redaction may only grow when %s changes them', current_user);
+  end if;
+  return new;
+end $$;
+comment on function own_redaction() is
+  'Trigger: refuses roles other than the owner a redaction in the name of another login or of another time, and lower counts.';
+revoke execute on function own_redaction() from public;
+
+-- These rows keep contents from being stored again. To change one is to let them back in.
+create function redacted_stays() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  stored text;
+begin
+  if pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    return new;
+  end if;
+  if tg_table_name = 'redacted_contracts' then
+    if old.exercises and not new.exercises then
+      raise insufficient_privilege using message = format('exercises that stay redacted may not be given back by %s', current_user);
+    end if;
+    return new;
+  end if;
+  -- After a new seed another update may have the offset, whose exercise is redacted in its turn.
+  execute format('select %1$I.id_text(update_id) from %1$I.updates where "offset" = $1', tg_table_schema) into stored using new."offset";
+  if new.update_id is not distinct from old.update_id or new.update_id is distinct from stored then
+    raise insufficient_privilege using message = format(
+      'the note of a redacted exercise may only be given to the update stored at its offset when %s changes it', current_user);
+  end if;
+  return new;
+end $$;
+comment on function redacted_stays() is
+  'Trigger: refuses roles other than the owner changes by which the writer would store redacted contents again.';
+revoke execute on function redacted_stays() from public;
+
+-- Citus takes no triggers on tables that it distributes, and redacted_contracts and redacted_exercises are on every node there.
+do $$
+declare
+  guarded record;
+  distributed boolean := false;
+begin
+  for guarded in
+    select * from (values
+      ('stream', 'kept_offset_in_history', 'update of kept_offset', 'when (new.kept_offset is distinct from old.kept_offset)'),
+      ('redactions', 'own_redaction', 'insert or update', ''),
+      ('redacted_contracts', 'redacted_stays', 'update', 'when (new is distinct from old)'),
+      ('redacted_exercises', 'redacted_stays', 'update', 'when (new is distinct from old)')) t (relation, guard, event, condition)
+  loop
+    if to_regclass('pg_catalog.pg_dist_partition') is not null then
+      execute 'select exists (select from pg_catalog.pg_dist_partition where logicalrelid = $1::regclass)'
+        into distributed using guarded.relation;
+    end if;
+    if not distributed then
+      execute format('create trigger %1$I before %2$s on %3$I for each row %4$s execute function %1$I()',
+                     guarded.guard, guarded.event, guarded.relation, guarded.condition);
+    end if;
+  end loop;
+end $$;
