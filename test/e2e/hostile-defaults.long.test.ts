@@ -104,6 +104,15 @@ async function packagesRead(url: string): Promise<void> {
   await waitFor('the packages', async () => ((await query(url, missing)).length === 0 ? true : undefined));
 }
 
+/** A session of the pool outlives the limit of the role. The pool opens another one without a word where the server has ended one. */
+async function staysIdle(): Promise<void> {
+  const idle = `select from pg_stat_activity where usename = '${writer}' and state = 'idle'
+    and clock_timestamp() - state_change > interval '${String(limits.idle_session_timeout + 500)} ms'`;
+  await waitFor('a session is idle for longer than the role allows', async () =>
+    (await query(hostile.url, idle)).length > 0 ? true : undefined,
+  );
+}
+
 async function live(indexer: IndexerRun): Promise<void> {
   await waitFor('live', async () => (['live', 'idle'].includes((await indexer.status()).state) ? true : undefined));
 }
@@ -149,6 +158,7 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
       // A failure that heals would hide a setting that is missing.
       const failures = other.log.filter((line) => line.includes('"level":"error"') || line.includes('STORE_'));
       expect(failures.join('\n')).toBe('');
+      await staysIdle();
     }
     expect(await digestOf(hostile.url, 'ledger')).toBe(await digestOf(calm.url, 'ledger'));
   });
