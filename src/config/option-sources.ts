@@ -2,9 +2,8 @@
  * Where the value of an option comes from: flag, then secret file, then environment, then default. Collects every
  * problem on the way instead of stopping at the first, and shows values only with their secrets masked.
  */
-import { readFileSync } from 'node:fs';
-
 import { IndexerError } from '../errors/indexer-error.ts';
+import { readSmallFileSync, smallFileExpected, unusableKind, whyUnreadable } from './small-file.ts';
 import { meantBy } from './likely-mistakes.ts';
 import { didYouMean, nearly, parseFlags } from './option-flags.ts';
 import { optionList } from './option-table.ts';
@@ -85,10 +84,10 @@ function lookUp(
 
 function readSecret(name: string, file: string, problems: Set<string>): Given | undefined {
   try {
-    return { text: readFileSync(file, 'utf8').trim(), origin: 'file' };
+    return { text: readSmallFileSync(file).trim(), origin: 'file' };
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
-    problems.add(`${name}: expected a readable file, got "${file}" (${why})`);
+    const expected = unusableKind(file) === undefined ? 'a readable file' : smallFileExpected;
+    problems.add(`${name}: expected ${expected}, got "${file}" (${whyUnreadable(error)})`);
     return undefined;
   }
 }

@@ -24,6 +24,7 @@ import {
   providerUrl,
   size,
   startPoint,
+  smallFile,
   text,
   withDefault,
 } from './option.ts';
@@ -42,7 +43,6 @@ const schemaName = matching(
   /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/,
   'a lower-case identifier of at most 48 characters',
 );
-const path = text;
 
 /** How the participant is reached, and what is asked of it. */
 const ledgerOptions = {
@@ -61,7 +61,7 @@ const ledgerOptions = {
       'LEDGER_TOKEN_FILE',
       'File with the access token, read again for every connection; wins over `LEDGER_TOKEN`.',
     ),
-    path,
+    smallFile,
   ),
   tokenPlacement: withDefault(
     ledger('LEDGER_TOKEN_PLACEMENT', 'Where a WebSocket handshake carries the token; for proxies that drop either.'),
@@ -115,12 +115,12 @@ const ledgerOptions = {
     boolean,
     'true',
   ),
-  caFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
+  caFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), smallFile),
   certFile: optional(
     ledger('LEDGER_CERT_FILE', 'PEM file with our certificate, for a ledger that asks for one.'),
-    path,
+    smallFile,
   ),
-  keyFile: optional(ledger('LEDGER_KEY_FILE', 'PEM file with its private key, unencrypted.'), path),
+  keyFile: optional(ledger('LEDGER_KEY_FILE', 'PEM file with its private key, unencrypted.'), smallFile),
   insecure: withDefault(
     ledger('LEDGER_INSECURE', 'Send tokens and secrets over plain http to another machine as well; for tests only.'),
     boolean,
@@ -154,7 +154,7 @@ const oauthOptions = {
   ),
   caFile: optional(
     ledger('LEDGER_OAUTH_CA_FILE', 'PEM file with the authority of the certificate of the token provider.'),
-    path,
+    smallFile,
   ),
 } as const;
 
@@ -351,7 +351,7 @@ const indexerOptions = {
   ),
   dataDir: withDefault(
     indexer('INDEXER_DATA_DIR', 'Folder of the embedded Postgres and sandbox.'),
-    path,
+    text,
     '.ledger-indexer',
   ),
   ...demoOptions,

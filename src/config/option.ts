@@ -4,6 +4,8 @@
  * A value type turns the text an operator wrote into a value, or says what it expected. No parser throws or echoes the
  * text it was given, so that a secret can be checked by the same means.
  */
+import { smallFileExpected, unusableKind } from './small-file.ts';
+import { unusableUrlFile } from './url-files.ts';
 
 /** What came of reading a text: the value, or the words that complete "expected …". */
 export type Parsed<T> = { readonly value: T } | { readonly expected: string };
@@ -15,6 +17,15 @@ export interface OptionType<T> {
 }
 
 export const text: OptionType<string> = { label: 'text', parse: (given) => ({ value: given }) };
+
+/** The path of a file that is read later. One that is not there may come until then; one of another kind would hang or fill the process. */
+export const smallFile: OptionType<string> = {
+  label: 'text',
+  parse: (given) => {
+    const kind = unusableKind(given);
+    return kind === undefined ? { value: given } : { expected: `${smallFileExpected}, not one that is ${kind}` };
+  },
+};
 
 /** Whole numbers from `min` to `max`, both included, in plain decimal. */
 export function integer(min: number, max: number): OptionType<number> {
@@ -181,11 +192,17 @@ export const providerUrl: OptionType<string> = {
   },
 };
 
-export const databaseUrl: OptionType<string> = matching(
-  'URL',
-  /^postgres(?:ql)?:\/\/\S+$/,
-  'postgres://user:password@host:port/database',
-);
+const anyDatabaseUrl = matching('URL', /^postgres(?:ql)?:\/\/\S+$/, 'postgres://user:password@host:port/database');
+
+/** Its certificates are {@link smallFile}s. */
+export const databaseUrl: OptionType<string> = {
+  label: anyDatabaseUrl.label,
+  parse: (given) => {
+    const parsed = anyDatabaseUrl.parse(given);
+    const unusable = 'value' in parsed ? unusableUrlFile(given) : undefined;
+    return unusable === undefined ? parsed : { expected: `certificates in ${smallFileExpected}, and ${unusable}` };
+  },
+};
 
 const named = /^#[A-Za-z0-9_-]+:[A-Za-z][\w.$']*:[A-Za-z][\w$']*$/;
 const byPackageId = /^#?[0-9a-f]{64}:/;

@@ -7,6 +7,7 @@ import { files } from './groups/files.ts';
 import { hostileLedger } from './groups/hostile-ledger.ts';
 import { httpFloods } from './groups/http-floods.ts';
 import { httpRequests } from './groups/http-requests.ts';
+import { secretFiles } from './groups/secret-files.ts';
 import { sharedResources } from './groups/shared-resources.ts';
 import { sqlLimited, sqlLimitedSweeps } from './groups/sql-limited.ts';
 import { sqlReader, sqlRedactor, sqlWriter } from './groups/sql-roles.ts';
@@ -28,6 +29,7 @@ export const groups: readonly Group[] = [
   changesUnread,
   sharedResources,
   commandLine,
+  secretFiles,
   files,
   webhooks,
   hostileLedger,

@@ -1,6 +1,6 @@
 /** An address that may hold a secret: as `--NAME` where it holds no password, else as `--NAME-file`. */
-import { readFileSync } from 'node:fs';
 import { maskUrl } from '../../config/url-secrets.ts';
+import { readSmallFileSync, whyUnreadable } from '../../config/small-file.ts';
 import type { Given } from './parse.ts';
 import { misuse } from './refusals.ts';
 
@@ -26,8 +26,8 @@ export function givenAddress(given: Given, name: string, usage: string): GivenAd
 
 function contents(file: string, name: string, usage: string): string {
   try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    throw misuse(`--${name}-file: "${file}" cannot be read`, usage);
+    return readSmallFileSync(file).trim();
+  } catch (thrown) {
+    throw misuse(`--${name}-file: "${file}" cannot be read: ${whyUnreadable(thrown)}`, usage);
   }
 }

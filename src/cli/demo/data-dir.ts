@@ -1,16 +1,8 @@
 /** The folder that embedded parts keep their data in. */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { readSmallFileSync } from '../../config/small-file.ts';
 
 /**
  * Makes the folder where it is missing, one level after the other: asked for all of them at once, Node never comes back
@@ -68,7 +60,7 @@ function refuseParticipant(dataDir: string): void {
   const file = join(dataDir, participantFile);
   if (!existsSync(file)) return;
   throw new IndexerError(
-    `the folder ${resolve(dataDir)} holds the history of the participant at ${readFileSync(file, 'utf8').trim()}, and this is a demo`,
+    `the folder ${resolve(dataDir)} holds the history of the participant at ${readSmallFileSync(file).trim()}, and this is a demo`,
     {
       code: 'DATA_DIR_TAKEN',
       remedy:

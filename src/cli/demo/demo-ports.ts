@@ -2,11 +2,12 @@
  * The ports of a demo. They are kept in its folder of data, so that what was pasted into a client works after the next
  * start too; one that somebody else has taken meanwhile is left to them, for the next free one.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePortFrom, isFree, portHolder } from '../../local-ports.ts';
 import type { Logger } from '../../observe/log/logger.ts';
+import { readSmallFileSync } from '../../config/small-file.ts';
 
 /** What an embedded run listens with. */
 export type DemoPart = 'postgres' | 'ledger' | 'http';
@@ -47,7 +48,7 @@ export function keepPort(dataDir: string, part: DemoPart, port: number): void {
 
 function readPorts(dataDir: string): Readonly<Partial<Record<DemoPart, number>>> {
   try {
-    const kept = JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as Partial<Record<DemoPart, unknown>>;
+    const kept = JSON.parse(readSmallFileSync(fileIn(dataDir))) as Partial<Record<DemoPart, unknown>>;
     const usable = Object.entries(kept).filter(
       ([, port]) => Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536,
     );

@@ -1,8 +1,8 @@
 /** `grant-reader ROLE`: makes a role that may read the schemas of the stream, all of it or as certain parties see it. */
-import { readFile } from 'node:fs/promises';
 import { loadConfig } from '../../config/config.ts';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
+import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
@@ -99,9 +99,9 @@ function checked(given: Given): Arguments {
 async function passwordOf(file: string, hidden: boolean): Promise<string> {
   let password: string;
   try {
-    password = (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
+    password = (await readSmallFile(file)).replace(/\r?\n$/, '');
   } catch (cause) {
-    throw misuse(`the password file cannot be read: ${(cause as NodeJS.ErrnoException).code ?? 'unknown'}`, usage);
+    throw misuse(`the password file ${file} cannot be read: ${whyUnreadable(cause)}`, usage);
   }
   if (password === '') throw misuse('the password file is empty', usage);
   return hidden ? '…' : scramVerifier(password);

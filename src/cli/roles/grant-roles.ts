@@ -1,9 +1,9 @@
 /** `grant-roles`: roles of its own for a stream, so that the indexer connects with no more rights than writing needs. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import type { LoginRole, RolePlan } from '../../store/roles/grant-roles.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
+import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
 import { commandsOf } from '../command-line/least-roles.ts';
 import { misuse } from '../command-line/refusals.ts';
@@ -99,11 +99,11 @@ async function passwordsOf(
 async function passwordIn(file: string): Promise<string | undefined> {
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = await readSmallFile(file);
   } catch (cause) {
-    const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw misuse(`a password file cannot be read: ${code}`, usage);
+    const why = whyUnreadable(cause);
+    if (why === 'ENOENT') return undefined;
+    throw misuse(`the password file ${file} cannot be read: ${why}`, usage);
   }
   const password = text.replace(/\r?\n$/, '');
   if (password === '') throw misuse('a password file is empty', usage);

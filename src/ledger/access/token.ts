@@ -3,10 +3,10 @@
  * appears in an error, a fact or a log line.
  */
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { travelsInClear } from '../../loopback.ts';
+import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
 
@@ -63,7 +63,7 @@ export function assertWellFormed(token: string, origin: string): string {
 /** The trimmed content of the file; undefined while it is empty or missing, which a rotation may cause for a moment. */
 export async function readTokenFile(path: string): Promise<{ token: string | undefined; cause?: unknown }> {
   try {
-    const token = (await readFile(path, 'utf8')).trim();
+    const token = (await readSmallFile(path)).trim();
     return { token: token === '' ? undefined : token };
   } catch (cause) {
     return { token: undefined, cause };
@@ -85,7 +85,7 @@ function fileSource(path: string): TokenSource {
       refused = false;
     }
     if (last !== undefined) return checkedAgain(last);
-    const state = found.cause === undefined ? 'is empty' : 'cannot be read';
+    const state = found.cause === undefined ? 'is empty' : `cannot be read (${whyUnreadable(found.cause)})`;
     throw ledgerError('LEDGER_TOKEN_UNREADABLE', `the token file ${path} ${state}`, { cause: found.cause });
   };
   const invalidate = (): void => {

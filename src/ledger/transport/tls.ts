@@ -1,8 +1,8 @@
 /** The certificates of the connection to the participant: read once at the start, used for https and wss alike. */
-import { readFile } from 'node:fs/promises';
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 
 /** All in PEM form. */
 export interface TlsMaterial {
@@ -48,12 +48,12 @@ async function readPem(
 ): Promise<string | undefined> {
   if (file === undefined) return undefined;
   try {
-    const pem = await readFile(file, 'utf8');
+    const pem = await readSmallFile(file);
     // Without this, a file of another kind is taken for an empty list of authorities, and nothing is trusted.
     if (label.test(pem)) return pem;
     problems.push(`${name}: expected a PEM file, found no "${label.source}" in ${file}`);
   } catch (thrown) {
-    problems.push(`${name}: cannot read ${file} (${reasonOf(thrown)})`);
+    problems.push(`${name}: cannot read ${file} (${whyUnreadable(thrown)})`);
   }
   return undefined;
 }

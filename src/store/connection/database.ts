@@ -17,6 +17,8 @@ import {
   type CustomTypesConfig,
 } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { smallFileExpected } from '../../config/small-file.ts';
+import { unusableUrlFile } from '../../config/url-files.ts';
 import { HostList, urlsOf } from './hosts.ts';
 import { guardPassword } from './password-guard.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
@@ -288,6 +290,13 @@ async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promis
 }
 
 function refuseUnusableUrl(url: string): void {
+  const unusable = urlsOf(url).map(unusableUrlFile).find(Boolean);
+  if (unusable !== undefined) {
+    throw new IndexerError(`the database URL names a certificate file that cannot be used: ${unusable}`, {
+      code: 'STORE_URL_INVALID',
+      remedy: `correct sslrootcert, sslcert or sslkey in the URL: each is ${smallFileExpected}`,
+    });
+  }
   try {
     // The constructor parses the URL and reads the certificates it names; it does not connect.
     for (const connectionString of urlsOf(url)) void new Client({ connectionString });

@@ -3,10 +3,10 @@
  * The driver knows neither such lists nor `target_session_attrs`, so the list is kept here: everybody connects to the
  * current host, and whoever finds it gone or read-only moves all of us on to the next one.
  */
-import { readFileSync } from 'node:fs';
 import type { ClientBase } from 'pg';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isLoopback } from '../../loopback.ts';
+import { readSmallFileSync } from '../../config/small-file.ts';
 
 /** What a client meets on a host that is not, or no longer, the one to write to. */
 const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
@@ -112,7 +112,7 @@ export class HostList {
 
 function contentOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim();
+    return readSmallFileSync(file).trim();
   } catch {
     return '';
   }

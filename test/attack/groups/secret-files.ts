@@ -1,0 +1,44 @@
+/** Files that the operator names for a secret, replaced by somebody who can write where they are. */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { verdict, type Attempt, type Group } from '../attempt.ts';
+import { runProgram } from '../world/program.ts';
+
+type Prepare = (path: string) => unknown;
+
+const kinds: Readonly<Record<string, readonly [what: string, prepare: Prepare]>> = {
+  pipe: ['a pipe that nobody writes into', (path) => spawnSync('mkfifo', [path])],
+  large: ['a file of 1 GiB', async (path) => writeFile(path, '').then(() => truncate(path, 1024 ** 3))],
+  endless: ['a link to /dev/zero', (path) => symlink('/dev/zero', path)],
+};
+
+const limitMs = 20_000;
+
+const attempt = (kind: string, what: string, prepare: Prepare): Attempt => ({
+  id: `secret-file-${kind}`,
+  what: `every file of a secret is ${what}`,
+  expected: 'exit 78 at once, with the name of each option',
+  run: async (world) => {
+    const folder = await mkdtemp(join(world.folder, 'secret-file-'));
+    const path = join(folder, 'secret');
+    await prepare(path);
+    const named = { DATABASE_URL_FILE: path, LEDGER_TOKEN_FILE: path, LEDGER_CA_FILE: path };
+    const console = `postgres://127.0.0.1:9/ledger?sslmode=verify-full&sslrootcert=${path}`;
+    const env = { ...named, INDEXER_CONSOLE_DATABASE_URL: console, LEDGER_URL: 'http://127.0.0.1:9' };
+    const flags = ['--max-old-space-size=384'];
+    const { code, stderr } = await runProgram(['run'], { cwd: folder, env, flags }, limitMs);
+    const missing = [...Object.keys(named), 'INDEXER_CONSOLE_DATABASE_URL'].filter((name) => !stderr.includes(name));
+    return verdict(
+      code === 78 && missing.length === 0,
+      `exit ${String(code)}, not named: ${missing.join(', ') || 'none'}`,
+    );
+  },
+});
+
+export const secretFiles: Group = {
+  name: 'secret-files',
+  what: 'pipes, large files and devices where a secret is read',
+  quick: true,
+  attempts: Object.entries(kinds).map(([kind, [what, prepare]]) => attempt(kind, what, prepare)),
+};

@@ -1,0 +1,125 @@
+/** Files that an operator names for a secret: what is no small regular file is refused by name and kind, and hangs or fills nothing. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config/config.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { startProgram, type Ended } from '../../cli/program.ts';
+
+const address = 'postgres://127.0.0.1:9/ledger';
+const kinds = {
+  fifo: 'a pipe',
+  folder: 'a folder',
+  large: 'larger than 1 MiB',
+  socket: 'a socket',
+  device: 'a device',
+} as const;
+type Kind = keyof typeof kinds;
+
+let folder: string;
+let server: Server;
+const file = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'secret-files-'));
+  spawnSync('mkfifo', [file('fifo')]);
+  mkdirSync(file('folder'));
+  writeFileSync(file('large'), '');
+  // Sparse: a gigabyte that takes no room.
+  truncateSync(file('large'), 1024 ** 3);
+  symlinkSync('/dev/zero', file('device'));
+  server = createServer().listen(file('socket'));
+  await new Promise((resolve) => server.once('listening', resolve));
+  writeFileSync(file('url'), `${address}\n`);
+  symlinkSync('url', file('link'));
+  // As Kubernetes mounts a secret: two links.
+  mkdirSync(file('..data'));
+  writeFileSync(file('..data/mounted'), `${address}\n`);
+  symlinkSync('..data/mounted', file('mounted'));
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const hung = 20_000;
+
+/** The built program; an open of a pipe in the process of the test would end with the test run only. */
+async function run(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const running = startProgram(argv, env, folder);
+  const timer = setTimeout(() => running.signal('SIGKILL'), hung);
+  try {
+    return await running.ended;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Options that name a file, and the text before the refusal. */
+const inFile = ['DATABASE_URL_FILE', 'INDEXER_CONSOLE_DATABASE_URL_FILE', 'LEDGER_OAUTH_CLIENT_SECRET_FILE'];
+const paths = ['LEDGER_TOKEN_FILE', 'LEDGER_CA_FILE', 'LEDGER_CERT_FILE', 'LEDGER_KEY_FILE', 'LEDGER_OAUTH_CA_FILE'];
+const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
+
+describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
+  it('is refused by every option that names a file, all of them at once and with the other problems', async () => {
+    const env = Object.fromEntries([...inFile, ...paths].map((option) => [option, file(name)]));
+    const { code, stderr } = await run(['config'], { ...env, INDEXER_HTTP_PORT: 'x' });
+    expect(code).toBe(78);
+    for (const option of inFile) {
+      expect(stderr).toContain(
+        `${option}: expected a regular file of at most 1 MiB, got "${file(name)}" (${kinds[name]})`,
+      );
+    }
+    for (const option of paths) {
+      expect(stderr).toContain(`${option}: expected a regular file of at most 1 MiB, not one that is ${kinds[name]}`);
+    }
+    expect(stderr).toContain('INDEXER_HTTP_PORT');
+  });
+
+  it.each(certificates)('is refused as %s of a database URL', async (parameter) => {
+    const named = `${parameter}=${file(name)}`;
+    const url = `${address}?sslmode=verify-full&${named}`;
+    const { code, stderr } = await run(['config'], { DATABASE_URL: url });
+    expect(code).toBe(78);
+    expect(stderr).toContain(`${named} is ${kinds[name]}`);
+    // Addresses that come from elsewhere, as of `rebuild --into`.
+    const opened = () => openDatabase({ url, schema: 'ledger', applicationName: 'test', statementTimeoutMs: 1_000 });
+    expect(opened).toThrow(
+      expect.objectContaining({
+        code: 'STORE_URL_INVALID',
+        message: expect.stringContaining(`${named} is ${kinds[name]}`) as string,
+      }),
+    );
+  });
+
+  it('is refused by the flags of commands that name a file', async () => {
+    const env = { DATABASE_URL: address };
+    const calls = [
+      ['grant-reader', 'people', '--password-file', file(name)],
+      ['rebuild', '--into-file', file(name)],
+      ['webhook', 'add', 'w', '--role', 'people', '--url-file', file(name)],
+    ];
+    for (const argv of calls) {
+      const { code, stderr } = await run(argv, env);
+      expect(stderr, argv.join(' ')).toContain(kinds[name]);
+      expect(code, argv.join(' ')).toBe(2);
+    }
+  });
+});
+
+it('a file behind a link is read, as Kubernetes mounts secrets', () => {
+  for (const name of ['url', 'link', 'mounted']) {
+    expect(loadConfig([], { DATABASE_URL_FILE: file(name) }).database.url).toBe(address);
+  }
+});
+
+it('a password that is a pipe is refused by name', async () => {
+  const passwords = mkdtempSync(join(folder, 'passwords-'));
+  spawnSync('mkfifo', [join(passwords, 'writer')]);
+  const { code, stderr } = await run(['grant-roles', '--password-dir', passwords], { DATABASE_URL: address });
+  expect(stderr).toContain(`${join(passwords, 'writer')} cannot be read: a pipe`);
+  expect(code).toBe(2);
+});
