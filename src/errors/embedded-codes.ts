@@ -60,8 +60,8 @@ export const embeddedCodes = {
   DATA_DIR_UNUSABLE: kind(
     'fatal',
     ExitCode.configuration,
-    'the data folder of the embedded parts cannot be made or written to',
-    'set INDEXER_DATA_DIR to a folder this user can write to',
+    'the data folder of the embedded parts cannot be made or written to, or other users may have changed what is in it',
+    'run the command of the message, or set INDEXER_DATA_DIR to a folder of this user',
   ),
   SANDBOX_PORT_INVALID: kind(
     'fatal',

@@ -1,26 +1,43 @@
 /** The folder that embedded parts keep their data in. */
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 
 /**
  * Makes the folder where it is missing, one level after the other: asked for all of them at once, Node never comes back
- * from file systems that take no folders, such as /proc.
+ * from file systems that take no folders, such as /proc. One that other users may have filled is refused.
  * @throws IndexerError DATA_DIR_UNUSABLE (exit 78)
  */
 export function prepareDataDir(dataDir: string): void {
+  const folder = resolve(dataDir);
+  let refusal: Refusal | undefined;
   try {
-    make(resolve(dataDir));
-    accessSync(dataDir, constants.W_OK);
+    make(folder);
+    refusal = refusalOf(folder);
+    if (refusal === undefined) accessSync(folder, constants.W_OK);
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code ?? 'unknown';
-    throw new IndexerError(`the folder ${resolve(dataDir)} cannot be used for data: ${code}`, {
-      code: 'DATA_DIR_UNUSABLE',
-      remedy: 'set INDEXER_DATA_DIR to a folder that this user can write to; or set DATABASE_URL and LEDGER_URL',
-      cause: thrown,
-    });
+    throw unusable(folder, `cannot be used for data: ${code}`, anotherFolder, thrown);
   }
+  if (refusal !== undefined) throw unusable(folder, refusal.why, refusal.remedy);
+}
+
+const anotherFolder =
+  'set INDEXER_DATA_DIR to a folder that this user can write to; or set DATABASE_URL and LEDGER_URL';
+
+function unusable(folder: string, why: string, remedy: string, cause?: unknown): IndexerError {
+  return new IndexerError(`the folder ${folder} ${why}`, { code: 'DATA_DIR_UNUSABLE', remedy, cause });
 }
 
 function make(folder: string): void {
@@ -29,7 +46,54 @@ function make(folder: string): void {
     return;
   }
   make(dirname(folder));
-  mkdirSync(folder);
+  // Whatever the umask: the next start would refuse a folder that everybody can write to.
+  mkdirSync(folder, { mode: 0o755 });
+}
+
+interface Refusal {
+  readonly why: string;
+  readonly remedy: string;
+}
+
+const writableByAll = 0o002;
+const sticky = 0o1000;
+
+/**
+ * Who can write to the folder decides what the embedded parts read and where they write. Group members may: Kubernetes gives
+ * volumes to a group. A mounted volume may be open, or belong to anybody: Kubernetes makes those for a pod with mode 0777, and a
+ * folder of the host keeps its owner in a container. Only root mounts, so root has decided.
+ */
+function refusalOf(folder: string): Refusal | undefined {
+  const link = lstatSync(folder);
+  if (link.isSymbolicLink() && !isTrusted(link.uid)) {
+    return {
+      why: `is a link that belongs to user ${String(link.uid)}, who can lead it elsewhere`,
+      remedy: `if you trust the folder it leads to, run: export INDEXER_DATA_DIR=${quoted(realpathSync(folder))}`,
+    };
+  }
+  const { uid, mode, dev } = statSync(folder);
+  if (dev !== statSync(dirname(realpathSync(folder))).dev) return undefined;
+  if (!isTrusted(uid)) {
+    const us = String(process.getuid?.() ?? '');
+    return {
+      why: `belongs to user ${String(uid)}, and this is user ${us}`,
+      remedy: `set INDEXER_DATA_DIR to another folder; or, if you trust its contents, run as root: chown ${us} ${quoted(folder)}`,
+    };
+  }
+  if ((mode & writableByAll) === 0 || (mode & sticky) !== 0) return undefined;
+  return {
+    why: 'can be written to by every user, who may have changed what is in it',
+    remedy: `if you trust its contents, run: chmod o-w ${quoted(folder)}; otherwise set INDEXER_DATA_DIR to another folder`,
+  };
+}
+
+function isTrusted(uid: number): boolean {
+  return uid === 0 || uid === process.getuid?.();
+}
+
+/** As a word of a shell. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The journal of the demo with this seed. */

@@ -1,5 +1,17 @@
 /** Files and folders of another user, or of a repository that somebody cloned. */
-import { chmod, lstat, mkdir, mkdtemp, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lchown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -212,7 +224,23 @@ const dataFolder = (
   },
 });
 
+const stranger = 65_533;
+
 const folders: readonly Attempt[] = [
+  dataFolder('for-everybody', 'every user can write to the data folder', (data) => chmod(data, 0o777)),
+  // Only root can give a link to another user.
+  ...(process.getuid?.() === 0
+    ? [
+        dataFolder('behind-a-link', 'the data folder is a link of another user', async (data, elsewhere) => {
+          await rm(data, { recursive: true });
+          await symlink(elsewhere, data);
+          await lchown(data, stranger, stranger);
+        }),
+        dataFolder('of-another-user', 'the data folder belongs to another user', (data) =>
+          chown(data, stranger, stranger),
+        ),
+      ]
+    : []),
   dataFolder('with-a-link', 'postgres in the data folder is a link', (data, elsewhere) =>
     symlink(elsewhere, join(data, 'postgres')),
   ),

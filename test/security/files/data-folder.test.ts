@@ -1,0 +1,119 @@
+/** The folder of the embedded parts: one that other users may have filled is refused with the command that helps; volumes are not. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { prepareDataDir } from '../../../src/cli/demo/data-dir.ts';
+import type { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { main, program } from '../../cli/program.ts';
+import { needs, noRoot } from '../../support/skips/needs.ts';
+
+const stranger = 12_345;
+/** In a mount namespace of its own: nothing of this machine is mounted. */
+const noMount = spawnSync('unshare', ['-m', 'true']).status === 0 ? undefined : 'needs the right to mount (unshare -m)';
+
+let parent: string;
+let folder: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'data-folder-'));
+  folder = join(parent, 'data');
+});
+afterEach(() => {
+  rmSync(parent, { recursive: true });
+});
+
+function made(mode: number): string {
+  mkdirSync(folder);
+  chmodSync(folder, mode);
+  return folder;
+}
+
+function refusal(): IndexerError | undefined {
+  try {
+    prepareDataDir(folder);
+    return undefined;
+  } catch (thrown) {
+    return thrown as IndexerError;
+  }
+}
+
+describe('a folder', () => {
+  it('that every user can write to ends the start with 78 and the command that closes it', async () => {
+    made(0o777);
+    const env = { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
+    const { code, stdout, stderr } = await program(['demo'], env);
+    expect(stdout + stderr).toContain('DATA_DIR_UNUSABLE');
+    const command = `chmod o-w ${folder}`;
+    expect(stdout + stderr).toContain(`run: ${command}`);
+    expect(code).toBe(78);
+    spawnSync('sh', ['-c', command]);
+    expect(refusal()).toBeUndefined();
+  });
+
+  it('with blanks and quotes in its path has a command that a shell takes', () => {
+    folder = join(parent, "it's mine");
+    made(0o757);
+    const [, command = ''] = /run: (.*?);/.exec(refusal()?.remedy ?? '') ?? [];
+    expect(spawnSync('sh', ['-c', command]).status).toBe(0);
+    expect(refusal()).toBeUndefined();
+  });
+
+  it.each([
+    ['for its owner alone', 0o700],
+    ['for a group, as of a volume of Kubernetes', 0o2775],
+    ['for everybody and sticky', 0o1777],
+  ])('%s is taken', (_what, mode) => {
+    made(mode);
+    expect(refusal()).toBeUndefined();
+  });
+
+  it('that is made is not writable by others, whatever the umask', () => {
+    const before = process.umask(0);
+    try {
+      prepareDataDir(join(folder, 'below'));
+    } finally {
+      process.umask(before);
+    }
+    for (const each of [folder, join(folder, 'below')]) expect(statSync(each).mode & 0o022).toBe(0);
+  });
+
+  it('of another user is refused', needs(noRoot), () => {
+    chownSync(made(0o755), stranger, stranger);
+    expect(refusal()).toMatchObject({
+      code: 'DATA_DIR_UNUSABLE',
+      message: expect.stringContaining(`belongs to user ${String(stranger)}`) as string,
+      remedy: expect.stringContaining(`chown 0 ${folder}`) as string,
+    });
+  });
+});
+
+describe('a link', () => {
+  beforeEach(() => {
+    mkdirSync(join(parent, 'target'));
+    symlinkSync('target', folder);
+  });
+
+  it('of this user is followed', () => {
+    expect(refusal()).toBeUndefined();
+  });
+
+  it('of another user is refused with the folder it leads to', needs(noRoot), () => {
+    lchownSync(folder, stranger, stranger);
+    expect(refusal()).toMatchObject({
+      code: 'DATA_DIR_UNUSABLE',
+      remedy: expect.stringContaining(`export INDEXER_DATA_DIR=${join(parent, 'target')}`) as string,
+    });
+  });
+});
+
+it('a volume that is open to everybody and belongs to another user is taken', needs(noMount), () => {
+  made(0o755);
+  const mount = `mount -t tmpfs -o mode=0777,uid=${String(stranger)} none '${folder}'`;
+  const module = new URL('cli/demo/data-dir.js', pathToFileURL(main)).href;
+  const run = `'${process.execPath}' --input-type=module -e "import { prepareDataDir } from '${module}'; prepareDataDir('${folder}')"`;
+  const { status, stderr } = spawnSync('unshare', ['-m', 'sh', '-c', `${mount} && ${run}`], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+});
