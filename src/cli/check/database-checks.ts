@@ -18,6 +18,7 @@ import { tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
 import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
+import { operationChecks } from './operation-checks.ts';
 import { fail, pass, skip, type Check, type Finding, warn } from './outcome.ts';
 import { readerChecks } from './reader-checks.ts';
 import { settingsChecks } from './settings-checks.ts';
@@ -60,6 +61,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
         return judgeClock('Postgres', (await inspectServer(database)).clockMs, askedAt, Date.now());
       },
     },
+    ...operationChecks(database),
     ...readerChecks(database),
     ...settingsChecks(database),
   ];

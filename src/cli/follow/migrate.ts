@@ -6,6 +6,7 @@ import { loadConfig } from '../../config/config.ts';
 import type { Command } from '../command-line/command.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
+import type { Database } from '../../store/connection/database.ts';
 import type { Distribution } from '../../store/schema/distribution.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 
@@ -56,9 +57,20 @@ export const migrateCommand: Command = {
       await assertExerciseJson(database, exerciseJson);
       for (const id of applied) write(`applied ${id}\n`);
       if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
+      await tellDiffering(database, write);
     });
   },
 };
+
+/** Tables and columns that are new have no rights, and a new version may need fewer: only granting again changes them. */
+async function tellDiffering(database: Database, write: (text: string) => void): Promise<void> {
+  const { differingRoles } = await import('../../store/roles/differing-rights.ts');
+  const differing = await database.withClient((client) => differingRoles(client, database.schema));
+  const { differingText, grantAgain } = await import('../check/operation-checks.ts');
+  for (const role of differing) write(`${differingText(role)}\n`);
+  const [first] = differing;
+  if (first !== undefined) write(`grant the rights of this version, ${grantAgain(first)}\n`);
+}
 
 /** @throws IndexerError USAGE */
 function distributionOf(given: Given): Distribution | undefined {

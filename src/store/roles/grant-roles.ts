@@ -171,6 +171,19 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
       ? [`grant ${reservedConnections} to ${escapeIdentifier(writer)}, ${escapeIdentifier(migrator)}`]
       : []),
     `alter role ${escapeIdentifier(migrator)} in database ${database} set role = ${escapeLiteral(owner)}`,
+    ...[writer, roles.redactor].flatMap((role) => limitsOfTransactions(role, facts)),
+  ];
+}
+
+/**
+ * Rows that a transaction has changed keep the writer waiting until it ends. Our own sessions set what they need; these end those of
+ * other programs that were left open. Before Postgres 17 none ends a transaction that is at work.
+ */
+function limitsOfTransactions(role: string, { database, version }: Facts): readonly string[] {
+  const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
+  return [
+    `${set} idle_in_transaction_session_timeout = '30s'`,
+    ...(version >= 170_000 ? [`${set} transaction_timeout = '10min'`] : []),
   ];
 }
 

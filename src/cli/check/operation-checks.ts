@@ -1,0 +1,79 @@
+/** Checks of what can stop the writer later, or stops it now: sessions in its way, rights after an upgrade, transaction ids. */
+import { hasTables } from '../../store/connection/inspection.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { transactionIds } from '../../store/connection/transaction-ids.ts';
+import { writerBlockers, type Blocker } from '../../store/lock/blockers.ts';
+import { differingRoles, type DifferingRole } from '../../store/roles/differing-rights.ts';
+import { pageUrl } from '../../project-urls.ts';
+import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
+
+/** In the order in which they are shown. */
+export function operationChecks(database: Database): readonly Check[] {
+  const after = ['postgres'];
+  return [
+    { name: 'blocked writer', after, run: () => blockedWriter(database) },
+    { name: 'rights of roles', after, run: () => rightsOfRoles(database) },
+    { name: 'transaction ids', after, run: () => idsLeft(database) },
+  ];
+}
+
+async function blockedWriter(database: Database): Promise<Finding> {
+  const found = await database.withClient((client) => writerBlockers(client, database.schema));
+  const [first] = found;
+  if (first === undefined) return pass('no session that writes waits for another one');
+  return warn(
+    `ingestion waits for ${found.map(blockerText).join('; ')}`,
+    `let it finish, or as a superuser or a member of role ${first.role}: \`select pg_terminate_backend(${String(first.pid)})\``,
+  );
+}
+
+function blockerText({ pid, role, application, waitedSeconds, openSeconds }: Blocker): string {
+  const open = openSeconds === null ? '' : `, in a transaction of ${seconds(openSeconds)}`;
+  return `process ${String(pid)} (role ${role}, application ${application}${open}), for ${seconds(waitedSeconds)} so far`;
+}
+
+function seconds(count: number): string {
+  return `${String(Math.floor(count))} s`;
+}
+
+async function rightsOfRoles(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const differing = await database.withClient((client) => differingRoles(client, database.schema));
+  const [first] = differing;
+  if (first === undefined) return pass('no role of `grant-roles` has fewer or more rights than this version gives');
+  return warn(differing.map(differingText).join('; '), grantAgain(first));
+}
+
+const mostNamed = 5;
+
+/** One role, and what its rights lack or have beyond those of this version. */
+export function differingText({ role, missing, superfluous }: DifferingRole): string {
+  const named = (rights: readonly string[]): string => {
+    const more = rights.length - mostNamed;
+    return `${rights.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+  };
+  const parts = [
+    ...(missing.length > 0 ? [`lacks ${named(missing)}`] : []),
+    ...(superfluous.length > 0 ? [`has no more use for ${named(superfluous)}`] : []),
+  ];
+  return `role "${role}" ${parts.join(', and ')}`;
+}
+
+/** The command that gives the roles the rights of this version. */
+export function grantAgain({ prefix }: DifferingRole): string {
+  return `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
+}
+
+/** Half of what Postgres has. */
+const halfOfIds = 2 ** 30;
+
+async function idsLeft(database: Database): Promise<Finding> {
+  const { database: oldest, age, freezeAge } = await database.withClient((client) => transactionIds(client));
+  const count = age.toLocaleString('en-US');
+  if (age <= Math.min(2 * freezeAge, halfOfIds))
+    return pass(`database "${oldest}" is ${count} transactions old, of two billion`);
+  return warn(
+    `database "${oldest}" is ${count} transactions old: at two billion Postgres stops all writes, and autovacuum does not keep up`,
+    `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook.md')}`,
+  );
+}

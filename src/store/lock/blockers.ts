@@ -1,0 +1,42 @@
+/** Sessions for which the sessions that write wait, so that somebody can end them. */
+import type { ClientBase } from 'pg';
+import { writerSessionName } from './writer-lock.ts';
+
+export interface Blocker {
+  readonly pid: number;
+  readonly role: string;
+  readonly application: string;
+  /** How long a session that writes has waited for it, directly or behind others, seconds. */
+  readonly waitedSeconds: number;
+  /** How long its transaction is open, seconds; null where this role may not see it. */
+  readonly openSeconds: number | null;
+}
+
+/** Waits that are shorter are those of every commit. */
+const shortestSeconds = 1;
+
+/**
+ * Those at the head of each queue: whoever waits in between goes on with them. Postgres shows locks and roles to everybody, and since when a
+ * transaction is open to its own role and to members of pg_read_all_stats.
+ */
+const blockers = `
+with recursive queue as (
+  select w.pid as writer, b.pid, 1 as depth,
+         max(extract(epoch from clock_timestamp() - l.waitstart))::float8 as waited
+    from pg_stat_activity w join pg_locks l on l.pid = w.pid and not l.granted
+   cross join unnest(pg_blocking_pids(w.pid)) b (pid)
+   where w.application_name = $1 and w.datname = current_database()
+   group by w.pid, b.pid
+  union
+  select q.writer, b.pid, q.depth + 1, q.waited from queue q cross join unnest(pg_blocking_pids(q.pid)) b (pid) where q.depth < 10)
+select a.pid, coalesce(a.usename::text, 'unknown') as role, coalesce(nullif(a.application_name, ''), 'without a name') as application,
+       max(q.waited) as "waitedSeconds", extract(epoch from clock_timestamp() - max(a.xact_start))::float8 as "openSeconds"
+  from queue q join pg_stat_activity a on a.pid = q.pid
+ where q.waited >= $2 and a.application_name <> $1 and cardinality(pg_blocking_pids(q.pid)) = 0
+ group by 1, 2, 3 order by 4 desc, 1`;
+
+/** @param storage schema of the stream */
+export async function writerBlockers(client: ClientBase, storage: string): Promise<readonly Blocker[]> {
+  const { rows } = await client.query<Blocker>(blockers, [writerSessionName(storage), shortestSeconds]);
+  return rows;
+}

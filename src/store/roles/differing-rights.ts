@@ -1,0 +1,103 @@
+/**
+ * Whether the roles of `grant-roles` have the rights that this version gives them. A migration adds tables and columns, and a new
+ * version may need fewer rights: only granting again changes them.
+ */
+import type { ClientBase } from 'pg';
+import {
+  contents,
+  inserted,
+  maintained,
+  noted,
+  pruned,
+  redactorFunctions,
+  removed,
+  writerFunctions,
+} from './role-rights.ts';
+
+export interface DifferingRole {
+  readonly role: string;
+  /** Of `grant-roles --prefix`. */
+  readonly prefix: string;
+  /** As they stand in a GRANT. */
+  readonly missing: readonly string[];
+  /** What it has and this version does not give. */
+  readonly superfluous: readonly string[];
+}
+
+interface Rights {
+  readonly inserted: readonly string[];
+  readonly updated: Readonly<Record<string, string>>;
+  readonly deleted: readonly string[];
+  readonly called: readonly string[];
+}
+
+type Kind = 'writer' | 'redactor';
+
+function expectedOf(kind: Kind, storage: string): Rights {
+  return kind === 'writer'
+    ? { inserted, updated: maintained, deleted: removed, called: writerFunctions(storage) }
+    : { inserted: noted, updated: contents, deleted: pruned, called: redactorFunctions(storage) };
+}
+
+/** Reads the catalog; empty where the roles have their rights, or none was made. The storage is the search path. */
+export async function differingRoles(client: ClientBase, storage: string): Promise<readonly DifferingRole[]> {
+  const { rows } = await client.query<{ role: string; prefix: string; kind: Kind }>(madeRoles);
+  const differing: DifferingRole[] = [];
+  for (const { role, prefix, kind } of rows) {
+    const expected = expectedOf(kind, storage);
+    const wanted = new Set(wantedOf(expected));
+    const found = await client.query<{ right: string }>(grantedTo, [role]);
+    const has = new Set(found.rows.map(({ right }) => right));
+    const missing = [...[...wanted].filter((right) => !has.has(right)), ...(await uncallable(client, role, expected))];
+    const superfluous = [...has].filter((right) => !wanted.has(right));
+    if (missing.length + superfluous.length > 0) differing.push({ role, prefix, missing, superfluous });
+  }
+  return differing;
+}
+
+function wantedOf({ inserted: rows, updated, deleted }: Rights): readonly string[] {
+  return [
+    ...rows.map((table) => `insert on ${table}`),
+    ...Object.entries(updated).flatMap(([table, list]) =>
+      list.split(', ').map((column) => `update (${column}) on ${table}`),
+    ),
+    ...deleted.map((table) => `delete on ${table}`),
+  ];
+}
+
+/** Looked up in the catalog: whoever asks may have no right on the schema, and could not name the function. */
+async function uncallable(client: ClientBase, role: string, { called }: Rights): Promise<readonly string[]> {
+  const { rows } = await client.query<{ right: string }>(
+    `select 'execute on function ' || f as right
+       from unnest($2::text[]) f
+       join (select p.oid, format('%s.%s(%s)', n.nspname, p.proname, oidvectortypes(p.proargtypes)) as name
+               from pg_proc p join pg_namespace n on n.oid = p.pronamespace) p on p.name = replace(f, '"', '')
+      where not has_function_privilege($1, p.oid, 'execute')`,
+    [role, called],
+  );
+  return rows.map(({ right }) => right);
+}
+
+/** Roles with rights of their own on the tables, and an owner of the same prefix: `grant-roles` made them. */
+const madeRoles = `
+select r.rolname::text as role, m.parts[1] as prefix, m.parts[2] as kind
+  from pg_class c cross join lateral (select distinct grantee from aclexplode(c.relacl)) a
+  join pg_roles r on r.oid = a.grantee
+ cross join lateral (select regexp_match(r.rolname, '^(.+)_(writer|redactor)$') as parts) m
+ where c.oid = to_regclass('updates') and m.parts is not null
+   and pg_get_userbyid(c.relowner) = m.parts[1] || '_owner'
+ order by 1`;
+
+const grantedTo = `
+with tables as (
+  select c.oid, c.relname, c.relacl from pg_class c
+   where c.relnamespace = to_regnamespace(quote_ident(current_schema())) and c.relkind in ('r', 'p'))
+select format('%s on %I', lower(a.privilege_type), t.relname) as right
+  from tables t cross join aclexplode(t.relacl) a
+ where a.grantee = (select oid from pg_roles where rolname = $1) and a.privilege_type <> 'SELECT'
+union
+select format('%s (%I) on %I', lower(a.privilege_type), c.attname, t.relname)
+  from tables t join pg_attribute c on c.attrelid = t.oid and c.attnum > 0 and not c.attisdropped
+  cross join aclexplode(c.attacl) a
+ where a.grantee = (select oid from pg_roles where rolname = $1)
+ order by 1`;

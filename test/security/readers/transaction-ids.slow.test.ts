@@ -1,0 +1,47 @@
+/** `check` on a server that has used up transaction ids, which one open transaction keeps from being frozen. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { expect, it } from 'vitest';
+import { startEmbeddedPostgres } from '../../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { programInProcess } from '../../cli/in-process.ts';
+
+interface Line {
+  readonly name: string;
+  readonly state: string;
+  readonly found: string;
+  readonly fix?: string;
+}
+
+it('warns when autovacuum does not keep up with the use of transaction ids', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'transaction-ids-'));
+  // The lowest that Postgres takes: twice as many ids are used up in a second.
+  const settings = { autovacuum_freeze_max_age: '100000', fsync: 'off' };
+  const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
+  const open = new Client({ connectionString: server.url });
+  const user = new Client({ connectionString: server.url });
+  const line = async (): Promise<Line | undefined> => {
+    const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: server.url });
+    return (JSON.parse(stdout) as { checks: readonly Line[] }).checks.find(({ name }) => name === 'transaction ids');
+  };
+  try {
+    expect(await line()).toMatchObject({ state: 'pass' });
+    await Promise.all([open.connect(), user.connect()]);
+    await open.query('begin; select pg_current_xact_id()');
+    await user.query(
+      `do $$ begin for i in 1..210000 loop
+         begin perform pg_logical_emit_message(true, 'x', ''); exception when division_by_zero then null; end;
+       end loop; end $$`,
+    );
+    expect(await line()).toMatchObject({
+      state: 'warn',
+      found: expect.stringMatching(/^database "\w+" is 2\d\d,\d{3} transactions old: at two billion/) as string,
+      fix: expect.stringContaining('vacuumdb --all --freeze') as string,
+    });
+  } finally {
+    await Promise.all([open.end(), user.end()]);
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,112 @@
+/** What an operator is told of roles: rights that an upgrade changed, sessions that keep the writer waiting, and limits of such sessions. */
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../../support/wait-for.ts';
+import { RolesWorld, type Login } from './world.ts';
+
+let world: RolesWorld;
+beforeAll(async () => {
+  world = await RolesWorld.open();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+interface Line {
+  readonly name: string;
+  readonly state: string;
+  readonly found: string;
+  readonly fix?: string;
+}
+
+async function checked(login: Login, name: string): Promise<Line | undefined> {
+  const { stdout } = await world.run(login, ['check', '--json', '--timeout', '30']);
+  return (JSON.parse(stdout) as { checks: readonly Line[] }).checks.find((line) => line.name === name);
+}
+
+async function session(login: Login): Promise<Client> {
+  const client = new Client({ connectionString: world.url(login), application_name: 'left open' });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+describe('rights that differ from those of this version', () => {
+  it('are named by migrate and check, with the command that ends it', async () => {
+    const { prefix } = world;
+    expect((await world.succeeds('migrator', ['migrate'])).stdout).toBe('schema "ledger" is up to date\n');
+    expect(await checked('writer', 'rights of roles')).toMatchObject({ state: 'pass' });
+    await world.query(
+      `revoke insert on ledger.updates from ${prefix}_writer; revoke update (problem_at) on ledger.webhooks from ${prefix}_writer;
+       revoke execute on function pqs.redact_exercise(pqs.event_id, text) from ${prefix}_redactor; grant insert on ledger.batches to ${prefix}_writer;
+       grant update (contract_key_hash) on ledger.contracts to ${prefix}_redactor`,
+    );
+    // Without the right on updates it is no writer by the catalog, so that one is given back.
+    await world.query(
+      `grant insert on ledger.updates to ${prefix}_writer; revoke insert on ledger.archives from ${prefix}_writer`,
+    );
+    const told = [
+      `role "${prefix}_redactor" lacks execute on function "pqs".redact_exercise("pqs".event_id, text), and has no more use for update (contract_key_hash) on contracts`,
+      `role "${prefix}_writer" lacks insert on archives, update (problem_at) on webhooks`,
+    ];
+    const again = `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
+    const { stdout } = await world.succeeds('migrator', ['migrate']);
+    expect(stdout.split('\n').slice(1)).toEqual([...told, `grant the rights of this version, ${again}`, '']);
+    expect(await checked('writer', 'rights of roles')).toMatchObject({
+      state: 'warn',
+      found: told.join('; '),
+      fix: again,
+    });
+    await world.succeeds('migrator', ['grant-roles', ...world.named]);
+    expect((await world.succeeds('migrator', ['migrate'])).stdout).toBe('schema "ledger" is up to date\n');
+    expect(await checked('writer', 'rights of roles')).toMatchObject({ state: 'pass' });
+  });
+});
+
+describe('a session that was left in a transaction', () => {
+  it.each(['writer', 'redactor'] as const)('of the %s is ended after a while', async (login) => {
+    const client = await session(login);
+    try {
+      const { rows } = await client.query(
+        `select current_setting('idle_in_transaction_session_timeout') as idle, current_setting('transaction_timeout', true) as most`,
+      );
+      const [{ version } = {}] = await world.query(`select current_setting('server_version_num')::int as version`);
+      expect(rows).toEqual([{ idle: '30s', most: Number(version) >= 170_000 ? '10min' : null }]);
+    } finally {
+      await client.end();
+    }
+  });
+
+  it('is named by check while it keeps the writer waiting, also behind another one', async () => {
+    await using indexer = await world.live('writer');
+    expect(await checked('writer', 'blocked writer')).toMatchObject({ state: 'pass' });
+    const client = await session('redactor');
+    const behind = await session('redactor');
+    try {
+      const [{ pid } = {}] = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
+      await client.query('begin; update ledger.stream set epoch = epoch + 1');
+      const waits = behind.query('update ledger.stream set epoch = epoch + 1').catch(() => undefined);
+      world.network.happen(5);
+      const line = await waitFor('check names the session', async () => {
+        const found = await checked('writer', 'blocked writer');
+        return found?.state === 'warn' ? found : undefined;
+      });
+      expect(line.found).toMatch(
+        new RegExp(
+          `^ingestion waits for process ${String(pid)} \\(role ${world.prefix}_redactor, application left open\\), for \\d+ s so far$`,
+        ),
+      );
+      expect(line.fix).toContain(`select pg_terminate_backend(${String(pid)})`);
+      // Whoever may see the transaction is told how long it is open.
+      expect((await checked('administrator', 'blocked writer'))?.found).toMatch(
+        /left open, in a transaction of \d+ s\)/,
+      );
+      await world.query(`select pg_terminate_backend(${String(pid)})`);
+      await waits;
+      await indexer.reaches(world.end(), 60_000);
+      expect(await checked('writer', 'blocked writer')).toMatchObject({ state: 'pass' });
+    } finally {
+      await Promise.all([client.end(), behind.end()]);
+    }
+  });
+});
