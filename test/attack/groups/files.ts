@@ -218,7 +218,7 @@ const dataFolder = (
     const after = await lstat(elsewhere);
     const isSame = before.mode === after.mode && before.uid === after.uid && (await readdir(elsewhere)).length === 0;
     return verdict(
-      isSame && code !== 0 && code !== 70,
+      isSame && code === 78,
       `exit ${String(code)}, elsewhere ${isSame ? 'as before' : 'changed'}: ${stderr}`,
     );
   },
@@ -245,9 +245,9 @@ const folders: readonly Attempt[] = [
     symlink(elsewhere, join(data, 'postgres')),
   ),
   dataFolder('open-to-others', 'postgres in the data folder can be written by everybody', async (data) => {
-    await mkdir(join(data, 'postgres'));
+    await mkdir(join(data, 'postgres', 'cluster'), { recursive: true });
     await chmod(join(data, 'postgres'), 0o777);
-    await writeFile(join(data, 'postgres', 'PG_VERSION'), '17');
+    await writeFile(join(data, 'postgres', 'cluster', 'PG_VERSION'), '17');
   }),
 ];
 
