@@ -31,10 +31,10 @@ comment on function :explore.similar_parties(text) is
 
 create or replace function :explore.is_known_party(party text) returns boolean
   language sql stable parallel safe
-  return exists (select from contract_parties p where is_known_party.party = any (p.signatories || p.observers || p.witness_parties))
-      or exists (select from event_parties p where is_known_party.party = any (p.acting_parties || p.witness_parties))
-      or exists (select from topology_events t where t.party_id = is_known_party.party)
-      or exists (select from submitters s where s.party = is_known_party.party);
+  return exists (select 1 from contract_parties p where is_known_party.party = any (p.signatories || p.observers || p.witness_parties))
+      or exists (select 1 from event_parties p where is_known_party.party = any (p.acting_parties || p.witness_parties))
+      or exists (select 1 from topology_events t where t.party_id = is_known_party.party)
+      or exists (select 1 from submitters s where s.party = is_known_party.party);
 comment on function :explore.is_known_party(text) is
   'Whether an event, a topology change or a command names this party, of what the reader may see.';
 

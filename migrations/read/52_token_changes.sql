@@ -4,7 +4,7 @@
 create or replace function :explore.token_parties(party text) returns integer[]
   language sql stable parallel safe
   return array(select p.parties_pk from contract_parties p
-                where p.signatories @> array[party] or p.observers @> array[party]);
+                where p.signatories @> array[party] or p.observers @> array[party] order by p.parties_pk);
 comment on function :explore.token_parties(text) is 'Numbers of the combinations in which a party is a stakeholder.';
 
 -- A contract that one update made and archived never was active; what it held is in both lists all the same.

@@ -45,7 +45,7 @@ begin atomic
   departed as materialized (
     select distinct id_text(e.contract_id) as contract_id
       from ended e
-     where (select exists (select from reassignments))
+     where (select exists (select 1 from reassignments))
        and e.ended_by = 'r' and e.ended_offset <= (select from_offset)
        and e.template_pk = any ((select :explore.template_pks(template))::integer[]))
   select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), c.contract_id,

@@ -1,0 +1,36 @@
+/** Triggers that bound what the redactor may change: on Citus those on tables that stay on the coordinator. */
+import { expect, it } from 'vitest';
+import { needs } from '../support/skips/needs.ts';
+import { citusPlace, citusUrl, noCitus } from './places.ts';
+
+it(
+  'the guards of the stream row and of redactions are there, and refuse a role that is not the owner',
+  needs(noCitus),
+  async () => {
+    await using place = await citusPlace(citusUrl ?? '', 'citus_guards', 4);
+    const guards = await place.query(
+      `select c.relname || ': ' || g.tgname as guard from pg_trigger g join pg_class c on c.oid = g.tgrelid
+      where c.relnamespace = 'citus_guards'::regnamespace and not g.tgisinternal order by 1`,
+    );
+    expect(guards.map(({ guard }) => guard)).toEqual([
+      'redactions: own_redaction',
+      'stream: kept_offset_in_history',
+      'stream: next_epoch',
+    ]);
+    await place.query('drop role if exists citus_redactor');
+    await place.query('create role citus_redactor');
+    try {
+      await place.query(
+        `grant usage on schema citus_guards to citus_redactor; grant select, update on stream to citus_redactor;
+       grant select on retention_holds to citus_redactor`,
+      );
+      for (const change of ['kept_offset = 9223372036854775807', 'epoch = epoch + 2']) {
+        const refused = place.query(`set role citus_redactor; update stream set ${change}`);
+        await expect(refused, change).rejects.toMatchObject({ code: '42501' });
+        await place.query('reset role');
+      }
+    } finally {
+      await place.query('reset role; drop owned by citus_redactor; drop role citus_redactor');
+    }
+  },
+);
