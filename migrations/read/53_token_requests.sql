@@ -30,13 +30,12 @@ comment on view :explore.pending_transfer_instructions is
   'Token transfers that wait for an answer or for somebody''s work. Empty without an interface TransferInstruction in the filter.';
 
 -- An allocation of version 1 is one leg; of version 2 it has a list of them, each with the authorizer on one side.
+-- The settlement stands within the allocation in version 1, beside it in version 2.
 create or replace view :explore.allocations as
   select id_text(l.contract_id) as contract_id, v.standard,
-         coalesce(:explore.texts(v.view #> '{allocation,settlement,executors}'),
-                  array[v.view #>> '{allocation,settlement,executor}']) as executors,
-         coalesce(v.view #>> '{allocation,settlement,settlementRef,id}', v.view #>> '{allocation,settlement,id}') as settlement_id,
-         coalesce(v.view #>> '{allocation,settlement,settlementRef,cid}', v.view #>> '{allocation,settlement,cid}')
-           as settlement_contract_id,
+         coalesce(:explore.texts(w.settlement -> 'executors'), array[w.settlement ->> 'executor']) as executors,
+         coalesce(w.settlement #>> '{settlementRef,id}', w.settlement ->> 'id') as settlement_id,
+         coalesce(w.settlement #>> '{settlementRef,cid}', w.settlement ->> 'cid') as settlement_contract_id,
          coalesce(v.view #>> '{allocation,transferLegId}', g.leg ->> 'transferLegId') as transfer_leg_id,
          case when g.leg is null then v.view #>> '{allocation,transferLeg,sender}'
               when g.leg ->> 'side' = 'SenderSide' then v.view #>> '{allocation,authorizer,owner}'
@@ -47,16 +46,16 @@ create or replace view :explore.allocations as
          coalesce(v.view #>> '{allocation,transferLeg,instrumentId,admin}', v.view #>> '{allocation,admin}') as instrument_admin,
          coalesce(v.view #>> '{allocation,transferLeg,instrumentId,id}', g.leg ->> 'instrumentId') as instrument_id,
          coalesce(v.view #>> '{allocation,transferLeg,amount}', g.leg ->> 'amount')::numeric as amount,
-         (v.view #>> '{allocation,settlement,requestedAt}')::timestamptz as requested_at,
-         (v.view #>> '{allocation,settlement,allocateBefore}')::timestamptz as allocate_before,
-         coalesce(v.view #>> '{allocation,settlement,settleBefore}', v.view #>> '{allocation,settlementDeadline}')::timestamptz
-           as settle_before,
-         :explore.texts(v.view -> 'holdingCids') as holding_ids, v.view #> '{allocation,settlement,meta,values}' as meta,
+         (w.settlement ->> 'requestedAt')::timestamptz as requested_at,
+         (w.settlement ->> 'allocateBefore')::timestamptz as allocate_before,
+         coalesce(w.settlement ->> 'settleBefore', v.view #>> '{allocation,settlementDeadline}')::timestamptz as settle_before,
+         :explore.texts(v.view -> 'holdingCids') as holding_ids, w.settlement #> '{meta,values}' as meta,
          l."offset" as created_at_offset, c.created_at, s.synchronizer_id
     from (select * from live /*workers
            where unknown_since is null and template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]) offset 0
          workers*/) l
    cross join lateral :explore.token_view(l."offset", l.node_id, 'Allocation', 'Allocation') v
+   cross join lateral (select coalesce(v.view -> 'settlement', v.view #> '{allocation,settlement}') as settlement) w
     left join lateral jsonb_array_elements(
            case jsonb_typeof(v.view #> '{allocation,transferLegSides}') when 'array' then v.view #> '{allocation,transferLegSides}' end)
            g (leg) on true

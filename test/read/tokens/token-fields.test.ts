@@ -113,4 +113,48 @@ describe('every field', () => {
       },
     ]);
   });
+
+  it('of allocations of version 2, whose settlement stands beside the legs', async () => {
+    await using database = await createReadDatabase();
+    const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
+    const view = {
+      settlement: { executors: ['venue::1220', 'other::1220'], id: 'OTC-2', cid: '00trade', meta },
+      allocation: {
+        admin: 'dso::1220',
+        authorizer: account(alice),
+        transferLegSides: [
+          {
+            transferLegId: 'leg1',
+            side: 'SenderSide',
+            otherside: account(bob),
+            amount: '7.25',
+            instrumentId: 'Amulet',
+          },
+        ],
+        settlementDeadline: '2026-08-03T00:00:00Z',
+        meta: { values: {} },
+      },
+      holdingCids: ['h1'],
+    };
+    const name = 'Splice.Api.Token.AllocationV2:Allocation';
+    await database.write(frames.transaction(1, [viewed('a1', name, view)]));
+    expect(
+      await database.query(
+        `select standard, executors, settlement_id, settlement_contract_id, sender, receiver, amount, settle_before, meta
+           from explore.allocations`,
+      ),
+    ).toEqual([
+      {
+        standard: 'V2',
+        executors: ['venue::1220', 'other::1220'],
+        settlement_id: 'OTC-2',
+        settlement_contract_id: '00trade',
+        sender: alice,
+        receiver: bob,
+        amount: '7.25',
+        settle_before: new Date('2026-08-03'),
+        meta: { note: 'x' },
+      },
+    ]);
+  });
 });
