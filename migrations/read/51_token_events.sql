@@ -51,7 +51,9 @@ create or replace view :explore.token_transfer_steps as
          (m.transfer ->> 'executeBefore')::timestamptz as execute_before,
          coalesce(m.transfer #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}',
                   e.result::jsonb #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}') as reason,
-         m.transfer #> '{meta,values}' as meta, w.acting_parties
+         m.transfer #> '{meta,values}' as meta, w.acting_parties,
+         substring(e.result::jsonb #>> '{meta,values,splice.lfdecentralizedtrust.org/burned}' from '^\d+(?:\.\d+)?$')::numeric
+           as amount_burnt
     from choices h
     join (select * from exercises /*workers
            where choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[]) offset 0 workers*/) e

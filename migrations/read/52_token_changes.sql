@@ -119,9 +119,14 @@ create or replace view :explore.token_legs as
    group by s."offset", s.instrument_admin, s.instrument_id, s.amount, s.transfer_leg_id, s.sender, s.sender_provider,
             s.sender_account_id, s.receiver, s.receiver_provider, s.receiver_account_id, s.place
   union all
-  select t."offset", t.node_id, 'choice', 'transfer', t.sender, t.sender_provider, t.sender_account_id, t.receiver,
-         t.receiver_provider, t.receiver_account_id, t.instrument_admin, t.instrument_id, t.amount, null, t.reason
+  -- A step that is completed without a holding for the receiver burnt what it took: so traffic is bought.
+  select t."offset", t.node_id, 'choice', case when b.is_burn then 'burn' else 'transfer' end, t.sender, t.sender_provider,
+         t.sender_account_id, case when not b.is_burn then t.receiver end, case when not b.is_burn then t.receiver_provider end,
+         case when b.is_burn then '' else t.receiver_account_id end, t.instrument_admin, t.instrument_id,
+         case when b.is_burn then t.amount_burnt else t.amount end, null, t.reason
     from :explore.token_transfer_steps t
+   cross join lateral (
+           select coalesce(t.receiver_holding_ids = '{}' and t.amount_burnt is not null, false) as is_burn) b
    where t.outcome = 'completed' and t.sender is not null and t.receiver is not null and t.amount is not null
      and not exists (select from (select * from :explore.token_events /*workers offset 0 workers*/) e
                       where e."offset" = t."offset" and e.is_by_admin and e.instrument_admin = t.instrument_admin)

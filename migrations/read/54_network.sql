@@ -92,6 +92,20 @@ end;
 comment on function :explore.network_contracts(text, text) is
   'Contracts of a template of splice-amulet, now and in the past, one row each, with how they ended as in table ended. Any shape.';
 
+-- Policies of a role say so, not its memberships: the owner is a member of every role, and reads everything.
+create or replace function :explore.is_limited() returns boolean
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (
+    select from pg_policy p
+     where p.polrelid = ':storage.exercises'::regclass and not p.polpermissive
+       and (select r.oid from pg_roles r where r.rolname = current_user) = any (p.polroles));
+end
+$$;
+comment on function :explore.is_limited() is 'Whether the role that asks is limited to parties.';
+
 create or replace function :explore.ledger_product(one numeric, other numeric) returns numeric
   language sql immutable parallel safe
   return case when abs(one * other * 10000000000) % 1 = 0.5
@@ -100,34 +114,78 @@ create or replace function :explore.ledger_product(one numeric, other numeric) r
 comment on function :explore.ledger_product(numeric, numeric) is
   'The product of two Numerics as the ledger rounds it: to ten digits, halves to the even neighbour.';
 
-create or replace view :explore.mining_rounds as
+-- Rewards that are computed outside the ledger: when a round closes, a contract asks for them; once the super validators agree on a
+-- result, batches of it are worked off, which make smaller batches or coupons. Names as in daml/splice-amulet of
+-- canton-network/splice (Splice/Amulet/RewardAccountingV2.daml). Without a kind they are those of apps.
+create or replace function :explore.reward_kind(kind text) returns text
+  language sql immutable parallel safe
+  return lower(replace(coalesce(kind, 'RewardKind_App'), 'RewardKind_', ''));
+comment on function :explore.reward_kind(text) is 'The name of a kind of rewards without its prefix: app or validator; app where there is none.';
+
+create or replace view :explore.reward_rounds as
   select x.payload ->> 'dso' as dso, (x.payload #>> '{round,number}')::bigint as round,
-         case when bool_or(x.phase = 1 and x.is_live) then 'open'
-              when bool_or(x.phase = 2 and x.is_live) then 'summarizing'
-              when bool_or(x.phase = 3 and x.is_live) then 'issuing'
-              when bool_or(x.phase = 4 and x.is_live) then 'closed'
+         :explore.reward_kind(x.payload ->> 'kind') as reward_kind, coalesce((x.payload ->> 'dryRun')::boolean, false) as is_dry_run,
+         case when bool_or(x.phase = 1 and x.is_live) then 'calculating'
+              when bool_or(x.phase = 2 and x.is_live) then 'processing'
+              when bool_or(x.unknown_since is not null) then 'unknown'
+              when bool_or(x.phase = 2) then 'processed'
               else 'archived' end as status,
-         max((x.payload ->> 'amuletPrice')::numeric) as amulet_price,
-         max((x.payload ->> 'trafficPrice')::numeric) as traffic_price,
-         max((x.payload ->> 'opensAt')::timestamptz) filter (where x.phase = 1) as opens_at,
-         max((x.payload ->> 'targetClosesAt')::timestamptz) filter (where x.phase = 1) as closes_at,
-         max((x.payload #>> '{tickDuration,microseconds}')::bigint) * interval '1 microsecond' as tick,
-         max((x.payload ->> 'issuancePerFeaturedAppRewardCoupon')::numeric) as issuance_per_featured_app_coupon,
-         max((x.payload ->> 'issuancePerUnfeaturedAppRewardCoupon')::numeric) as issuance_per_unfeatured_app_coupon,
-         max((x.payload ->> 'issuancePerValidatorRewardCoupon')::numeric) as issuance_per_validator_coupon,
-         max((x.payload ->> 'optIssuancePerValidatorFaucetCoupon')::numeric) as issuance_per_validator_liveness,
-         max((x.payload ->> 'issuancePerSvRewardCoupon')::numeric) as issuance_per_sv_coupon,
-         min(x.created_at) filter (where x.phase = 1) as opened_at, min(x.created_at) filter (where x.phase = 3) as issued_at,
-         min(x.created_at) filter (where x.phase = 4) as closed_at, max(x."offset") as last_offset
+         max((x.payload ->> 'roundClosedAt')::timestamptz) as round_closed_at,
+         case when not bool_or(x.phase = 1 and x.is_live) then max(x.ended_at) filter (where x.phase = 1) end as calculated_at,
+         case when not bool_or(x.phase = 2 and x.ended_offset is null) then max(x.ended_at) filter (where x.phase = 2) end
+           as processed_at,
+         count(*) filter (where x.phase = 2) as batches, count(*) filter (where x.phase = 2 and x.is_live) as batches_left,
+         max((x.payload #>> '{rewardCouponTimeToLive,microseconds}')::bigint) * interval '1 microsecond' as coupon_lifetime,
+         max(greatest(x."offset", x.ended_offset)) as last_offset
     from (
       select n.*, n.ended_offset is null and n.unknown_since is null as is_live, p.phase
-        from (values (1, 'OpenMiningRound'), (2, 'SummarizingMiningRound'), (3, 'IssuingMiningRound'),
-                     (4, 'ClosedMiningRound')) p (phase, entity)
-       cross join lateral :explore.network_contracts('Round', p.entity) n
-       where n.payload is not null) x
-   group by 1, 2;
+        from (values (1, 'CalculateRewardsV2'), (2, 'ProcessRewardsV2')) p (phase, entity)
+       cross join lateral :explore.network_contracts('Amulet.RewardAccountingV2', p.entity) n
+       where n.payload is not null and n.ended_by is distinct from 'w') x
+   group by 1, 2, 3, 4;
+comment on view :explore.reward_rounds is
+  'Rewards of rounds that are computed outside the ledger (CalculateRewardsV2, ProcessRewardsV2), one row per round, kind and dry run: whether they are being calculated or turned into coupons, and when they were. Only who reads for the DSO has them. Any shape. Complete where coverage says known.';
+
+create or replace view :explore.mining_rounds as
+  select g.dso, g.round, g.status, g.amulet_price, g.traffic_price, g.opens_at, g.closes_at, g.tick,
+         g.issuance_per_featured_app_coupon, g.issuance_per_unfeatured_app_coupon, g.issuance_per_validator_coupon,
+         g.issuance_per_validator_liveness, g.issuance_per_sv_coupon, g.opened_at, g.issued_at, g.closed_at, g.last_offset,
+         w.app_rewards_status, w.validator_rewards_status
+    from (
+      select x.payload ->> 'dso' as dso, (x.payload #>> '{round,number}')::bigint as round,
+             case when bool_or(x.phase = 1 and x.is_live) then 'open'
+                  when bool_or(x.phase = 2 and x.is_live) then 'summarizing'
+                  when bool_or(x.phase = 3 and x.is_live) then 'issuing'
+                  when bool_or(x.phase = 4 and x.is_live) then 'closed'
+                  else 'archived' end as status,
+             max((x.payload ->> 'amuletPrice')::numeric) as amulet_price,
+             max((x.payload ->> 'trafficPrice')::numeric) as traffic_price,
+             max((x.payload ->> 'opensAt')::timestamptz) filter (where x.phase = 1) as opens_at,
+             max((x.payload ->> 'targetClosesAt')::timestamptz) filter (where x.phase = 1) as closes_at,
+             max((x.payload #>> '{tickDuration,microseconds}')::bigint) * interval '1 microsecond' as tick,
+             max((x.payload ->> 'issuancePerFeaturedAppRewardCoupon')::numeric) as issuance_per_featured_app_coupon,
+             max((x.payload ->> 'issuancePerUnfeaturedAppRewardCoupon')::numeric) as issuance_per_unfeatured_app_coupon,
+             max((x.payload ->> 'issuancePerValidatorRewardCoupon')::numeric) as issuance_per_validator_coupon,
+             max((x.payload ->> 'optIssuancePerValidatorFaucetCoupon')::numeric) as issuance_per_validator_liveness,
+             max((x.payload ->> 'issuancePerSvRewardCoupon')::numeric) as issuance_per_sv_coupon,
+             min(x.created_at) filter (where x.phase = 1) as opened_at, min(x.created_at) filter (where x.phase = 3) as issued_at,
+             min(x.created_at) filter (where x.phase = 4) as closed_at, max(x."offset") as last_offset
+        from (
+          select n.*, n.ended_offset is null and n.unknown_since is null as is_live, p.phase
+            from (values (1, 'OpenMiningRound'), (2, 'SummarizingMiningRound'), (3, 'IssuingMiningRound'),
+                         (4, 'ClosedMiningRound')) p (phase, entity)
+           cross join lateral :explore.network_contracts('Round', p.entity) n
+           where n.payload is not null) x
+       group by 1, 2) g
+    -- Grouped by what it is joined by: a query that does not ask for it does not read it.
+    left join (
+      select r.dso, r.round, max(r.status) filter (where r.reward_kind = 'app') as app_rewards_status,
+             max(r.status) filter (where r.reward_kind = 'validator') as validator_rewards_status
+        from :explore.reward_rounds r
+       where not r.is_dry_run
+       group by r.dso, r.round) w on w.dso = g.dso and w.round = g.round;
 comment on view :explore.mining_rounds is
-  'Mining rounds, one row each, from their contracts of every phase: prices, and what a coupon of the round is worth once it issues. Only who reads for the DSO, or was shown them, has them. Any shape.';
+  'Mining rounds, one row each, from their contracts of every phase: prices, what a coupon of the round is worth once it issues, and how far its rewards by traffic are, see reward_rounds. Only who reads for the DSO, or was shown them, has them. Any shape.';
 
 create or replace view :explore.featured_apps as
   select n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,

@@ -1,5 +1,65 @@
 -- Traffic: what was bought, what this participant paid with it, and what for. Bytes throughout.
 
+-- Traffic is also bought by a transfer of Amulet to a party that nobody is: the CIP number in its name is not assigned yet, so
+-- any is taken. The memo is the reason of the transfer. Names and rules as in daml/splice-amulet of canton-network/splice
+-- (Splice/ExternalPartyAmuletRules.daml, parseTrafficPurchaseMemo): each key once, in any order, values as they stand.
+create or replace function :explore.traffic_memo(memo text)
+  returns table (member_id text, synchronizer_id text, migration_id bigint, bytes numeric)
+  language sql immutable parallel safe rows 1
+begin atomic
+  select substring(memo from '(?:^|&)memberId=([^&=]+)(?:&|$)'), substring(memo from '(?:^|&)synchronizerId=([^&=]+)(?:&|$)'),
+         substring(memo from '(?:^|&)migrationId=([+]?0*\d{1,18})(?:&|$)')::bigint,
+         substring(memo from '(?:^|&)trafficAmount=([+]?0*\d{1,18})(?:&|$)')::numeric
+   where memo ~ '(?:^|&)memberId=[^&=]+(?:&|$)' and memo ~ '(?:^|&)synchronizerId=[^&=]+(?:&|$)'
+     and memo ~ '(?:^|&)migrationId=[+]?0*\d{1,18}(?:&|$)' and memo ~ '(?:^|&)trafficAmount=[+]?0*\d{1,18}(?:&|$)';
+end;
+comment on function :explore.traffic_memo(text) is
+  'What the memo of a transfer buys, written as memberId=…&synchronizerId=…&migrationId=…&trafficAmount=…; no row for any other text.';
+
+-- There are many transfers and few purchases. A purchase makes a contract, so only transfers of updates that made one are read,
+-- each by the index: "offset 0" keeps the planner from reading all of them instead.
+-- A role that is limited to parties does not see that contract: it reads its own transfers, all of them.
+create or replace function :explore.traffic_transfers()
+  returns table ("offset" bigint, dso text, provider text, member_id text, synchronizer_id text, migration_id bigint,
+                 bytes numeric, amulet numeric)
+  language sql stable parallel safe rows 10
+begin atomic
+  select x."offset", x.argument #>> '{transfer,instrumentId,admin}',
+         coalesce(x.argument #>> '{transfer,sender,owner}', x.argument #>> '{transfer,sender}'), m.member_id, m.synchronizer_id,
+         m.migration_id, m.bytes,
+         substring(x.result #>> '{meta,values,splice.lfdecentralizedtrust.org/burned}' from '^\d+(?:\.\d+)?$')::numeric
+    from (
+      select e."offset", e.argument::jsonb as argument, e.result::jsonb as result
+        from :explore.network_choices('ExternalPartyAmuletRules', 'ExternalPartyAmuletRules', '{TransferFactory_Transfer}') n (choice_pk)
+       cross join (
+              select distinct c."offset"
+                from :explore.network_templates('DecentralizedSynchronizer', 'MemberTraffic') t (template_pk)
+                join (select "offset", template_pk, origin from contracts /*workers
+                       where template_pk in (select :explore.network_templates(
+                         'DecentralizedSynchronizer', 'MemberTraffic')) offset 0 workers*/) c on c.template_pk = t.template_pk
+               where c.origin = 'c') b
+       cross join lateral (
+              select x."offset", x.argument, x.result
+                from (select "offset", choice_pk, argument, result from exercises /*workers
+                       where choice_pk in (select :explore.network_choices('ExternalPartyAmuletRules', 'ExternalPartyAmuletRules',
+                         '{TransferFactory_Transfer}')) offset 0 workers*/) x
+               where x.choice_pk = n.choice_pk and x."offset" = b."offset"
+              offset 0) e
+       where (select not :explore.is_limited())
+      union all
+      select e."offset", e.argument, e.result
+        from :explore.network_exercises('ExternalPartyAmuletRules', 'ExternalPartyAmuletRules', '{TransferFactory_Transfer}') e
+       where (select :explore.is_limited())) x
+   cross join lateral :explore.traffic_memo(x.argument #>> '{transfer,meta,values,splice.lfdecentralizedtrust.org/reason}') m
+   where coalesce(x.argument #>> '{transfer,receiver,owner}', x.argument #>> '{transfer,receiver}')
+           like 'cip-%\_traffic-purchase::1220%'
+     -- Anybody can give a party a name like that. A transfer to it waits for an answer, or makes a holding of it.
+     and x.result #>> '{output,tag}' = 'TransferInstructionResult_Completed'
+     and x.result #> '{output,value,receiverHoldingCids}' = '[]';
+end;
+comment on function :explore.traffic_transfers() is
+  'Traffic that was bought by transfers of the token standard, one row each: who paid, for which member, and the Amulet burnt. Needs the shape LEDGER_EFFECTS, and contracts MemberTraffic in the filter.';
+
 -- What an update bought is what it added to the contracts that keep count, so that merging them buys nothing; where no such
 -- contract is seen, as by a role of the buyer, the choice tells. "offset 0" has each side summed up before they meet. What
 -- prune kept is no purchase: it may be merged from contracts that are gone.
@@ -35,23 +95,26 @@ create or replace view :explore.traffic_purchases as
       having sum(k.sign * (k.payload ->> 'numPurchases')::numeric) > 0
       offset 0) c
     full join (
-      select x."offset", max(x.argument ->> 'expectedDso') as dso, x.argument ->> 'memberId' as member_id,
-             x.argument ->> 'synchronizerId' as synchronizer_id,
-             (x.argument ->> 'migrationId')::bigint as migration_id, count(*) as purchases,
-             sum((x.argument ->> 'trafficAmount')::numeric) as bytes,
-             sum((x.result ->> 'amuletPaid')::numeric) as amulet,
-             case when count(distinct x.argument ->> 'provider') = 1 then max(x.argument ->> 'provider') end
-               as provider,
-             max((x.result #>> '{round,number}')::bigint) as round
-        from :explore.network_exercises('AmuletRules', 'AmuletRules', '{AmuletRules_BuyMemberTraffic}') x
-       where x.argument is not null
+      select x."offset", max(x.dso) as dso, x.member_id, x.synchronizer_id, x.migration_id, count(*) as purchases,
+             sum(x.bytes) as bytes, sum(x.amulet) as amulet,
+             case when count(distinct x.provider) = 1 then max(x.provider) end as provider, max(x.round) as round
+        from (
+          select b."offset", b.argument ->> 'expectedDso' as dso, b.argument ->> 'provider' as provider,
+                 b.argument ->> 'memberId' as member_id, b.argument ->> 'synchronizerId' as synchronizer_id,
+                 (b.argument ->> 'migrationId')::bigint as migration_id, (b.argument ->> 'trafficAmount')::numeric as bytes,
+                 (b.result ->> 'amuletPaid')::numeric as amulet, (b.result #>> '{round,number}')::bigint as round
+            from :explore.network_exercises('AmuletRules', 'AmuletRules', '{AmuletRules_BuyMemberTraffic}') b
+           where b.argument is not null
+          union all
+          select t."offset", t.dso, t.provider, t.member_id, t.synchronizer_id, t.migration_id, t.bytes, t.amulet, null
+            from :explore.traffic_transfers() t) x
        group by 1, 3, 4, 5
       offset 0) e
            on e."offset" = c."offset" and e.member_id = c.member_id and e.synchronizer_id = c.synchronizer_id
           and e.migration_id = c.migration_id
     left join updates u on u."offset" = coalesce(c."offset", e."offset");
 comment on view :explore.traffic_purchases is
-  'Every purchase of traffic: member, bytes, and the Amulet and USD burnt for them. One row per update, member and migration, from the contracts MemberTraffic that the update added; provider and round from the choice AmuletRules_BuyMemberTraffic where that is seen. The buyer''s own participant sees its purchases, the DSO all. Complete where coverage says known.';
+  'Every purchase of traffic: member, bytes, and the Amulet and USD burnt for them. One row per update, member and migration, from the contracts MemberTraffic that the update added; provider from the choice that bought, AmuletRules_BuyMemberTraffic or a transfer of the token standard, where that is seen; round from the former alone, because a transfer takes none. The buyer''s own participant sees its purchases, the DSO all. Complete where coverage says known.';
 
 create or replace view :explore.traffic_members as
   select m.dso, m.member_id, m.synchronizer_id, m.migration_id, sum(m.bytes) as bytes_bought,

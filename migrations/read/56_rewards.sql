@@ -4,7 +4,7 @@
 -- else to collect it, is archived within choices that say so.
 create or replace view :explore.reward_coupons as
   select n.contract_id, k.kind, n.payload ->> 'dso' as dso, coalesce(n.payload ->> 'beneficiary', n.payload ->> k.party) as party,
-         case when k.is_app then n.payload ->> 'provider' end as provider,
+         case when k.is_app and coalesce(q.reward_kind, 'app') = 'app' then n.payload ->> 'provider' end as provider,
          (n.payload #>> '{round,number}')::bigint as round, (n.payload ->> 'featured')::boolean as is_featured,
          f.amount, f.issuance, :explore.ledger_product(f.amount, f.issuance) as worth,
          case when n.ended_by is null then case when n.unknown_since is null then 'active' else 'unknown' end
@@ -19,7 +19,8 @@ create or replace view :explore.reward_coupons as
          case when n.ended_by = 'a' and e.choice is not null and e.choice not like '%\_DsoExpire'
               then coalesce(e.validator, a.sender) end as collected_by,
          (n.payload ->> 'expiresAt')::timestamptz as expires_at, n."offset" as created_at_offset, n.created_at,
-         case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
+         case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at,
+         q.reward_kind, (n.payload ->> 'mintAfter')::timestamptz as mint_after
     from (values ('app', 'Amulet', 'AppRewardCoupon', 'provider', 'amount', true),
                  ('traffic', 'Amulet', 'RewardCouponV2', 'provider', 'amount', true),
                  ('validator', 'Amulet', 'ValidatorRewardCoupon', 'user', 'amount', false),
@@ -30,6 +31,9 @@ create or replace view :explore.reward_coupons as
                  ('development', 'Amulet', 'DevelopmentFundCoupon', 'beneficiary', 'amount', false))
            k (kind, module, entity, party, field, is_app)
    cross join lateral :explore.network_contracts(k.module, k.entity) n
+   cross join lateral (
+           select case when k.kind = 'traffic' and n.payload is not null
+                       then :explore.reward_kind(n.payload ->> 'kind') end as reward_kind) q
     left join :explore.mining_rounds r
            on r.dso = n.payload ->> 'dso' and r.round = (n.payload #>> '{round,number}')::bigint
    cross join lateral (
@@ -76,12 +80,13 @@ create or replace view :explore.rewards as
          count(*) filter (where status = 'collected') as collected, count(*) filter (where status = 'expired') as expired,
          count(*) filter (where status = 'active') as active,
          case when count(worth) = count(*) then coalesce(sum(worth) filter (where status = 'collected'), 0) end as worth_collected,
-         case when count(worth) = count(*) then coalesce(sum(worth) filter (where status = 'expired'), 0) end as worth_expired
+         case when count(worth) = count(*) then coalesce(sum(worth) filter (where status = 'expired'), 0) end as worth_expired,
+         reward_kind
     from :explore.reward_coupons
    where status not in ('witnessed', 'replaced')
-   group by dso, party, provider, round, kind;
+   group by dso, party, provider, round, kind, reward_kind;
 comment on view :explore.rewards is
-  'Rewards by who may collect them, round, app provider and kind: the coupons added up, and how much of them was collected. Each coupon counts once: those that were made anew count as the new ones. worth is null where one of the coupons has none. Complete as reward_coupons is.';
+  'Rewards by who may collect them, round, app provider, kind and kind of rewards: the coupons added up, and how much of them was collected. Each coupon counts once: those that were made anew count as the new ones. worth is null where one of the coupons has none. Complete as reward_coupons is.';
 
 create or replace view :explore.app_activity_markers as
   select n.contract_id, n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,

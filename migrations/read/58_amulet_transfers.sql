@@ -20,7 +20,10 @@ create or replace view :explore.amulet_transfers as
          (m.summary ->> 'inputSvRewardAmount')::numeric as sv_rewards,
          (m.summary ->> 'inputUnclaimedActivityRecordAmount')::numeric as unclaimed_rewards,
          (m.summary ->> 'inputDevelopmentFundAmount')::numeric as development_rewards,
-         (m.summary ->> 'amuletPrice')::numeric as amulet_price, (m.result #>> '{round,number}')::bigint as round
+         (m.summary ->> 'amuletPrice')::numeric as amulet_price,
+         -- What takes ExternalPartyConfigState in place of a round gives the one that fees are reckoned from, which is not its own.
+         case when e.argument #> '{context,externalPartyConfigState}' is null then (m.result #>> '{round,number}')::bigint end
+           as round
     from (
       select * from :explore.network_exercises('AmuletRules', 'AmuletRules', '{AmuletRules_Transfer}')
       union all

@@ -38,6 +38,7 @@ const explore: Readonly<Record<string, string>> = {
   reassignments: 'offset node_id kind contract_id template_fqn reassignment_id source target witnesses incomplete',
   rejected_commands: 'offset act_as status_code',
   reward_coupons: 'contract_id kind status created_at_offset',
+  reward_rounds: 'reward_kind is_dry_run status batches batches_left last_offset',
   rewards: 'kind coupons collected expired active',
   templates: 'template_fqn package_name module_name entity_name package_id kind active activated unknown',
   token_balances: 'account_id total locked unlocked available holdings',

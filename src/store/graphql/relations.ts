@@ -132,6 +132,7 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
   amulet_transfers: { keys: [place], relations: [ofExercise('amuletTransfer'), ofUpdate('amuletTransfers')] },
   amulet_burns: { keys: [], relations: [ofUpdate()] },
   mining_rounds: { keys: [['dso', 'round']], relations: [] },
+  reward_rounds: { keys: [['dso', 'round', 'reward_kind', 'is_dry_run']], relations: [] },
   validators: { keys: [['dso', 'validator']], relations: [ofContract()] },
   validator_heartbeats: {
     keys: [place],

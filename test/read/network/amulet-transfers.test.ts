@@ -58,7 +58,13 @@ it('shows senders, receivers, fees and rewards to the last digit, and what was b
   await update(
     done('00approval', 'AmuletRules:TransferPreapproval', 'TransferPreapproval_SendV2', {
       by: [alice],
-      argument: { sender: alice, amount: '12.5', inputs: [], description: 'rent' },
+      argument: {
+        context: { externalPartyConfigState: '00config', featuredAppRight: null },
+        sender: alice,
+        amount: '12.5',
+        inputs: [],
+        description: 'rent',
+      },
       result: { result: { round, summary: summary({ balanceChanges }) }, meta: null },
     }),
   );
@@ -134,7 +140,8 @@ it('shows senders, receivers, fees and rewards to the last digit, and what was b
       faucet_rewards: '0.0000000000',
       sv_rewards: '0.0000000000',
       amulet_price: '0.1000000000',
-      round: 9,
+      // That of holding fees, which the result has, is not its own.
+      round: null,
     },
   ]);
   await update(

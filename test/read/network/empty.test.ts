@@ -4,6 +4,7 @@ import { createReadDatabase } from '../read-database.ts';
 
 const views = [
   'mining_rounds',
+  'reward_rounds',
   'featured_apps',
   'traffic_purchases',
   'traffic_members',
