@@ -44,7 +44,8 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
     afterAll(() => client.end());
     it('makes the same types each time, which rows of all views fit', async () => {
       const rows = program(views);
-      expect(rows).toContain('"splice-amulet:Splice.Amulet:Amulet"');
+      // The samples hold names of templates: which of them, the demo decides.
+      expect(rows).toContain('"splice-amulet:Splice.');
       expect(await complaints({ 'ledger.ts': types, 'rows.ts': rows })).toBe('');
       expect(await codegen(demo().url)).toBe(types);
     });

@@ -108,10 +108,69 @@ const kinds = {
   ValidatorRewardCoupon: 'validator',
   SvRewardCoupon: 'sv',
   ValidatorLivenessActivityRecord: 'liveness',
+  RewardCouponV2: 'traffic',
+  DevelopmentFundCoupon: 'development',
 } as const;
+
+/** Coupons that are Amulet by themselves. */
+const isAmulet = (kind: string): boolean => kind === 'traffic' || kind === 'development';
+
+function rewardsOf(kind: string, payload: Made['payload']): string {
+  if (kind !== 'traffic') return '';
+  return payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app';
+}
+
+/** A purchase of traffic, by the choice of the rules or by a transfer. */
+export interface Purchase {
+  readonly transaction: Transaction;
+  readonly provider: string;
+  readonly memberId: string;
+  readonly bytes: string;
+  readonly amulet: string;
+  readonly usd: string;
+  readonly byTransfer: boolean;
+}
+
+/** All purchases, in the order of the ledger, as arguments and results tell of them; what they cost in USD is in the contract. */
+export function purchases(model: NetworkModel): readonly Purchase[] {
+  const prefix = 'splice.lfdecentralizedtrust.org';
+  const usdOf = (transaction: Transaction): string => {
+    const made = model.made('MemberTraffic').find((each) => each.transaction === transaction);
+    return textOf(made?.payload, 'usdSpent');
+  };
+  const byChoice = model.done('AmuletRules_BuyMemberTraffic').map(({ exercise, transaction }) => ({
+    transaction,
+    provider: textOf(exercise.choiceArgument, 'provider'),
+    memberId: textOf(exercise.choiceArgument, 'memberId'),
+    bytes: textOf(exercise.choiceArgument, 'trafficAmount'),
+    amulet: textOf(exercise.exerciseResult, 'amuletPaid'),
+    usd: usdOf(transaction),
+    byTransfer: false,
+  }));
+  const byTransfer = model
+    .done('TransferFactory_Transfer')
+    .filter(({ exercise }) => textOf(exercise.choiceArgument, 'transfer', 'receiver').startsWith('cip-'))
+    .map(({ exercise, transaction }) => {
+      const memo = new URLSearchParams(
+        textOf(exercise.choiceArgument, 'transfer', 'meta', 'values', `${prefix}/reason`),
+      );
+      return {
+        transaction,
+        provider: textOf(exercise.choiceArgument, 'transfer', 'sender'),
+        memberId: memo.get('memberId') ?? '',
+        bytes: memo.get('trafficAmount') ?? '',
+        amulet: textOf(exercise.exerciseResult, 'meta', 'values', `${prefix}/burned`),
+        usd: usdOf(transaction),
+        byTransfer: true,
+      };
+    });
+  return [...byChoice, ...byTransfer].sort((a, b) => a.transaction.offset - b.transaction.offset);
+}
 
 export interface Coupon {
   readonly kind: string;
+  /** Whom a coupon rewards that is computed outside the ledger; '' for others. */
+  readonly rewards: string;
   readonly party: string;
   readonly provider: string;
   readonly round: string;
@@ -127,18 +186,20 @@ export function coupons(model: NetworkModel): readonly Coupon[] {
   );
   return Object.entries(kinds).flatMap(([entity, kind]) =>
     model.made(entity).map(({ payload, ended }) => {
-      const round = textOf(payload, 'round', 'number');
+      const round = payload['round'] === undefined ? '' : textOf(payload, 'round', 'number');
+      const rewards = rewardsOf(kind, payload);
       const issuance = issuing.get(round)?.[issuanceOf(entity, payload)];
       const count = units(payload['amount'] ?? payload['weight'] ?? '1');
       const owner =
-        ['beneficiary', 'provider', 'user', 'validator', 'sv'].find((field) => payload[field] !== undefined) ?? '';
+        ['beneficiary', 'provider', 'user', 'validator', 'sv'].find((field) => (payload[field] ?? null) !== null) ?? '';
       const transfer = ended?.within.find(({ choice }) => choice === 'AmuletRules_Transfer');
       return {
         kind,
+        rewards,
         party: textOf(payload, owner),
-        provider: kind === 'app' ? textOf(payload, 'provider') : '',
+        provider: kind === 'app' || rewards === 'app' ? textOf(payload, 'provider') : '',
         round,
-        worth: issuance === undefined ? undefined : times(count, units(issuance)),
+        worth: isAmulet(kind) ? count : issuance === undefined ? undefined : times(count, units(issuance)),
         status: ended === undefined ? 'active' : ended.by.choice.endsWith('_DsoExpire') ? 'expired' : 'collected',
         collector: transfer === undefined ? '' : textOf(transfer.choiceArgument, 'transfer', 'sender'),
       };

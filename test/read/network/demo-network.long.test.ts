@@ -14,7 +14,7 @@ import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../../support/database.ts';
 import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
-import { coupons, decimal, NetworkModel, textOf, units, type Coupon, type Made } from './demo-model.ts';
+import { coupons, decimal, NetworkModel, purchases, textOf, units, type Coupon, type Made } from './demo-model.ts';
 
 const seed = 23;
 const doc = readFileSync(join(import.meta.dirname, '../../../docs/sql.md'), 'utf8');
@@ -98,21 +98,17 @@ describe('the seven public questions', () => {
   });
 
   it('3: the running total of traffic that a validator bought, and 6: every purchase', async () => {
-    const expected = model.done('AmuletRules_BuyMemberTraffic').map(({ exercise, transaction }) => {
-      const { choiceArgument: argument, exerciseResult: result } = exercise;
-      const traffic = model
-        .made('MemberTraffic')
-        .find(({ created }) => created.contractId === textOf(result, 'purchasedTraffic'));
-      return {
-        offset: String(transaction.offset),
-        effective_at: new Date(transaction.effectiveAt),
-        member_id: textOf(argument, 'memberId'),
-        bytes: textOf(argument, 'trafficAmount'),
-        amulet_burnt: textOf(result, 'amuletPaid'),
-        usd_burnt: textOf(traffic?.payload, 'usdSpent'),
-        provider: textOf(argument, 'provider'),
-      };
-    });
+    const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd, provider }) => ({
+      offset: String(transaction.offset),
+      effective_at: new Date(transaction.effectiveAt),
+      member_id: memberId,
+      bytes,
+      amulet_burnt: amulet,
+      usd_burnt: usd,
+      provider,
+    }));
+    for (const byTransfer of [true, false])
+      expect(purchases(model).filter((each) => each.byTransfer === byTransfer).length).toBeGreaterThan(5);
     const merged = model.done('AmuletRules_MergeMemberTrafficContracts');
     expect(merged.length).toBeGreaterThan(0);
     expect(expected.length).toBeGreaterThan(10);
@@ -220,7 +216,7 @@ describe('rewards', () => {
     const expected = new Map<string, string>();
     const groups = new Map<string, Coupon[]>();
     for (const coupon of coupons(model)) {
-      const key = [coupon.party, coupon.provider, coupon.round, coupon.kind].join(' ');
+      const key = [coupon.party, coupon.provider, coupon.round, coupon.kind, coupon.rewards].join(' ');
       groups.set(key, [...(groups.get(key) ?? []), coupon]);
     }
     for (const [key, group] of groups) {
@@ -233,13 +229,15 @@ describe('rewards', () => {
       expected.set(key, [...counts, worth(group), worth(of('collected')), worth(of('expired'))].join(' '));
     }
     const found = await rows(
-      `select concat_ws(' ', party, coalesce(provider, ''), round, kind) as key,
+      `select concat_ws(' ', party, coalesce(provider, ''), coalesce(round::text, ''), kind, coalesce(reward_kind, '')) as key,
               concat_ws(' ', coupons, collected, expired, active, coalesce(round(worth, 10)::text, ''),
                         coalesce(round(worth_collected, 10)::text, ''), coalesce(round(worth_expired, 10)::text, '')) as said
          from explore.rewards`,
     );
     expect(new Map(found.map((row) => [row['key'], row['said']]))).toEqual(expected);
     expect(expected.size).toBeGreaterThan(1000);
+    for (const rewards of ['app', 'validator'])
+      expect(coupons(model).filter((coupon) => coupon.rewards === rewards).length, rewards).toBeGreaterThan(50);
     for (const status of ['active', 'collected', 'expired'])
       expect(coupons(model).filter((coupon) => coupon.status === status).length, status).toBeGreaterThan(20);
   });
@@ -250,7 +248,8 @@ describe('rewards', () => {
       const sender = textOf(exercise.choiceArgument, 'transfer', 'sender');
       const of = (kind: string): bigint =>
         units(textOf(exercise.exerciseResult, 'summary', `input${kind}RewardAmount`));
-      const all = of('App') + of('Validator') + of('Sv');
+      const fund = units(textOf(exercise.exerciseResult, 'summary', 'inputDevelopmentFundAmount'));
+      const all = of('App') + of('Validator') + of('Sv') + fund;
       if (all > 0n) minted.set(sender, (minted.get(sender) ?? 0n) + all);
     }
     const found = await rows(
@@ -258,8 +257,8 @@ describe('rewards', () => {
     );
     expect(new Map(found.map((row) => [row['collected_by'], units(String(row['worth']))]))).toEqual(minted);
     const told = await rows(
-      `select sender, sum(app_rewards + validator_rewards + sv_rewards) as minted from explore.amulet_transfers
-        group by sender having sum(app_rewards + validator_rewards + sv_rewards) > 0`,
+      `select sender, sum(app_rewards + validator_rewards + sv_rewards + development_rewards) as minted from explore.amulet_transfers
+        group by sender having sum(app_rewards + validator_rewards + sv_rewards + development_rewards) > 0`,
     );
     expect(new Map(told.map((row) => [row['sender'], units(String(row['minted']))]))).toEqual(minted);
     expect(minted.size).toBe(7);
@@ -304,13 +303,43 @@ it('rounds are those of the ledger, each in its phase', async () => {
   expect(new Set(expected.values()).size).toBe(5);
 });
 
+it('rewards of rounds are as far as the ledger says', async () => {
+  const expected = new Map<string, string>();
+  const keyOf = ({ payload }: Made): string =>
+    [textOf(payload, 'round', 'number'), payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app'].join(' ');
+  const batches = model.made('ProcessRewardsV2');
+  for (const calculation of model.made('CalculateRewardsV2')) {
+    const key = keyOf(calculation);
+    const own = batches.filter((batch) => keyOf(batch) === key);
+    const left = own.filter(({ ended }) => ended === undefined).length;
+    const status = calculation.ended === undefined ? 'calculating' : left > 0 ? 'processing' : 'processed';
+    const ends = own.map(({ ended }) => ended?.transaction.effectiveAt ?? '').sort();
+    const last = status === 'processed' ? new Date(ends.at(-1) ?? '').toISOString() : '';
+    expected.set(key, [status, own.length, left, last].join(' '));
+  }
+  const found = await rows(
+    `select concat_ws(' ', round, reward_kind) as key, concat_ws(' ', status, batches, batches_left) as said, processed_at
+       from explore.reward_rounds where not is_dry_run`,
+  );
+  const said = found.map(({ key, said: state, processed_at }) => [
+    key,
+    `${String(state)} ${processed_at instanceof Date ? processed_at.toISOString() : ''}`,
+  ]);
+  expect(new Map(said as [string, string][])).toEqual(expected);
+  expect(expected.size).toBeGreaterThan(50);
+  const shown = await rows(
+    `select concat_ws(' ', round, 'app') as key, app_rewards_status as status from explore.mining_rounds
+      where app_rewards_status is not null`,
+  );
+  expect(shown.length).toBe(expected.size / 2);
+  for (const { key, status } of shown) expect(expected.get(String(key))?.split(' ')[0]).toBe(status);
+});
+
 describe('traffic', () => {
   it('of members is what they bought, and of this participant what it paid', async () => {
     const bought = new Map<string, bigint>();
-    for (const { exercise } of model.done('AmuletRules_BuyMemberTraffic')) {
-      const member = textOf(exercise.choiceArgument, 'memberId');
-      bought.set(member, (bought.get(member) ?? 0n) + BigInt(textOf(exercise.choiceArgument, 'trafficAmount')));
-    }
+    for (const { memberId, bytes } of purchases(model))
+      bought.set(memberId, (bought.get(memberId) ?? 0n) + BigInt(bytes));
     const own = `PAR::${sandbox.ledger.participantId}`;
     const synchronizer = sandbox.ledger.synchronizers[0].id;
     const paid = model.transactions
@@ -349,9 +378,7 @@ describe('traffic', () => {
 });
 
 it('what was burnt is what purchases cost and dust held', async () => {
-  const paid = model
-    .done('AmuletRules_BuyMemberTraffic')
-    .map(({ exercise }) => units(textOf(exercise.exerciseResult, 'amuletPaid')));
+  const paid = purchases(model).map(({ amulet }) => units(amulet));
   const dust = model
     .made('Amulet')
     .filter(({ ended }) => ended?.by.choice === 'Amulet_Expire')

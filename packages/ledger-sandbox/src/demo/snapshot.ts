@@ -29,7 +29,7 @@ export interface Snapshot {
 }
 
 /** Changes whenever what is saved has another form. */
-const version = 2;
+const version = 3;
 /** V8 reads what older ones wrote, not the other way round. */
 const node = Number(process.versions.node.split('.')[0]);
 const longestHead = 1_000;

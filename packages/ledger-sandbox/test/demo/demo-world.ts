@@ -68,7 +68,10 @@ export function issuedSums(transactions: readonly Transaction[]): Sums {
     if (choice === 'AmuletRules_Transfer') {
       for (const kind of ['App', 'Validator', 'Sv'])
         add(sums, 'Amulet', units(at(exerciseResult, 'summary', `input${kind}RewardAmount`)));
+      add(sums, 'Amulet', units(at(exerciseResult, 'summary', 'inputDevelopmentFundAmount')));
     }
+    if (choice === 'TransferFactory_Transfer')
+      add(sums, 'Amulet', -units(at(exerciseResult, 'meta', 'values', 'splice.lfdecentralizedtrust.org/burned')));
     if (choice === 'AmuletRules_BuyMemberTraffic') add(sums, 'Amulet', -units(at(exerciseResult, 'amuletPaid')));
     if (choice === 'Amulet_Expire') add(sums, 'Amulet', -units(at(payload, 'amount', 'initialAmount')));
     if (choice === 'Mint') add(sums, 'EURX', amount);

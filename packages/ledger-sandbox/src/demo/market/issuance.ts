@@ -1,15 +1,20 @@
 /** Where holdings come from and where they end: mints, burns, coupons of the bond, dust, traffic. */
 import { textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
-import { formatNumeric } from '../../wire/values.ts';
+import type { CreatedEvent } from '../../wire/wire.ts';
+import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { nameOf } from '../templates/funds.ts';
 import { amountOf, patience } from './chance.ts';
 import { mintDeposit, payOutDeposit } from './deposits.ts';
 import type { MarketState } from './market-state.ts';
 import { amulet, bond, isDeposit, stableCoin } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
+import { contextOf, reasonMeta } from '../templates/metadata.ts';
 import { names } from '../templates/names.ts';
+import { trafficCost, trafficMemo, trafficReceiver } from '../templates/traffic.ts';
+import type { Bought } from '../templates/traffic.ts';
 import { otherParticipants } from './participant-id.ts';
+import { executeWithin } from './payment.ts';
 
 /** Median of a mint, in whole units of its instrument. */
 const mintMedian = 900;
@@ -17,7 +22,8 @@ const mintMedian = 900;
 const dust = 20n * 10n ** 10n;
 /** Bytes of traffic that a member buys at a time. */
 const trafficBytes = [8_000_000, 30_000_000] as const;
-const unitsPerByte = 30_000n;
+/** One of so many purchases is made by a transfer. */
+const byTransferEvery = 3n;
 /** Traffic contracts of one member that are merged into one. */
 const manyPurchases = 4;
 /** Inputs that one transfer of Amulet may have. */
@@ -84,24 +90,60 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   const index = random.between(0, people.validators.length - 1);
   const provider = people.validators[index] ?? '';
   const bytes = BigInt(random.between(...trafficBytes));
-  const inputs = wallets.covering(provider, amulet, bytes * unitsPerByte);
-  if (inputs === undefined) return mint(state, amulet, provider, at, 4n * bytes * unitsPerByte);
+  const cost = trafficCost(bytes);
+  const inputs = wallets.covering(provider, amulet, cost);
+  if (inputs === undefined) return mint(state, amulet, provider, at, 4n * cost);
+  const memberId = `PAR::${[ledger.participantId, ...otherParticipants][index] ?? ''}`;
+  const bought = { memberId, synchronizerId: ledger.synchronizers[0].id, migrationId: '0', bytes };
+  if (bytes % byTransferEvery === 0n) transferForTraffic(state, provider, inputs, bought, at);
+  else buyByRules(state, provider, inputs, bought, at);
+  // Once: while it waits, more may come.
+  if (state.traffic.get(memberId)?.length === manyPurchases)
+    state.agenda.add(at + patience(random, 30), { what: 'merge-traffic', member: memberId });
+  return true;
+}
+
+/** By the choice of the rules. */
+function buyByRules(
+  state: MarketState,
+  provider: string,
+  inputs: readonly string[],
+  { bytes, ...member }: Bought,
+  at: number,
+): void {
   const argument = {
     inputs: inputs.map((value) => ({ tag: 'InputAmulet', value })),
     context: transferContext(state, provider),
     provider,
-    memberId: `PAR::${[ledger.participantId, ...otherParticipants][index] ?? ''}`,
-    synchronizerId: ledger.synchronizers[0].id,
-    migrationId: '0',
+    ...member,
     trafficAmount: String(bytes),
-    expectedDso: people.dso,
+    expectedDso: state.people.dso,
   };
   state.exercise(provider, state.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
-  const { memberId: member } = argument;
-  // Once: while it waits, more may come.
-  if (state.traffic.get(member)?.length === manyPurchases)
-    state.agenda.add(at + patience(random, 30), { what: 'merge-traffic', member });
-  return true;
+}
+
+/** By a transfer of the token standard, whose memo says for whom. */
+function transferForTraffic(
+  state: MarketState,
+  sender: string,
+  inputs: readonly string[],
+  bought: Bought,
+  at: number,
+): void {
+  const { dso } = state.people;
+  const transfer = {
+    sender,
+    receiver: trafficReceiver,
+    amount: formatNumeric(trafficCost(bought.bytes)),
+    instrumentId: { admin: dso, id: amulet.id },
+    requestedAt: formatTimestamp(at),
+    executeBefore: formatTimestamp(at + executeWithin),
+    inputHoldingCids: [...inputs],
+    meta: reasonMeta(trafficMemo(bought)),
+  };
+  const extraArgs = contextOf({ 'external-party-config-state': state.single(names.externalPartyConfig) });
+  const argument = { expectedAdmin: dso, transfer, extraArgs };
+  state.exercise(sender, state.single(amulet.factory), 'TransferFactory_Transfer', argument, { at });
 }
 
 /** What a member bought becomes one contract: otherwise they would be more and more. */
@@ -132,14 +174,24 @@ const inputTags: ReadonlyMap<string, string> = new Map([
   [names.validatorRewardCoupon, 'InputValidatorRewardCoupon'],
   [names.svRewardCoupon, 'InputSvRewardCoupon'],
   [names.livenessRecord, 'InputValidatorLivenessActivityRecord'],
+  [names.rewardCoupon, 'InputRewardCouponV2'],
+  [names.developmentCoupon, 'InputDevelopmentFundCoupon'],
 ]);
+
+/** Whether a coupon can be collected: its round issues, or it is Amulet by itself and its time has come. */
+function isDue(coupon: CreatedEvent, issuing: ReadonlySet<number>, at: number): boolean {
+  const { createArgument: payload } = coupon;
+  if (nameOf(coupon) === names.rewardCoupon) return Date.parse(textAt(payload, 'expiresAt')) * 1000 > at;
+  if (nameOf(coupon) === names.developmentCoupon) return Date.parse(textAt(payload, 'mintAfter')) * 1000 <= at;
+  return issuing.has(Number(textAt(payload, 'round', 'number')));
+}
 
 /** Turns every coupon of a party whose round issues, and the many Amulets it may have, into one Amulet. */
 export function collectRewards(state: MarketState, party: string, at: number): boolean {
   const { people, wallets } = state;
   const numbers = new Set(state.issuing.map(({ number }) => number));
   const active = (state.coupons.get(party) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
-  const due = active.filter(({ createArgument }) => numbers.has(Number(textAt(createArgument, 'round', 'number'))));
+  const due = active.filter((coupon) => isDue(coupon, numbers, at));
   const coupons = due.slice(0, mostInputs);
   state.coupons.set(
     party,

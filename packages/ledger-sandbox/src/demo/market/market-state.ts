@@ -41,6 +41,8 @@ export interface SavedMarketState {
   readonly summarizing: MarketState['summarizing'];
   readonly issuing: MarketState['issuing'];
   readonly closedRounds: MarketState['closedRounds'];
+  readonly calculations: MarketState['calculations'];
+  readonly rewardBatches: MarketState['rewardBatches'];
   readonly markers: MarketState['markers'];
   readonly coupons: MarketState['coupons'];
   readonly traffic: MarketState['traffic'];
@@ -52,6 +54,8 @@ export interface SavedMarketState {
 const trafficCost = [2_000, 40_000] as const;
 /** Share of the own submissions that come with a trace. */
 const tracedShare = 0.6;
+/** Templates of which there is one. */
+const whole: ReadonlySet<string> = new Set([names.amuletRules, names.externalPartyConfig]);
 /** Templates of which a party has one, with the field that names it. */
 const singles: ReadonlyMap<string, string> = new Map([
   [names.validatorLicense, 'validator'],
@@ -64,6 +68,8 @@ const collectors: ReadonlyMap<string, string> = new Map([
   [names.validatorRewardCoupon, 'user'],
   [names.svRewardCoupon, 'sv'],
   [names.livenessRecord, 'validator'],
+  [names.rewardCoupon, 'provider'],
+  [names.developmentCoupon, 'beneficiary'],
 ]);
 
 export class MarketState {
@@ -78,6 +84,9 @@ export class MarketState {
   summarizing: KnownRound[] = [];
   issuing: KnownRound[] = [];
   closedRounds: KnownRound[] = [];
+  /** Contract ids of what asks for rewards of closed rounds, and of batches of them that are not worked off. */
+  calculations: string[] = [];
+  rewardBatches: string[] = [];
   /** Contract ids of activity markers. */
   markers: string[] = [];
   /** Reward coupons by who may collect them. */
@@ -94,8 +103,9 @@ export class MarketState {
   }
 
   save(): SavedMarketState {
-    const { rounds, summarizing, issuing, closedRounds, markers, coupons, traffic } = this;
-    const found = { rounds, summarizing, issuing, closedRounds, markers, coupons, traffic };
+    const { rounds, summarizing, issuing, closedRounds, calculations, rewardBatches, markers, coupons, traffic } = this;
+    const accounting = { calculations, rewardBatches };
+    const found = { rounds, summarizing, issuing, closedRounds, ...accounting, markers, coupons, traffic };
     const known = { ...found, single: this.#single, submissions: this.#submissions };
     return { random: this.random.save(), agenda: this.agenda.save(), wallets: this.wallets.save(), ...known };
   }
@@ -107,6 +117,8 @@ export class MarketState {
     this.rounds = saved.rounds;
     this.summarizing = saved.summarizing;
     this.issuing = saved.issuing;
+    this.calculations = saved.calculations;
+    this.rewardBatches = saved.rewardBatches;
     this.markers = saved.markers;
     this.closedRounds = saved.closedRounds;
     this.coupons = saved.coupons;
@@ -181,12 +193,11 @@ export class MarketState {
     this.wallets.add(created);
     const name = nameOf(created);
     const { contractId, createArgument: payload } = created;
-    if (name === names.amuletRules || instruments.some(({ factory }) => factory === name))
-      this.#single.set(name, contractId);
+    if (whole.has(name) || instruments.some(({ factory }) => factory === name)) this.#single.set(name, contractId);
     const whose = singles.get(name);
     if (whose !== undefined) this.#single.set(`${name}${textAt(payload, whose)}`, contractId);
     this.#roundsOf(name)?.push({ contractId, number: Number(textAt(payload, 'round', 'number')) });
-    if (name === names.activityMarker) this.markers.push(contractId);
+    this.#idsOf(name)?.push(contractId);
     if (name === names.memberTraffic) keep(this.traffic, textAt(payload, 'memberId'), created);
     const collector = collectors.get(name);
     if (collector === undefined) return;
@@ -200,14 +211,22 @@ export class MarketState {
     return name === names.closedRound ? this.closedRounds : undefined;
   }
 
+  #idsOf(name: string): string[] | undefined {
+    if (name === names.activityMarker) return this.markers;
+    if (name === names.calculateRewards) return this.calculations;
+    return name === names.processRewards ? this.rewardBatches : undefined;
+  }
+
   #consumed(contractId: string): void {
     this.wallets.remove(contractId);
     for (const rounds of [this.rounds, this.summarizing, this.issuing, this.closedRounds]) {
       const place = rounds.findIndex((round) => round.contractId === contractId);
       if (place !== -1) rounds.splice(place, 1);
     }
-    const marker = this.markers.indexOf(contractId);
-    if (marker !== -1) this.markers.splice(marker, 1);
+    for (const ids of [this.markers, this.calculations, this.rewardBatches]) {
+      const place = ids.indexOf(contractId);
+      if (place !== -1) ids.splice(place, 1);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 /** Mining rounds: three are open at a time. With every new one the oldest moves on, and rewards are handed out and collected. */
+import { createHash } from 'node:crypto';
 import type { Command } from '../../ledger/commands.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import { textAt } from '../../wire/json.ts';
@@ -28,6 +29,18 @@ const markedShare = 0.3;
 /** Rounds that issue rewards at a time, and closed ones that are not archived yet. */
 const keptIssuing = 4;
 const keptClosed = 2;
+
+/** One of so many rounds has such rewards. */
+const rewardedEvery = 4;
+/** One of so many rounds has a coupon of the development fund. */
+const fundedEvery = 60;
+const couponLifetime = { microseconds: String(36 * 3600 * second) };
+const day = 24 * 3600 * second;
+/** Smallest allowance, and how far they spread, in units of 10^-10 Amulet. */
+const smallest = 80_000_000_000n;
+const spread = 420_000_000_000n;
+/** How long a coupon of the development fund waits, and lasts. */
+const [fundWaits, fundLasts] = [day, 30 * day];
 
 function create(template: string, argument: JsonObject): Command {
   return { kind: 'create', templateId: `#${template}`, argument };
@@ -79,6 +92,8 @@ export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
     ...closedRounds
       .slice(0, Math.max(0, closedRounds.length - keptClosed))
       .map((round) => rule('MiningRound_Archive', { closedRoundCid: round.contractId })),
+    ...startProcessing(state),
+    ...askForRewards(state, oldest.number, at),
   ];
   state.submit([dso], commands, { at, workflowId: 'round' });
   agenda.add(at + 3 * second, { what: 'hand-out-rewards', round: number });
@@ -94,6 +109,9 @@ const summary: JsonObject = {
   optTotalValidatorFaucetCoupons: '0',
 };
 
+/** Coupons that are Amulet by themselves: no round decides on them. */
+const amuletCoupons: ReadonlySet<string> = new Set([names.rewardCoupon, names.developmentCoupon]);
+
 /** The coupons of the round that closed last which nobody collected; undefined for none. */
 function expiring(state: MarketState): JsonObject | undefined {
   const closed = state.closedRounds.at(-1);
@@ -102,7 +120,8 @@ function expiring(state: MarketState): JsonObject | undefined {
   for (const [party, coupons] of state.coupons) {
     const active = coupons.filter(({ contractId }) => state.payload(contractId) !== undefined);
     const due = active.filter(
-      ({ createArgument }) => Number(textAt(createArgument, 'round', 'number')) <= closed.number,
+      (coupon) =>
+        !amuletCoupons.has(nameOf(coupon)) && Number(textAt(coupon.createArgument, 'round', 'number')) <= closed.number,
     );
     left.push(...due);
     state.coupons.set(
@@ -142,7 +161,14 @@ export function handOut(state: MarketState, number: number, at: number): boolean
     choice: 'AmuletRules_ConvertFeaturedAppActivityMarkers',
     argument: { markerCids: [...markers], openMiningRoundCid: state.rounds.at(-1)?.contractId ?? '', observers: null },
   };
-  const commands = [...ofApps, ...ofValidators, ofSv, ...(markers.length === 0 ? [] : [convert])];
+  const commands = [
+    ...ofApps,
+    ...ofValidators,
+    ofSv,
+    ...(markers.length === 0 ? [] : [convert]),
+    ...processBatches(state),
+    ...fund(state, number, at),
+  ];
   state.submit([people.dso], commands, { at, workflowId: 'rewards' });
   for (const party of [...people.apps, ...people.validators]) {
     if (!random.chance(promptShare)) continue;
@@ -153,4 +179,83 @@ export function handOut(state: MarketState, number: number, at: number): boolean
   }
   planBeats(state, at);
   return true;
+}
+
+/** Asks for the rewards of a round that closes: those of apps have no kind. */
+function askForRewards({ people: { dso } }: MarketState, round: number, at: number): readonly Command[] {
+  if (round % rewardedEvery !== 0) return [];
+  const common = {
+    dso,
+    round: { number: String(round) },
+    roundClosedAt: formatTimestamp(at),
+    rewardCouponTimeToLive: couponLifetime,
+    dryRun: false,
+  };
+  return [null, 'RewardKind_Validator'].map((kind) => ({
+    kind: 'create',
+    templateId: `#${names.calculateRewards}`,
+    argument: { ...common, kind },
+  }));
+}
+
+/** Once the super validators agree on what was asked for, it is worked off. */
+function startProcessing(state: MarketState): readonly Command[] {
+  return [...state.calculations].map((calculateRewardsCid) => ({
+    kind: 'exercise',
+    contractId: state.single(names.amuletRules),
+    choice: 'AmuletRules_StartProcessingRewardsV2',
+    argument: { calculateRewardsCid, rootHash: hashOf(state.payload(calculateRewardsCid), 'root') },
+  }));
+}
+
+/** Works off what there is: a root becomes two batches, and those become coupons. */
+function processBatches(state: MarketState): readonly Command[] {
+  return [...state.rewardBatches].map((contractId) => ({
+    kind: 'exercise',
+    contractId,
+    choice: 'ProcessRewardsV2_ProcessBatch',
+    argument: { batch: batchOf(state, state.payload(contractId)) },
+  }));
+}
+
+const halves = ['left', 'right'] as const;
+
+function batchOf({ people }: MarketState, payload: JsonObject | undefined): JsonObject {
+  const hash = textAt(payload, 'batchHash', 'value');
+  const half = halves.findIndex((each) => hashOf(payload, each).value === hash);
+  if (half === -1) return { tag: 'BatchOfBatches', value: halves.map((each) => hashOf(payload, each)) };
+  const kind = textAt(payload, 'kind');
+  const providers = kind === 'RewardKind_Validator' ? people.validators : people.featured;
+  const value = providers
+    .filter((_, index) => index % halves.length === half)
+    .map((provider) => ({ provider, amount: allowance(provider, payload) }));
+  return { tag: 'BatchOfMintingAllowances', value };
+}
+
+/** What a provider gets for a round: the same whenever it is asked. */
+function allowance(provider: string, payload: JsonObject | undefined): string {
+  const digest = BigInt(`0x${hashOf(payload, provider).value.slice(0, 15)}`);
+  return formatNumeric(smallest + (digest % spread));
+}
+
+/** The hash of a part of the result for a round and a kind. */
+function hashOf(payload: JsonObject | undefined, part: string): { readonly value: string } {
+  const text = `${textAt(payload, 'round', 'number')} ${textAt(payload, 'kind')} ${part}`;
+  return { value: createHash('sha256').update(text).digest('hex') };
+}
+
+/** Now and then the development fund gives something, which cannot be collected at once. */
+function fund({ people }: MarketState, round: number, at: number): readonly Command[] {
+  if (round % fundedEvery !== 0) return [];
+  const { dso, licensor: beneficiary, venue: fundManager } = people;
+  const argument = {
+    dso,
+    beneficiary,
+    fundManager,
+    amount: formatNumeric(25_000n * 10n ** 10n),
+    expiresAt: formatTimestamp(at + fundLasts),
+    reason: `grant ${String(round)}`,
+    mintAfter: formatTimestamp(at + fundWaits),
+  };
+  return [{ kind: 'create', templateId: `#${names.developmentCoupon}`, argument }];
 }

@@ -1,6 +1,7 @@
 /** Validators show that they are there, and featured applications that they are used. */
 import { asText, textAt } from '../../wire/json.ts';
-import { formatNumeric } from '../../wire/values.ts';
+import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
+import { amuletPrice } from '../templates/holding-templates.ts';
 import { patience } from './chance.ts';
 import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
@@ -13,7 +14,14 @@ const upgradeShare = 0.03;
 /** Least time between two reports of a validator that is not rewarded for them, in microseconds. */
 const reportEvery = 3600 * second;
 
-/** Licences for the validators, with the rights to their own coupons, and the rights of featured applications. */
+/** How long what stands for a round lasts, and the least traffic that it lets a transfer buy. */
+const configLifetime = 48 * 3600 * second;
+const leastTraffic = '200000';
+
+/**
+ * Licences for the validators, with the rights to their own coupons, and the rights of featured applications; and what
+ * transfers of the token standard take in place of a round.
+ */
 export function license(state: MarketState, at: number): boolean {
   const { dso, validators, featured } = state.people;
   const commands = [
@@ -26,6 +34,17 @@ export function license(state: MarketState, at: number): boolean {
       argument: { dso, user: validator, validator },
     })),
     ...featured.map((provider) => ({ templateId: `#${names.featuredAppRight}`, argument: { dso, provider } })),
+    {
+      templateId: `#${names.externalPartyConfig}`,
+      argument: {
+        dso,
+        holdingFeesOpenRoundNumber: { number: '0' },
+        amuletPrice,
+        targetArchiveAfter: formatTimestamp(at + configLifetime),
+        trafficPrice: formatNumeric(150_000_000n),
+        minTrafficTopupAmount: leastTraffic,
+      },
+    },
   ];
   state.submit(
     [dso, ...validators],

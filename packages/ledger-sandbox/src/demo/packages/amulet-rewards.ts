@@ -1,5 +1,5 @@
 /** Of splice-amulet: licences of validators, and the choices by which the DSO moves rounds and rewards on. */
-import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
+import { consuming, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
 import type { Choices, ModuleDeclaration } from '../../daml-lf/declaration.ts';
 
 /** The module Splice.ValidatorLicense. */
@@ -49,7 +49,45 @@ export const validatorLicense: ModuleDeclaration = {
   ),
 };
 
+/** What the contracts of rewards that are computed outside the ledger have in common. */
+const closedRound = {
+  dso: 'Party',
+  round: 'Round',
+  roundClosedAt: 'Time',
+};
+
+/** The module Splice.Amulet.RewardAccountingV2. */
+export const rewardAccounting: ModuleDeclaration = {
+  CalculateRewardsV2: template({
+    ...closedRound,
+    rewardCouponTimeToLive: 'RelTime',
+    dryRun: 'Bool',
+    kind: 'Optional RewardKind',
+  }),
+  MintingAllowance: record({ provider: 'Party', amount: 'Decimal' }),
+  Batch: variant({ BatchOfBatches: '[Hash]', BatchOfMintingAllowances: '[MintingAllowance]' }),
+  ProcessRewardsV2_ProcessBatchResult: record({}),
+  ProcessRewardsV2: template(
+    {
+      ...closedRound,
+      dryRun: 'Bool',
+      rewardCouponTimeToLive: 'RelTime',
+      batchHash: 'Hash',
+      kind: 'Optional RewardKind',
+    },
+    {
+      choices: {
+        ProcessRewardsV2_ProcessBatch: consuming({ batch: 'Batch' }, 'ProcessRewardsV2_ProcessBatchResult'),
+      },
+    },
+  ),
+};
+
 const choices: Choices = {
+  AmuletRules_StartProcessingRewardsV2: nonconsuming(
+    { calculateRewardsCid: 'ContractId CalculateRewardsV2', rootHash: 'Hash' },
+    'AmuletRules_StartProcessingRewardsV2Result',
+  ),
   AmuletRules_MergeMemberTrafficContracts: nonconsuming(
     { trafficCids: '[ContractId MemberTraffic]' },
     'AmuletRules_MergeMemberTrafficContractsResult',
@@ -96,6 +134,7 @@ const choices: Choices = {
 };
 
 const results: ModuleDeclaration = {
+  AmuletRules_StartProcessingRewardsV2Result: record({}),
   AmuletRules_MergeMemberTrafficContractsResult: record({ mergedTrafficCid: 'ContractId MemberTraffic' }),
   OpenMiningRoundSummary: record({
     totalValidatorRewardCoupons: 'Decimal',

@@ -2,10 +2,10 @@
  * The Amulet of the Global Synchronizer: the part of splice-amulet that the demo's traffic uses. Names are the real ones;
  * of AmuletRules and its choices only the fields that matter here are declared.
  */
-import { consuming, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
+import { consuming, enumeration, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { featuredApp } from './featured-app.ts';
-import { rewardRules, validatorLicense } from './amulet-rewards.ts';
+import { rewardAccounting, rewardRules, validatorLicense } from './amulet-rewards.ts';
 import { tokenStandard } from './token-standard.ts';
 
 const issuances = {
@@ -17,7 +17,7 @@ const issuances = {
 
 export const spliceAmulet = writePackage({
   name: 'splice-amulet',
-  version: '0.1.14',
+  version: '0.1.25',
   imports: [...tokenStandard, featuredApp],
   modules: {
     'Splice.Types': { Round: record({ number: 'Int' }) },
@@ -29,6 +29,7 @@ export const spliceAmulet = writePackage({
     },
     'Splice.Expiry': { TimeLock: record({ holders: '[Party]', expiresAt: 'Time', optContext: 'Optional Text' }) },
     'Splice.AmuletConfig': {
+      RewardKind: enumeration('RewardKind_App', 'RewardKind_Validator'),
       TransferConfig: record({
         createFee: 'FixedFee',
         holdingFee: 'RatePerRound',
@@ -138,6 +139,25 @@ export const spliceAmulet = writePackage({
           },
         },
       ),
+      RewardCouponV2: template({
+        dso: 'Party',
+        provider: 'Party',
+        round: 'Round',
+        amount: 'Decimal',
+        expiresAt: 'Time',
+        providerIsObserver: 'Bool',
+        beneficiary: 'Optional Party',
+        kind: 'Optional RewardKind',
+      }),
+      DevelopmentFundCoupon: template({
+        dso: 'Party',
+        beneficiary: 'Party',
+        fundManager: 'Party',
+        amount: 'Decimal',
+        expiresAt: 'Time',
+        reason: 'Text',
+        mintAfter: 'Optional Time',
+      }),
       ValidatorRight: template({ dso: 'Party', user: 'Party', validator: 'Party' }),
       UnclaimedReward: template({ dso: 'Party', amount: 'Decimal' }),
       FeaturedAppRight: template(
@@ -185,6 +205,18 @@ export const spliceAmulet = writePackage({
         optIssuancePerValidatorFaucetCoupon: 'Optional Decimal',
       }),
     },
+    'Splice.Amulet.CryptoHash': { Hash: record({ value: 'Text' }) },
+    'Splice.Amulet.RewardAccountingV2': rewardAccounting,
+    'Splice.ExternalPartyConfigState': {
+      ExternalPartyConfigState: template({
+        dso: 'Party',
+        holdingFeesOpenRoundNumber: 'Round',
+        amuletPrice: 'Decimal',
+        targetArchiveAfter: 'Time',
+        trafficPrice: 'Optional Decimal',
+        minTrafficTopupAmount: 'Optional Int',
+      }),
+    },
     'Splice.ValidatorLicense': validatorLicense,
     'Splice.AmuletRules': {
       TransferInput: variant({
@@ -193,6 +225,8 @@ export const spliceAmulet = writePackage({
         InputValidatorRewardCoupon: 'ContractId ValidatorRewardCoupon',
         InputSvRewardCoupon: 'ContractId SvRewardCoupon',
         InputValidatorLivenessActivityRecord: 'ContractId ValidatorLivenessActivityRecord',
+        InputDevelopmentFundCoupon: 'ContractId DevelopmentFundCoupon',
+        InputRewardCouponV2: 'ContractId RewardCouponV2',
       }),
       TransferOutput: record({
         receiver: 'Party',

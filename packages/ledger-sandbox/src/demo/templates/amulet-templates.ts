@@ -12,10 +12,9 @@ import { kindMeta } from './metadata.ts';
 import { names } from './names.ts';
 import { addRewards, collect, issuances, noRewards } from './reward-templates.ts';
 import type { Rewards } from './reward-templates.ts';
+import { accountingChoices } from './reward-accounting.ts';
 import { dso, ofDso, roundChoices } from './round-templates.ts';
-
-/** Amulet that one byte of traffic costs, in units of 10^-10. */
-const unitsPerTrafficByte = 30_000n;
+import { trafficCost, trafficOf } from './traffic.ts';
 
 function outputOf(given: Json): Output {
   const lock = asObject(asObject(given)?.['lock']);
@@ -49,13 +48,13 @@ function takeInputs(context: ChoiceContext, sender: string): Taken {
     rewards = addRewards(rewards, collect(context, textAt(input, 'value'), sender, issuing));
     round = Math.max(round, issuing.openRound);
   }
-  const sum = spent.sum + rewards.app + rewards.validator + rewards.sv;
+  const sum = spent.sum + rewards.app + rewards.validator + rewards.sv + rewards.development;
   return { amulets: spent.sum, rewards, sum, round: String(round) };
 }
 
 /** The summary of a transfer that charges no fees. */
 function summaryOf(taken: Taken, outputs: readonly Output[], sender: string, change: bigint): JsonObject {
-  const { app, validator, sv, liveness } = taken.rewards;
+  const { app, validator, sv, liveness, development } = taken.rewards;
   const changes = new Map([[sender, change - taken.amulets]]);
   for (const { receiver, amount } of outputs) {
     changes.set(receiver, (changes.get(receiver) ?? 0n) + (parseNumeric(amount) ?? 0n));
@@ -76,7 +75,7 @@ function summaryOf(taken: Taken, outputs: readonly Output[], sender: string, cha
     amuletPrice,
     inputValidatorFaucetAmount: formatNumeric(liveness),
     inputUnclaimedActivityRecordAmount: formatNumeric(0n),
-    inputDevelopmentFundAmount: formatNumeric(0n),
+    inputDevelopmentFundAmount: formatNumeric(development),
   };
 }
 
@@ -115,22 +114,18 @@ function buyTraffic(context: ChoiceContext): Json {
   const sender = asText(argument['provider']);
   const taken = takeInputs(context, sender);
   const bought = BigInt(asText(argument['trafficAmount']));
-  const cost = bought * unitsPerTrafficByte;
+  const cost = trafficCost(bought);
   if (taken.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
   const rest = taken.sum - cost;
   const outputs = rest > 0n ? [{ receiver: sender, amount: formatNumeric(rest) }] : [];
   const { made } = payOut(context, amulet, { admin, sender, outputs }, { ...taken, sum: rest });
   const { memberId, synchronizerId, migrationId } = argument;
-  const purchasedTraffic = create(names.memberTraffic, {
-    dso: admin,
-    memberId: memberId ?? '',
-    synchronizerId: synchronizerId ?? '',
-    migrationId: migrationId ?? '0',
-    totalPurchased: String(bought),
-    numPurchases: '1',
-    amuletSpent: formatNumeric(cost),
-    usdSpent: formatNumeric((cost * positive(amuletPrice)) / 10n ** 10n),
-  });
+  const member = {
+    memberId: asText(memberId),
+    synchronizerId: asText(synchronizerId),
+    migrationId: asText(migrationId),
+  };
+  const purchasedTraffic = create(names.memberTraffic, trafficOf(admin, { ...member, bytes: bought }));
   return {
     round: { number: taken.round },
     summary: summaryOf(taken, [], sender, rest),
@@ -154,6 +149,7 @@ const rules = ofDso(names.amuletRules, {
     run: buyTraffic,
   },
   ...roundChoices,
+  ...accountingChoices,
 });
 
 /** The templates around Amulet. */

@@ -34,6 +34,12 @@ export function kindMeta(kind: TxKind, sender = '', reason = ''): JsonObject {
   };
 }
 
+/** The same of a burn, with the amount. */
+export function burnMeta(sender: string, reason: string, burned: string): JsonObject {
+  const { values } = kindMeta('burn', sender, reason);
+  return { values: { [`${prefix}/burned`]: burned, ...(values as JsonObject) } };
+}
+
 /** Extra arguments whose choice context names contracts. */
 export function contextOf(contracts: Readonly<Record<string, string>>, preapproved = false): JsonObject {
   const named = Object.entries(contracts).map(([key, value]) => [key, { tag: 'AV_ContractId', value }] as const);

@@ -7,6 +7,7 @@ import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
 import { withoutTrailingNones } from '../../contracts/release-fields.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { featuredAppInterfaces, names } from './names.ts';
+import { requireMintable } from './reward-accounting.ts';
 import { dso, ofDso, product } from './round-templates.ts';
 
 /** Units of 10^-10 by what they are minted for; those for being there are among those of validators. */
@@ -15,9 +16,11 @@ export interface Rewards {
   readonly validator: bigint;
   readonly sv: bigint;
   readonly liveness: bigint;
+  /** Of the development fund. */
+  readonly development: bigint;
 }
 
-export const noRewards: Rewards = { app: 0n, validator: 0n, sv: 0n, liveness: 0n };
+export const noRewards: Rewards = { app: 0n, validator: 0n, sv: 0n, liveness: 0n, development: 0n };
 
 export function addRewards(one: Rewards, other: Partial<Rewards>): Rewards {
   return {
@@ -25,6 +28,7 @@ export function addRewards(one: Rewards, other: Partial<Rewards>): Rewards {
     validator: one.validator + (other.validator ?? 0n),
     sv: one.sv + (other.sv ?? 0n),
     liveness: one.liveness + (other.liveness ?? 0n),
+    development: one.development + (other.development ?? 0n),
   };
 }
 
@@ -60,12 +64,20 @@ export function collect(
   { rounds, rights }: Issuances,
 ): Partial<Rewards> {
   const { createArgument: payload, signatories, templateId } = context.fetch(coupon);
+  const entity = entityOf(templateId).replace(/^.*:/, '');
+  if (entity === 'RewardCouponV2' || entity === 'DevelopmentFundCoupon') {
+    requireMintable(context, payload);
+    context.exercise(coupon, 'Archive', {}, signatories);
+    const amulets = parseNumeric(asText(payload['amount'])) ?? 0n;
+    // Whomever the coupon rewards, the summary of a transfer counts it to the apps.
+    return entity === 'RewardCouponV2' ? { app: amulets } : { development: amulets };
+  }
   const issuing = rounds.get(textAt(payload, 'round', 'number'));
   if (issuing === undefined) throw assertionFailed('the round of the coupon is not issuing');
   const worth = (count: string, issuance: string): bigint =>
     product(parseNumeric(count) ?? 0n, parseNumeric(asText(issuing[issuance])) ?? 0n);
   const amount = asText(payload['amount']);
-  switch (entityOf(templateId).replace(/^.*:/, '')) {
+  switch (entity) {
     case 'AppRewardCoupon':
       context.exercise(coupon, 'Archive', {}, signatories);
       return {

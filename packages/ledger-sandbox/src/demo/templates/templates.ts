@@ -8,6 +8,7 @@ import { amuletTemplates } from './amulet-templates.ts';
 import { holdingTemplates } from './holding-templates.ts';
 import { instrumentsV1 } from './instruments.ts';
 import { licensingTemplates } from './licensing-templates.ts';
+import { accountingTemplates } from './reward-accounting.ts';
 import { requestTemplates } from './request-templates.ts';
 import { rewardTemplates } from './reward-templates.ts';
 import { roundTemplates } from './round-templates.ts';
@@ -22,6 +23,7 @@ export function demoTemplates(): Template[] {
     ...amuletTemplates(),
     ...roundTemplates(),
     ...rewardTemplates(),
+    ...accountingTemplates(),
     ...requestTemplates(),
     ...settlementTemplates(),
     ...licensingTemplates(),

@@ -4,11 +4,14 @@ import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
 import { allocate } from './allocation-templates.ts';
-import { holdingFacts, moveFunds, unlock } from './funds.ts';
+import { consume, holdingFacts, moveFunds, payOut, unlock } from './funds.ts';
+import { amulet } from './instruments.ts';
 import type { InstrumentV1 } from './instruments.ts';
-import { contextValue, kindMeta, noMeta, reasonOf } from './metadata.ts';
+import { burnMeta, contextValue, kindMeta, noMeta, reasonOf } from './metadata.ts';
 import type { TxKind } from './metadata.ts';
-import { interfaces } from './names.ts';
+import { interfaces, names } from './names.ts';
+import { readTrafficMemo, trafficCost, trafficOf, trafficReceiver } from './traffic.ts';
+import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 
 /** Refuses inputs that are set aside for something else. */
 export function requireFree(context: ChoiceContext, inputs: readonly string[]): void {
@@ -23,6 +26,19 @@ function completed(made: readonly string[], change: string | undefined, meta: Js
   return { output, senderChangeCids: change === undefined ? [] : [change], meta };
 }
 
+/** A transfer that buys traffic: what that costs is burnt, the rest goes back to the sender. */
+function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject): Json {
+  const [sender, amount] = [asText(transfer['sender']), asText(transfer['amount'])];
+  const bought = readTrafficMemo(transfer['meta']);
+  const cost = trafficCost(bought.bytes);
+  if (cost > (parseNumeric(amount) ?? 0n)) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
+  const spent = consume(context, asTexts(transfer['inputHoldingCids']), sender);
+  if (spent.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
+  const { change } = payOut(context, amulet, { admin, sender, outputs: [] }, { ...spent, sum: spent.sum - cost });
+  context.create(names.memberTraffic, trafficOf(admin, bought));
+  return completed([], change, burnMeta(sender, 'traffic purchase', formatNumeric(cost)));
+}
+
 /** One step when the receiver approved in advance or is the sender, else two: the amount is locked until an answer. */
 function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   const { argument, contract } = context;
@@ -31,6 +47,7 @@ function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   const [sender, receiver, amount] = ['sender', 'receiver', 'amount'].map((key) => asText(transfer[key]));
   const inputs = asTexts(transfer['inputHoldingCids']);
   requireFree(context, inputs);
+  if (instrument === amulet && receiver === trafficReceiver) return buyTraffic(context, admin, transfer);
   const { extraArgs } = argument;
   const own = sender === receiver;
   const kind: TxKind = own ? 'merge-split' : 'transfer';

@@ -1,0 +1,100 @@
+/**
+ * Rewards that are computed outside the ledger: a contract asks for those of a closed round, batches of the result are worked
+ * off, and become coupons. Names as in daml/splice-amulet of canton-network/splice (Splice/Amulet/RewardAccountingV2.daml).
+ */
+import { asList, asObject, asText, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import type { ChoiceContext, Template } from '../../contracts/model.ts';
+import { withoutTrailingNones } from '../../contracts/release-fields.ts';
+import { assertionFailed } from '../../wire/daml-failure.ts';
+import { formatTimestamp } from '../../wire/values.ts';
+import { names } from './names.ts';
+import { dso, ofDso } from './round-templates.ts';
+
+const kindIsOptional = {
+  optionals: ['kind'],
+  normalise: (payload: JsonObject): JsonObject => withoutTrailingNones(payload, ['kind']),
+};
+
+/** What all contracts of one calculation say of it. */
+function common({
+  dso: admin = '',
+  round = null,
+  roundClosedAt = '',
+  dryRun = false,
+  ...rest
+}: JsonObject): JsonObject {
+  const { rewardCouponTimeToLive = null, kind = null } = rest;
+  return { dso: admin, round, roundClosedAt, dryRun, rewardCouponTimeToLive, kind };
+}
+
+function startProcessing({ argument, create, exercise, fetch }: ChoiceContext): Json {
+  const cid = asText(argument['calculateRewardsCid']);
+  const { createArgument, signatories } = fetch(cid);
+  exercise(cid, 'Archive', {}, signatories);
+  create(names.processRewards, { ...common(createArgument), batchHash: argument['rootHash'] ?? null });
+  return {};
+}
+
+function processBatch({ argument, contract, create, time }: ChoiceContext): Json {
+  const of = common(contract.createArgument);
+  const batch = asObject(argument['batch']);
+  if (asText(batch?.['tag']) === 'BatchOfBatches') {
+    for (const batchHash of asList(batch?.['value'])) create(names.processRewards, { ...of, batchHash });
+    return {};
+  }
+  const lifetime = Number(textAt(of, 'rewardCouponTimeToLive', 'microseconds'));
+  const expiresAt = formatTimestamp(Date.parse(time) * 1000 + lifetime);
+  for (const allowance of asList(batch?.['value'])) {
+    const { dso: admin = '', round = null, kind = null } = of;
+    const { provider = '', amount = '' } = asObject(allowance) ?? {};
+    const coupon = {
+      dso: admin,
+      provider,
+      round,
+      amount,
+      expiresAt,
+      providerIsObserver: true,
+      beneficiary: null,
+      kind,
+    };
+    create(names.rewardCoupon, coupon);
+  }
+  return {};
+}
+
+/** Choices of the rules of Amulet for these rewards. */
+export const accountingChoices: Template['choices'] = {
+  AmuletRules_StartProcessingRewardsV2: { consuming: false, controllers: dso, run: startProcessing },
+};
+
+/** Refuses a coupon of the development fund before its time. */
+export function requireMintable({ time }: ChoiceContext, coupon: JsonObject): void {
+  const after = asText(coupon['mintAfter']);
+  if (after !== '' && Date.parse(after) > Date.parse(time))
+    throw assertionFailed(`the coupon is minted after ${after}`);
+}
+
+/** The templates of these rewards, and what takes the place of a round where parties sign long before. */
+export function accountingTemplates(): Template[] {
+  const observers = (...fields: readonly string[]) => ({
+    observers: (payload: JsonObject) => [
+      ...new Set(fields.map((field) => asText(payload[field])).filter((party) => party !== '')),
+    ],
+  });
+  const optional = (...fields: string[]) => ({
+    optionals: fields,
+    normalise: (payload: JsonObject) => withoutTrailingNones(payload, fields),
+  });
+  return [
+    ofDso(names.calculateRewards, {}, kindIsOptional),
+    ofDso(
+      names.processRewards,
+      { ProcessRewardsV2_ProcessBatch: { consuming: true, controllers: dso, run: processBatch } },
+      kindIsOptional,
+    ),
+    ofDso(names.rewardCoupon, {}, { ...observers('provider', 'beneficiary'), ...optional('beneficiary', 'kind') }),
+    ofDso(names.developmentCoupon, {}, { ...observers('beneficiary', 'fundManager'), ...optional('mintAfter') }),
+    ofDso(names.externalPartyConfig, {}, optional('trafficPrice', 'minTrafficTopupAmount')),
+  ];
+}

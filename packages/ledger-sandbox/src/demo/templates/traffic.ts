@@ -1,0 +1,73 @@
+/** Traffic that is bought with Amulet: what it costs, the contract that counts it, and transfers that buy it by their memo. */
+import { formatNumeric, parseNumeric } from '../../wire/values.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import { assertionFailed } from '../../wire/daml-failure.ts';
+import { amuletPrice } from './holding-templates.ts';
+import { reasonOf } from './metadata.ts';
+
+/** Amulet that one byte of traffic costs, in units of 10^-10. */
+const unitsPerByte = 30_000n;
+const one = 10n ** 10n;
+
+/** Whom traffic is for. */
+export interface Member {
+  readonly memberId: string;
+  readonly synchronizerId: string;
+  readonly migrationId: string;
+}
+
+export interface Bought extends Member {
+  readonly bytes: bigint;
+}
+
+/**
+ * The party that a transfer goes to which buys traffic; nobody is it. As in daml/splice-amulet of canton-network/splice
+ * (Splice/ExternalPartyAmuletRules.daml), where the number of the CIP is not assigned yet.
+ */
+export const trafficReceiver =
+  'cip-xxx_traffic-purchase::1220000000000000000000000000000000000000000000000000000000000000abcd';
+
+/** What traffic costs, in units of 10^-10 Amulet. */
+export function trafficCost(bytes: bigint): bigint {
+  return bytes * unitsPerByte;
+}
+
+/** The payload of the contract that counts a purchase. */
+export function trafficOf(admin: string, { bytes, ...member }: Bought): JsonObject {
+  const cost = trafficCost(bytes);
+  return {
+    dso: admin,
+    ...member,
+    totalPurchased: String(bytes),
+    numPurchases: '1',
+    amuletSpent: formatNumeric(cost),
+    usdSpent: formatNumeric((cost * (parseNumeric(amuletPrice) ?? 0n)) / one),
+  };
+}
+
+/** The memo by which a transfer buys traffic. */
+export function trafficMemo({ memberId, synchronizerId, migrationId, bytes }: Bought): string {
+  const fields = { memberId, synchronizerId, migrationId, trafficAmount: String(bytes) };
+  return Object.entries(fields)
+    .map(([key, value]) => `${key}=${value}`)
+    .join('&');
+}
+
+/** What the memo in the metadata of a transfer buys. Refuses a text that is no such memo. */
+export function readTrafficMemo(meta: Json | undefined): Bought {
+  const fields = new Map(
+    reasonOf(meta)
+      .split('&')
+      .map((field) => {
+        const [key = '', value = ''] = field.split('=');
+        return [key, value] as const;
+      }),
+  );
+  const field = (key: string): string => {
+    const value = fields.get(key);
+    if (value === undefined || value === '') throw assertionFailed(`missing key in traffic purchase memo: ${key}`);
+    return value;
+  };
+  const [memberId, synchronizerId] = [field('memberId'), field('synchronizerId')];
+  return { memberId, synchronizerId, migrationId: field('migrationId'), bytes: BigInt(field('trafficAmount')) };
+}
