@@ -38,7 +38,8 @@ create or replace view :pqs.__template_rows as
          c.template_pk as type_pk, case when l.ended_by is distinct from 'w' then l.template_pk end as lived_pk,
          case when l.ended_by is distinct from 'w' then l.activated_offset end as activated_offset,
          case when l.ended_by is distinct from 'w' then l.deactivated_offset end as deactivated_offset,
-         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, c.node_id
+         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, c.node_id,
+         l.ended_by
     from contracts c
     join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
                           and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
@@ -81,7 +82,8 @@ create or replace view :pqs.__interface_rows as
          v.interface_pk as type_pk, case when l.ended_by is distinct from 'w' then l.template_pk end as lived_pk,
          case when l.ended_by is distinct from 'w' then l.activated_offset end as activated_offset,
          case when l.ended_by is distinct from 'w' then l.deactivated_offset end as deactivated_offset,
-         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, c.node_id
+         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, c.node_id,
+         l.ended_by
     from interface_views v
     join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
     join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
@@ -129,7 +131,7 @@ create or replace view :pqs.__active_interfaces as
          l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null::jsonb as contract_key,
          null::bytea as contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
          c.reassignment_counter, v.redaction_id, 0 as past, 9223372036854775807 as stays, 9223372036854775807 as begins,
-         0::bigint as reach, l."offset" as guessed, v.interface_pk as own_pk
+         0::bigint as reach, l."offset" as guessed, v.interface_pk as own_pk, c.origin, null::"char" as ended_by
     from template_interfaces i, live l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
     left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
    where l.template_pk = i.template_pk and l.unknown_since is null
@@ -141,7 +143,7 @@ create or replace view :pqs.__active_interfaces as
          case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk, v.implementation_package_id,
          c.representative_package_id, null, null, c.created_event_blob, c.created_at, p.signatories, p.observers,
          p.witness_parties, c.reassignment_counter, v.redaction_id, 1, l.ended_offset, l."offset", w.reach, 0::bigint,
-         v.interface_pk
+         v.interface_pk, c.origin, l.ended_by
     from template_interfaces i, :pqs.__lifetime_reaches() w, (
            select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
                   e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
@@ -194,7 +196,8 @@ create or replace view :pqs.__active_rows as
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk) as synchronizer_id,
          u.record_time, id_text(u.update_id) as update_id,
          (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at,
-         r.type_pk, r.past, r.stays, r.begins, r.reach, r.guessed, r.own_pk
+         r.type_pk, r.past, r.stays, r.begins, r.reach, r.guessed, r.own_pk,
+         case r.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, r.ended_by
     from (
       select 'template'::text as kind, x.*
         from (with apart as (select)
@@ -203,7 +206,8 @@ create or replace view :pqs.__active_rows as
                      l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
                      c.contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
                      c.reassignment_counter, c.redaction_id, 0 as past, 9223372036854775807 as stays,
-                     9223372036854775807 as begins, 0::bigint as reach, l."offset" as guessed, c.template_pk as own_pk
+                     9223372036854775807 as begins, 0::bigint as reach, l."offset" as guessed, c.template_pk as own_pk,
+                     c.origin, null::"char" as ended_by
                 from live l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
                where l.unknown_since is null and c."offset" = l."offset" and c.node_id = l.node_id) x
       union all
@@ -214,7 +218,7 @@ create or replace view :pqs.__active_rows as
                      case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk, null::text,
                      c.representative_package_id, c.contract_key, c.contract_key_hash, c.created_event_blob, c.created_at,
                      p.signatories, p.observers, p.witness_parties, c.reassignment_counter, c.redaction_id,
-                     1, l.ended_offset, l."offset" as begins, w.reach, 0::bigint, c.template_pk
+                     1, l.ended_offset, l."offset" as begins, w.reach, 0::bigint, c.template_pk, c.origin, l.ended_by
                 from :pqs.__lifetime_reaches() w, (
                        select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
                               e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
@@ -250,7 +254,7 @@ create or replace view :pqs.__archived_interfaces as
          l."offset", l.node_id, a."offset" as archived, a.node_id as ended_node_id, l.ended_at as archived_at,
          l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null::jsonb as contract_key,
          null::bytea as contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
-         c.reassignment_counter, v.redaction_id, 0 as choice_pk, v.interface_pk as own_pk
+         c.reassignment_counter, v.redaction_id, 0 as choice_pk, v.interface_pk as own_pk, c.origin
     from template_interfaces i, :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk,
          interface_views v
     left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
@@ -301,7 +305,8 @@ create or replace view :pqs.__archived_rows as
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk) as synchronizer_id,
          u.record_time, id_text(u.update_id) as update_id,
          (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at,
-         r.type_pk, r.choice_pk, r.kind, r.own_pk
+         r.type_pk, r.choice_pk, r.kind, r.own_pk,
+         case r.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin
     from (
       select 'template'::text as kind, x.*
         from (with apart as (select)
@@ -309,7 +314,7 @@ create or replace view :pqs.__archived_rows as
                      a."offset" as archived, a.node_id as ended_node_id, l.ended_at as archived_at, l.synchronizer_pk,
                      null::text as implementation_package_id, c.representative_package_id, c.contract_key,
                      c.contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
-                     c.reassignment_counter, c.redaction_id, a.choice_pk, c.template_pk as own_pk
+                     c.reassignment_counter, c.redaction_id, a.choice_pk, c.template_pk as own_pk, c.origin
                 from :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
                where id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
                  and c."offset" = l."offset" and c.node_id = l.node_id) x

@@ -114,7 +114,8 @@ create or replace view :pqs.__lookup_rows as
          decode(nullif(base64_text(x.contract_key_hash), ''), 'base64') as contract_key_hash, c.reassignment_counter,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = c.synchronizer_pk) as synchronizer_id,
          u.record_time, id_text(u.update_id) as update_id,
-         (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at, x.type_pk
+         (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at, x.type_pk,
+         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, l.ended_by
     from contract_states l
     join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
     -- A worker joins by offset what it does not look up.
@@ -223,6 +224,7 @@ begin
         ('creation_package_id', 'Package it was created with.'),
         ('deactivated_offset', 'Offset of the archive or unassign.'),
         ('divulged_only', 'True when it never was active for the parties of the reader.'),
+        ('ended_by', 'How it ended, as table ended has it; null while active.'),
         ('ended_node_id', 'Node of the archive.'),
         ('guessed', 'Its offset while active, else 0: see function active.'),
         ('implementation_package_id', 'Package whose implementation computed the view.'),

@@ -9,7 +9,7 @@ begin
   -- Not what an extension brought into these schemas, nor what belongs to somebody else.
   for called in
     select p.oid::regprocedure::text from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in (:'storage', :'explore', :'typed', :'pqs') and pg_catalog.pg_has_role(p.proowner, 'usage')
+     where n.nspname in (:'storage', :'explore', :'typed', :'pqs', :'multisync') and pg_catalog.pg_has_role(p.proowner, 'usage')
        and not exists (select from pg_catalog.pg_depend d
                         where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
   loop
@@ -151,4 +151,15 @@ grant execute on function
   :pqs.summary_transients(bigint, bigint),
   :pqs.summary_updates(bigint, bigint),
   :pqs.validate_offset_exists(bigint)
+  to public;
+grant execute on function
+  :multisync.__unassign_node(text, bigint),
+  :multisync.active(text, bigint),
+  :multisync.archives(text, bigint, bigint),
+  :multisync.creates(text, bigint, bigint),
+  :multisync.lookup_contract(text, text),
+  :multisync.padded_payload(:multisync.contract),
+  :multisync.stakeholders(:multisync.contract),
+  :multisync.summary_active(bigint),
+  :multisync.summary_transients(bigint, bigint)
   to public;

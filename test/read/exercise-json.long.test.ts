@@ -76,7 +76,7 @@ async function views(type: Type): Promise<readonly View[]> {
     `select format('%I.%I', n.nspname, c.relname) as name,
             array_agg(quote_ident(a.attname) order by a.attname) as columns
        from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
-      where n.nspname in ('ledger', 'explore', 'typed', 'pqs') and c.relkind = 'v' and a.attnum > 0
+      where n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync') and c.relkind = 'v' and a.attnum > 0
         and a.attname <> all ('{${volatile.join(',')}}')
       group by 1 order by 1`,
   )) as unknown as readonly View[];

@@ -176,7 +176,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
   });
 
   it('stays where it is when it is given up, and nothing is left there', async () => {
-    await query(server.url, 'drop schema ledger, explore, typed, pqs cascade');
+    await query(server.url, 'drop schema ledger, explore, typed, pqs, pqs_multisync cascade');
     expect(await rebuild(world, `--into-file ${secretFile(server.url)} --level --yes`, whole)).toContain(
       'is level; to hand over',
     );
@@ -194,7 +194,9 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await running).toContain('the rebuild was given up');
     await reader.end();
     expect(
-      await there(`select count(*) from pg_namespace where nspname in ('ledger', 'explore', 'typed', 'pqs')`),
+      await there(
+        `select count(*) from pg_namespace where nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`,
+      ),
     ).toBe('0');
     world.grow(10);
     await world.index('ledger', whole);

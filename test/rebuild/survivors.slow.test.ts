@@ -17,7 +17,7 @@ let before: readonly unknown[][];
 /** Everything by its oid, so that what was only made again does not pass. */
 const oids = `select array_agg(c.oid::regclass || ' ' || c.oid order by c.oid) as all from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
- where n.nspname in ('explore', 'typed', 'pqs', 'public') and c.relkind in ('v', 'm', 'r')`;
+ where n.nspname in ('explore', 'typed', 'pqs', 'pqs_multisync', 'public') and c.relkind in ('v', 'm', 'r')`;
 const functions = `select array_agg(p.oid::regprocedure || ' ' || p.oid order by p.oid) as all from pg_proc p
   join pg_namespace n on n.oid = p.pronamespace where n.nspname in ('explore', 'pqs', 'public')`;
 const comments = `select array_agg(c.relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '-') order by 1) as all

@@ -83,7 +83,7 @@ describe('two participants that tell the same', () => {
   it.each(cuts)('are one history when the second is read after %i updates', async (cut) => {
     const [ours, theirs] = frames();
     const [at, last, own] = [ours[cut - 1]?.offset ?? 0, theirs.at(-1)?.offset ?? 0, theirs[cut - 1]?.offset ?? 0];
-    for (const schema of ['explore', 'typed', 'pqs', 'ledger'])
+    for (const schema of ['explore', 'typed', 'pqs_multisync', 'pqs', 'ledger'])
       await client.query(`drop schema if exists ${schema} cascade`);
     servers[0].growTo(at);
     await follow(servers[0], at);

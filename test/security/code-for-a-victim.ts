@@ -24,7 +24,7 @@ interface Original {
 const originals = `
 with bodies as (
   select string_agg(p.prosrc, ' ') as text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-   where n.nspname in ('ledger', 'explore', 'typed', 'pqs') and p.prosqlbody is null)
+   where n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync') and p.prosqlbody is null)
 select p.prokind::text as kind, p.proname::text as name, p.prorettype::regtype::text as returns,
        array(select t::regtype::text from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as parameters
   from pg_proc p, bodies b
@@ -90,7 +90,7 @@ const paddings: readonly (readonly [string, string])[] = [
 
 /** Every function, procedure and view of ours, called and read by the client; one line for each that runs planted code. */
 export async function runsPlanted(client: ClientBase, path: string): Promise<readonly string[]> {
-  const ours = `n.nspname in ('ledger', 'explore', 'typed', 'pqs')`;
+  const ours = `n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
   const { rows: functions } = await client.query<Callable>(
     `select p.oid::regproc::text as name,
             array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types

@@ -6,7 +6,7 @@
 import type { Client } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
-const ours = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs')`;
+const ours = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
 /** Raised by the role's code when it is run as somebody else. */
 const breach = 'XX042';
 const alarm = `begin
@@ -92,7 +92,7 @@ async function throughNames(client: Client): Promise<readonly string[]> {
   await makeNamesakes(client);
   const { rows: views } = await client.query<{ name: string }>(
     `select format('%I.%I', schemaname, viewname) as name from pg_views
-      where schemaname in ('ledger', 'explore', 'typed', 'pqs') order by 1`,
+      where schemaname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync') order by 1`,
   );
   const statements = [
     ...(await called(client)).filter(({ kind }) => kind === 'f').flatMap((each) => callsOf(each).slice(0, 4)),

@@ -17,7 +17,7 @@ import { canLimit } from '../support/skips/server-version.ts';
 const prefix = `functions_${randomBytes(4).toString('hex')}`;
 const limited = `${prefix}_limited`;
 const kinds = ['migrator', 'writer', 'redactor', 'reader'];
-const schemas = `('ledger', 'explore', 'typed', 'pqs')`;
+const schemas = `('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
 
 /** Views with the rights of their reader came with Postgres 15. */
 

@@ -153,7 +153,7 @@ it('leave the views to the migrator, who makes them for the reader', async () =>
   expect(owners).toEqual([{ owner: `${prefix}_owner` }]);
   await as('reader', async (client) => {
     const { rows } = await client.query<{ name: string }>(
-      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs')`,
+      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs', 'pqs_multisync')`,
     );
     expect(rows.length).toBeGreaterThan(5);
     for (const { name } of rows) await client.query(`select count(*) from ${name}`);

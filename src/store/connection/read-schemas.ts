@@ -8,6 +8,8 @@ export interface ReadSchemas {
   readonly explore: string;
   readonly typed: string;
   readonly pqs: string;
+  /** What differs from `pqs` where a contract is one row on several synchronizers. */
+  readonly multisync: string;
 }
 
 const defaultStorage = 'ledger';
@@ -15,7 +17,13 @@ const defaultStorage = 'ledger';
 /** The schemas that belong to a storage schema: plain names beside `ledger`, names with a prefix beside any other. */
 export function readSchemas(storage: string): ReadSchemas {
   const prefix = storage === defaultStorage ? '' : `${storage}_`;
-  return { storage, explore: `${prefix}explore`, typed: `${prefix}typed`, pqs: `${prefix}pqs` };
+  return {
+    storage,
+    explore: `${prefix}explore`,
+    typed: `${prefix}typed`,
+    pqs: `${prefix}pqs`,
+    multisync: `${prefix}pqs_multisync`,
+  };
 }
 
 /** Where readers find unqualified names: of those that stand in two schemas, the one for people. */

@@ -1,7 +1,7 @@
 /**
  * The SQL that readers use beside the storage: views and functions, made anew from `migrations/read/*.sql` whenever one of
  * those files has changed. Nothing in them holds data. They name their schemas by placeholders: `:storage` for the schema of
- * the stream, `:explore`, `:typed` and `:pqs` for those made beside it.
+ * the stream, `:explore`, `:typed`, `:pqs` and `:multisync` for those made beside it.
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
@@ -36,8 +36,10 @@ async function readSideFiles(): Promise<readonly { readonly name: string; readon
 
 /** The schemas beside the storage, for whoever has to look whose they are before anything is made in them. */
 export function createReadSchemas(storage: string): string {
-  const { explore, typed, pqs } = readSchemas(storage);
-  return [explore, typed, pqs].map((name) => `create schema if not exists ${escapeIdentifier(name)};`).join('\n');
+  const { explore, typed, pqs, multisync } = readSchemas(storage);
+  return [explore, typed, pqs, multisync]
+    .map((name) => `create schema if not exists ${escapeIdentifier(name)};`)
+    .join('\n');
 }
 
 function hashOf(script: string): string {
@@ -47,7 +49,7 @@ function hashOf(script: string): string {
 /** `:name` becomes the quoted schema, `:'name'` the schema as a text literal; `::type` is left alone. */
 function withNames(sql: string, schemas: ReadSchemas): string {
   return sql.replaceAll(
-    /(?<!:):(')?(storage|explore|typed|pqs)\b'?/g,
+    /(?<!:):(')?(storage|explore|typed|pqs|multisync)\b'?/g,
     (_, literal: string | undefined, name: keyof ReadSchemas) =>
       literal === undefined ? escapeIdentifier(schemas[name]) : escapeLiteral(schemas[name]),
   );

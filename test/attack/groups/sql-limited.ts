@@ -6,7 +6,7 @@ import { broken, held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { hiddenRow, limitedRows } from './sql-limited-rows.ts';
 import type { World } from '../world/world.ts';
 
-const schemas = ['ledger', 'explore', 'typed', 'pqs'] as const;
+const schemas = ['ledger', 'explore', 'typed', 'pqs', 'pqs_multisync'] as const;
 const as = 'limited';
 
 /** Everything by which a hidden update could be recognized, also in the form in which the tables keep it. */

@@ -1,21 +1,20 @@
-/** More queries of public PQS applications: ranges, exercises, summaries, offsets, and the tables that explorers read. */
+/** More queries of public PQS applications: ranges, exercises, summaries, offsets, and the tables that explorers read, each on both search paths. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
-import { timeOf, writePqsHistory } from './pqs-history.ts';
+import { onBothPaths, timeOf, writePqsHistory } from './pqs-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 
 let database: ReadDatabase;
 beforeAll(async () => {
   database = await createReadDatabase();
   await writePqsHistory(database);
-  await database.query('set search_path = pqs');
 });
 afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
 async function rows(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]> {
-  return await database.query(sql, values);
+  return await onBothPaths(database, sql, values);
 }
 /** The first column of every row. */
 async function column(sql: string, ...values: unknown[]): Promise<readonly unknown[]> {

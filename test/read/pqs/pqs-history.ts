@@ -1,4 +1,5 @@
 /** A small history with the templates that public PQS applications query: registers, licences, wallets, trades, names. */
+import { expect } from 'vitest';
 import type { ReadDatabase } from '../read-database.ts';
 import { alice, bob, created, exercised, transaction, type Json, type JsonRecord } from '../../support/frames.ts';
 
@@ -188,3 +189,23 @@ export async function writePqsHistory(database: ReadDatabase): Promise<void> {
 }
 
 const unseen = { moduleName: 'Names', entityName: 'Unseen', choices: [{ name: 'Never' }], implements: [] };
+
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * Rows of a query as schema `pqs` answers it, once it is sure that `pqs_multisync` before it answers the same: nothing here is on
+ * two synchronizers. What makes something is run once.
+ */
+export async function onBothPaths(database: ReadDatabase, sql: string, values: unknown[]): Promise<readonly Row[]> {
+  await database.query('set search_path = pqs');
+  const rows = await database.query<Row>(sql, values);
+  if (/^\s*call\b/.test(sql)) return rows;
+  await database.query('set search_path = pqs_multisync, pqs');
+  const others = await database.query<Row>(sql, values);
+  // Where all columns are asked for, it has more of them, and counts the reassignments before a create: none.
+  const common = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([column]) => column !== 'reassignment_counter')),
+  );
+  expect(others, 'on the search path pqs_multisync, pqs').toMatchObject(common);
+  return rows;
+}

@@ -54,9 +54,9 @@ const model: PackageModel = {
 };
 
 describe('schema pqs', () => {
-  it('has a comment on every view, column, function and type', async () => {
+  it.each(['pqs', 'pqs_multisync'])('has a comment on every view, column, function and type of %s', async (schema) => {
     await using database = await createReadDatabase();
-    expect(await database.query(uncommented, ['pqs'])).toEqual([]);
+    expect(await database.query(uncommented, [schema])).toEqual([]);
   });
 
   it('is made again over itself, beside a storage schema of any name', async () => {

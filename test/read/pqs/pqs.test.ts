@@ -1,14 +1,13 @@
-/** The queries that public applications of PQS run, by their numbers in docs/pqs-compatibility.md, as they are written there. */
+/** The queries that public applications of PQS run, by their numbers in docs/pqs-compatibility.md, as they are written there, each on both search paths. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
-import { packages, writePqsHistory } from './pqs-history.ts';
+import { onBothPaths, packages, writePqsHistory } from './pqs-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 
 let database: ReadDatabase;
 beforeAll(async () => {
   database = await createReadDatabase();
   await writePqsHistory(database);
-  await database.query('set search_path = pqs');
 });
 afterAll(async () => {
   await database[Symbol.asyncDispose]();
@@ -19,7 +18,7 @@ const holding = 'splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding'
 const allocation = 'splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation';
 
 async function rows(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]> {
-  return await database.query(sql, values);
+  return await onBothPaths(database, sql, values);
 }
 /** The first column of every row. */
 async function column(sql: string, ...values: unknown[]): Promise<readonly unknown[]> {

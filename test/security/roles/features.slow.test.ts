@@ -189,7 +189,7 @@ describe('a feature that writes beside the stream', () => {
 describe('a surface', () => {
   surface('schemas `explore`, `pqs` and `typed`', 'a reader reads every view, another login none', async () => {
     const views = await world.query(
-      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs')`,
+      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs', 'pqs_multisync')`,
     );
     expect(views.filter(({ name }) => String(name).startsWith('typed.')).length).toBeGreaterThan(20);
     for (const { name } of views) await query(world.url('reader'), `select count(*) from ${String(name)}`);

@@ -1,0 +1,184 @@
+-- Functions of schema pqs_multisync. Their conditions are those of schema pqs, see there.
+
+-- Of a contract that is active on two synchronizers at once the row with the higher counter is answered: the other half of its
+-- reassignment comes later. No row has another one where all is on one synchronizer, so nothing is looked up there; elsewhere each
+-- row looks for a newer one by the index of contract ids. A scalar subquery, because a join would read all of history.
+create or replace function :multisync.active(qname text default null, "offset" bigint default :pqs.latest_offset())
+  returns setof :multisync.contract
+  language sql stable parallel safe rows 1000
+begin atomic
+  select /*workers distinct on (r.template_fqn, r.contract_id) workers*/ r.template_fqn, r.payload_type,
+         case when r.origin <> 'assign' then r.create_event_pk end, case when r.origin <> 'assign' then r.create_event_id end,
+         case when r.origin <> 'assign' then r.created_at_ix end, case when r.origin <> 'assign' then r.created_at_offset end,
+         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, r.contract_id, r.payload,
+         r.contract_key, r.metadata, case when r.origin <> 'assign' then r.created_effective_at end, r.archived_effective_at,
+         r.redaction_id, r.package_name, r.package_version, r.package_id, r.signatories, r.observers, r.witnesses,
+         r.divulged_only, r.creation_package_id, r.contract_key_hash,
+         case when r.origin = 'assign' then r.create_event_pk end, case when r.origin = 'assign' then r.create_event_id end,
+         case when r.origin = 'assign' then r.created_at_ix end, case when r.origin = 'assign' then r.created_at_offset end,
+         case when r.ended_by = 'r' then :pqs.__event_pk(upper(r.life_ix), :multisync.__unassign_node(r.contract_id, upper(r.life_ix))) end,
+         case when r.ended_by = 'r'
+              then cast(row (upper(r.life_ix), :multisync.__unassign_node(r.contract_id, upper(r.life_ix))) as :pqs.event_id) end,
+         case when r.ended_by = 'r' then upper(r.life_ix) end, case when r.ended_by = 'r' then upper(r.life_ix) end,
+         coalesce(r.reassignment_counter, case r.origin when 'create' then 0 end), r.synchronizer_id,
+         ((select jsonb_object_agg(m.template_pk, m.tpe_pk) from :pqs.__tpe_of m) ->> r.type_pk::text)::bigint,
+         r.record_time, r.update_id, r.indexed_at
+    from :pqs.__active_rows r
+   where r.payload_type = any (:pqs.__payload_types(qname))
+     and r.past <= (select :pqs.__past(active."offset"))
+     and r.type_pk = any ((select :pqs.__type_pks(qname))::integer[])
+     and (r.guessed + 0 = r.guessed or r.type_pk = any (:pqs.__type_pks(qname)))
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.own_pk) is not null)/*alone*/
+     and r.created_at_offset <= (select active."offset") and r.stays > (select active."offset")
+     and r.begins > (select active."offset") - r.reach
+     /*alone*/
+     and ((select count(*) from synchronizers) < 2
+          or (select true
+                from contract_states o
+                join contracts n on n."offset" = o.activated_offset and n.node_id = o.node_id
+               where o.contract_id = r.contract_id and o.ended_by is distinct from 'w'
+                 and o.activated_offset <= (select active."offset")
+                 and coalesce(o.deactivated_offset, o.unknown_since, 9223372036854775807) > (select active."offset")
+                 and (coalesce(n.reassignment_counter, -1), o.activated_offset, o.node_id)
+                     > (coalesce(r.reassignment_counter, -1), r.created_at_offset, (r.create_event_id).node_id)
+               limit 1) is null)
+     /*alone*/
+   /*workers order by r.template_fqn, r.contract_id, r.reassignment_counter desc nulls last workers*/;
+end;
+comment on function :multisync.active(text, bigint) is
+  'Contracts of a template, or views of an interface, that were active at an offset; by default now. One row per contract: that with the highest reassignment counter. Of everything without a name. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
+
+create or replace function :multisync.creates(
+  qname text default null, from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
+  returns setof :multisync.contract
+  language sql stable parallel safe rows 1000
+begin atomic
+  select r.template_fqn, r.payload_type,
+         case when r.origin <> 'assign' then r.create_event_pk end, case when r.origin <> 'assign' then r.create_event_id end,
+         case when r.origin <> 'assign' then r.created_at_ix end, case when r.origin <> 'assign' then r.created_at_offset end,
+         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, r.contract_id, r.payload,
+         r.contract_key, r.metadata, case when r.origin <> 'assign' then r.created_effective_at end, r.archived_effective_at,
+         r.redaction_id, r.package_name, r.package_version, r.package_id, r.signatories, r.observers, r.witnesses,
+         r.divulged_only, r.creation_package_id, r.contract_key_hash,
+         case when r.origin = 'assign' then r.create_event_pk end, case when r.origin = 'assign' then r.create_event_id end,
+         case when r.origin = 'assign' then r.created_at_ix end, case when r.origin = 'assign' then r.created_at_offset end,
+         case when r.ended_by = 'r' then :pqs.__event_pk(upper(r.life_ix), :multisync.__unassign_node(r.contract_id, upper(r.life_ix))) end,
+         case when r.ended_by = 'r'
+              then cast(row (upper(r.life_ix), :multisync.__unassign_node(r.contract_id, upper(r.life_ix))) as :pqs.event_id) end,
+         case when r.ended_by = 'r' then upper(r.life_ix) end, case when r.ended_by = 'r' then upper(r.life_ix) end,
+         coalesce(r.reassignment_counter, case r.origin when 'create' then 0 end), r.synchronizer_id,
+         ((select jsonb_object_agg(m.template_pk, m.tpe_pk) from :pqs.__tpe_of m) ->> r.type_pk::text)::bigint,
+         r.record_time, r.update_id, r.indexed_at
+    from :pqs.__contract_rows r
+   where r.kind = any (:pqs.__payload_types(qname))
+     and r.type_pk = any (:pqs.__type_pks(qname)) and r.origin <> 'assign'
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.type_pk) is not null)/*alone*/
+     and r.created_at_offset >= (select :pqs.__from(from_offset))
+     and r.created_at_offset <= (select :pqs.__inside(to_offset))
+     and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null);
+end;
+comment on function :multisync.creates(text, bigint, bigint) is
+  'Contracts of a template, or views of an interface, created from one offset to another, both included; assigns are none. Seeded contracts count as created at the seed. Any shape.';
+
+create or replace function :multisync.archives(
+  qname text default null, from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
+  to_offset bigint default :pqs.latest_offset())
+  returns setof :multisync.contract
+  language sql stable parallel safe rows 1000
+begin atomic
+  select r.template_fqn, r.payload_type,
+         case when r.origin <> 'assign' then r.create_event_pk end, case when r.origin <> 'assign' then r.create_event_id end,
+         case when r.origin <> 'assign' then r.created_at_ix end, case when r.origin <> 'assign' then r.created_at_offset end,
+         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, r.contract_id, r.payload,
+         r.contract_key, r.metadata, case when r.origin <> 'assign' then r.created_effective_at end, r.archived_effective_at,
+         r.redaction_id, r.package_name, r.package_version, r.package_id, r.signatories, r.observers, '{}'::text[],
+         r.divulged_only, r.creation_package_id, r.contract_key_hash,
+         case when r.origin = 'assign' then r.create_event_pk end, case when r.origin = 'assign' then r.create_event_id end,
+         case when r.origin = 'assign' then r.created_at_ix end, case when r.origin = 'assign' then r.created_at_offset end,
+         null::bigint, cast(null as :pqs.event_id), null::bigint, null::bigint,
+         coalesce(r.reassignment_counter, case r.origin when 'create' then 0 end), r.synchronizer_id,
+         ((select jsonb_object_agg(m.template_pk, m.tpe_pk) from :pqs.__tpe_of m) ->> r.type_pk::text)::bigint,
+         r.record_time, r.update_id, r.indexed_at
+    from :pqs.__archived_rows r
+   where r.payload_type = any (:pqs.__payload_types(qname))
+     and r.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
+     and r.type_pk = any ((select :pqs.__type_pks(qname))::integer[])
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.own_pk) is not null)/*alone*/
+     and r.archived_at_offset >= (select :pqs.__inside(from_offset))
+     and r.archived_at_offset <= (select :pqs.__inside(to_offset))
+     and (r.kind is null) <> ((select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
+                              and (select :pqs.__type_pks(qname)) is not null);
+end;
+comment on function :multisync.archives(text, bigint, bigint) is
+  'Contracts of a template, or views of an interface, archived from one offset to another, both included; unassigns are none. Without witnesses. Any shape.';
+
+create or replace function :multisync.lookup_contract(contract_id text, qname text default null)
+  returns setof :multisync.contract
+  language sql stable parallel safe rows 3
+begin atomic
+  select /*workers distinct on (r.template_fqn, r.contract_id) workers*/ r.template_fqn, r.payload_type,
+         case when r.origin <> 'assign' then r.create_event_pk end, case when r.origin <> 'assign' then r.create_event_id end,
+         case when r.origin <> 'assign' then r.created_at_ix end, case when r.origin <> 'assign' then r.created_at_offset end,
+         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, r.contract_id, r.payload,
+         r.contract_key, r.metadata, case when r.origin <> 'assign' then r.created_effective_at end, r.archived_effective_at,
+         r.redaction_id, r.package_name, r.package_version, r.package_id, r.signatories, r.observers, r.witnesses,
+         r.divulged_only, r.creation_package_id, r.contract_key_hash,
+         case when r.origin = 'assign' then r.create_event_pk end, case when r.origin = 'assign' then r.create_event_id end,
+         case when r.origin = 'assign' then r.created_at_ix end, case when r.origin = 'assign' then r.created_at_offset end,
+         case when r.ended_by = 'r' then :pqs.__event_pk(upper(r.life_ix), :multisync.__unassign_node(r.contract_id, upper(r.life_ix))) end,
+         case when r.ended_by = 'r'
+              then cast(row (upper(r.life_ix), :multisync.__unassign_node(r.contract_id, upper(r.life_ix))) as :pqs.event_id) end,
+         case when r.ended_by = 'r' then upper(r.life_ix) end, case when r.ended_by = 'r' then upper(r.life_ix) end,
+         coalesce(r.reassignment_counter, case r.origin when 'create' then 0 end), r.synchronizer_id,
+         ((select jsonb_object_agg(m.template_pk, m.tpe_pk) from :pqs.__tpe_of m) ->> r.type_pk::text)::bigint,
+         r.record_time, r.update_id, r.indexed_at
+    from :pqs.__lookup_rows r
+   where r.contract_id = lookup_contract.contract_id and r.type_pk = any (:pqs.__type_pks(qname))
+     /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.type_pk) is not null)/*alone*/
+     /*alone*/
+     and ((select count(*) from synchronizers) < 2
+          or (select true
+                from contract_states o
+                join contracts n on n."offset" = o.activated_offset and n.node_id = o.node_id
+               where o.contract_id = r.contract_id
+                 and (coalesce(n.reassignment_counter, -1), o.activated_offset, o.node_id)
+                     > (coalesce(r.reassignment_counter, -1), r.created_at_offset, (r.create_event_id).node_id)
+               limit 1) is null)
+     /*alone*/
+   /*workers order by r.template_fqn, r.contract_id, r.reassignment_counter desc nulls last workers*/;
+end;
+comment on function :multisync.lookup_contract(text, text) is
+  'A contract whatever its state, and its interface views, each as one row: that with the highest reassignment counter; only as what the name says where one is given.';
+
+create or replace function :multisync.summary_active("offset" bigint default :pqs.latest_offset())
+  returns setof :pqs.contract_summary
+  language sql stable parallel safe rows 100
+begin atomic
+  -- Where all is on one synchronizer no contract counts twice, and counting needs no contract.
+  select s.template_fqn, s.payload_type, s.count
+    from :pqs.summary_active(summary_active."offset") s
+   where (select count(*) from synchronizers) < 2
+  union all
+  select a.template_fqn, a.payload_type, count(*)
+    from :multisync.active(null, summary_active."offset") a
+   where (select count(*) from synchronizers) > 1
+   group by a.template_fqn, a.payload_type;
+end;
+comment on function :multisync.summary_active(bigint) is
+  'Contracts and interface views active at an offset, counted, each contract once.';
+
+create or replace function :multisync.summary_transients(
+  from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
+  to_offset bigint default :pqs.latest_offset())
+  returns setof :pqs.contract_summary
+  language sql stable parallel safe rows 100
+begin atomic
+  select r.template_fqn, r.payload_type, count(*)
+    from :pqs.__contract_rows r
+   where not r.divulged_only
+     and r.created_at_offset >= (select :pqs.__from(from_offset)) and r.created_at_offset <= (select :pqs.__inside(to_offset))
+     and upper(r.life_ix) <= (select :pqs.__inside(to_offset))
+   group by r.template_fqn, r.payload_type;
+end;
+comment on function :multisync.summary_transients(bigint, bigint) is
+  'What both began (create or assign) and ended (archive or unassign) from one offset to another, counted.';

@@ -1,0 +1,231 @@
+/** Ten queries on the search path `pqs_multisync, pqs`, over contracts that move between synchronizers, against a model of them. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { alice, bob } from '../../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+import { activeAt, movingContracts, newest, type MovingContracts, type Stay } from './multisync-model.ts';
+
+const path = 'pqs_multisync, pqs';
+
+let database: ReadDatabase;
+let world: MovingContracts;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  world = movingContracts(11, 24);
+  for (const frame of world.frames) await database.write(frame);
+  await database.query(`set search_path = ${path}`);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+type Row = Readonly<Record<string, unknown>>;
+const rows = (sql: string, ...values: unknown[]): Promise<readonly Row[]> => database.query<Row>(sql, values);
+
+const columns = `contract_id, synchronizer_id, reassignment_counter::int as counter, created_at_offset::int as created,
+  created_at_ix::int as created_ix, (create_event_id)."offset"::int as create_event, assigned_at_offset::int as assigned,
+  assigned_at_ix::int as assigned_ix, (assign_event_id)."offset"::int as assign_event, archived_at_offset::int as archived,
+  (archive_event_id).node_id as archive_node, unassigned_at_offset::int as unassigned, unassigned_at_ix::int as unassigned_ix,
+  (unassign_event_id)."offset"::int as unassign_event, (unassign_event_id).node_id as unassign_node,
+  (created_effective_at is null) as effective_unknown`;
+
+/** What the columns say of a stay. */
+function said({ contract, synchronizer, counter, begins, from, to, ends }: Stay): Row {
+  const created = begins === 'create' ? from : null;
+  const assigned = begins === 'assign' ? from : null;
+  const unassigned = ends === 'unassign' ? (to ?? null) : null;
+  const archived = ends === 'archive' ? (to ?? null) : null;
+  return {
+    contract_id: contract,
+    synchronizer_id: synchronizer,
+    counter,
+    created,
+    created_ix: created,
+    create_event: created,
+    assigned,
+    assigned_ix: assigned,
+    assign_event: assigned,
+    archived,
+    archive_node: archived === null ? null : archived % 5,
+    unassigned,
+    unassigned_ix: unassigned,
+    unassign_event: unassigned,
+    unassign_node: unassigned === null ? null : unassigned % 5,
+    effective_unknown: begins === 'assign',
+  };
+}
+const byContract = (stays: readonly Stay[]): readonly Row[] =>
+  [...stays].sort((a, b) => (a.contract < b.contract ? -1 : 1)).map(said);
+const ordered = `order by contract_id collate "C"`;
+
+it('is a world in which contracts are on two synchronizers at once, come back, and end', () => {
+  const { stays, frames } = world;
+  const twice = frames.filter((_, at) => {
+    const active = activeAt(stays, at + 1);
+    return newest(active).length < active.length;
+  });
+  expect(twice.length).toBeGreaterThan(10);
+  expect(stays.filter(({ ends }) => ends === 'archive' && ends !== undefined).length).toBeGreaterThan(5);
+  expect(stays.filter(({ counter }) => counter > 2).length).toBeGreaterThan(5);
+});
+
+describe('the ten queries', () => {
+  it('1: active at each offset of the past: a row per contract, with the highest counter', async () => {
+    for (let offset = 1; offset <= world.frames.length; offset += 1) {
+      const expected = byContract(newest(activeAt(world.stays, offset)));
+      const sql = `select ${columns} from active(null, $1) where payload_type = 'template' ${ordered}`;
+      expect(await rows(sql, offset), `offset ${String(offset)}`).toEqual(expected);
+    }
+  });
+
+  it('2: active now, as a template and as an interface view', async () => {
+    const expected = byContract(newest(activeAt(world.stays, world.frames.length)));
+    for (const kind of ['template', 'interface'])
+      expect(await rows(`select ${columns} from active() where payload_type = $1 ${ordered}`, kind), kind).toEqual(
+        expected,
+      );
+    expect(await rows(`select ${columns} from active('Iou') ${ordered}`)).toEqual(expected);
+  });
+
+  it('3: lookup_contract: the newest row, whatever its state', async () => {
+    for (const stay of newest(world.stays)) {
+      const sql = `select ${columns} from lookup_contract($1) order by payload_type`;
+      expect(await rows(sql, stay.contract), stay.contract).toEqual([said(stay), said(stay)]);
+    }
+  });
+
+  it('4: creates: no assigns, and where each left its first synchronizer', async () => {
+    const expected = byContract(world.stays.filter(({ begins }) => begins === 'create'));
+    expect(await rows(`select ${columns} from creates() where payload_type = 'template' ${ordered}`)).toEqual(expected);
+    const half = Math.floor(world.frames.length / 2);
+    expect(
+      await rows(
+        `select ${columns} from creates('Iou', 0, $1) where unassigned_at_offset is not null ${ordered}`,
+        half,
+      ),
+    ).toEqual(
+      byContract(
+        world.stays.filter((stay) => stay.begins === 'create' && stay.from <= half && stay.ends === 'unassign'),
+      ),
+    );
+  });
+
+  it('5: archives: of the row that was archived, without witnesses', async () => {
+    const expected = byContract(world.stays.filter(({ ends }) => ends === 'archive'));
+    expect(await rows(`select ${columns} from archives('Iou') ${ordered}`)).toEqual(expected);
+    expect(await rows(`select distinct witnesses from archives()`)).toEqual([{ witnesses: [] }]);
+  });
+
+  it('6: summary_active: each contract once', async () => {
+    for (let offset = 1; offset <= world.frames.length; offset += 7) {
+      const count = String(newest(activeAt(world.stays, offset)).length);
+      const found = await rows('select payload_type, count from summary_active($1) order by 1', offset);
+      expect(found, `offset ${String(offset)}`).toEqual(
+        count === '0' ? [] : ['interface', 'template'].map((payload_type) => ({ payload_type, count })),
+      );
+    }
+  });
+
+  it('7: summary_reassignments by source and target, in a range', async () => {
+    const [from, to] = [5, world.frames.length - 5];
+    const expected = new Map<string, [number, number]>();
+    for (const { type, source, target, offset } of world.halves) {
+      if (offset < from || offset > to) continue;
+      const counted = expected.get(`${source} ${target}`) ?? [0, 0];
+      counted[type === 'unassign' ? 0 : 1] += 1;
+      expected.set(`${source} ${target}`, counted);
+    }
+    const found = await rows(
+      `select concat_ws(' ', source_synchronizer_id, target_synchronizer_id) as way, unassigns::int, assigns::int
+         from summary_reassignments($1, $2)`,
+      from,
+      to,
+    );
+    expect(new Map(found.map(({ way, unassigns, assigns }) => [way, [unassigns, assigns]]))).toEqual(expected);
+    expect(expected.size).toBeGreaterThan(4);
+  });
+
+  it('8: transactions with their synchronizer, joined to what an assign began', async () => {
+    const found = await rows(`select "offset"::int as at, synchronizer_id from transactions order by "offset"`);
+    expect(found).toEqual(world.synchronizers.map((synchronizer_id, at) => ({ at: at + 1, synchronizer_id })));
+    const joined = await rows(
+      `select count(*)::int as n, count(*) filter (where t.synchronizer_id = a.synchronizer_id)::int as same
+         from active('Iou') a join transactions t on t.ix = coalesce(a.created_at_ix, a.assigned_at_ix)`,
+    );
+    const n = newest(activeAt(world.stays, world.frames.length)).length;
+    expect(joined).toEqual([{ n, same: n }]);
+  });
+
+  it('9: __reassignments and __contracts, which explorers read', async () => {
+    const found = await rows(
+      `select r.type, r.contract_id, r.reassignment_counter::int as counter, r.source_synchronizer_id as source,
+              r.target_synchronizer_id as target, r.reassigned_at_ix::int as "offset", e.type as event, r.witnesses,
+              (r.assignment_exclusivity is null) as free
+         from __reassignments r join __events e on e.pk = r.reassign_event_pk and e.type = r.type order by r.reassigned_at_ix`,
+    );
+    expect(found).toEqual(
+      [...world.halves]
+        .sort((a, b) => a.offset - b.offset)
+        .map(({ type, contract, counter, source, target, offset }) => ({
+          type,
+          contract_id: contract,
+          counter,
+          source,
+          target,
+          offset,
+          event: type,
+          witnesses: [alice],
+          free: type === 'assign',
+        })),
+    );
+    const segments = await rows(
+      `select contract_id, synchronizer_id, reassignment_counter::int as counter, created_at_ix::int as created,
+              assigned_at_ix::int as assigned, archived_at_ix::int as archived, unassigned_at_ix::int as unassigned
+         from __contracts c join __contract_tpe t on t.pk = c.tpe_pk where t.entity_name = 'Iou'
+        order by coalesce(created_at_ix, assigned_at_ix)`,
+    );
+    expect(segments).toEqual(
+      [...world.stays]
+        .sort((a, b) => a.from - b.from)
+        .map((stay) => {
+          const { contract_id, synchronizer_id, counter, created, assigned, archived, unassigned } = said(stay);
+          return { contract_id, synchronizer_id, counter, created, assigned, archived, unassigned };
+        }),
+    );
+  });
+
+  it('10: what begins and ends in a range, by conditions on the new columns', async () => {
+    const [from, to] = [Math.floor(world.frames.length / 4), Math.floor((world.frames.length * 3) / 4)];
+    const within = world.stays.filter((stay) => stay.from >= from && (stay.to ?? Infinity) <= to);
+    const found = await rows(`select payload_type, count::int from summary_transients($1, $2) order by 1`, from, to);
+    expect(found).toEqual(['interface', 'template'].map((payload_type) => ({ payload_type, count: within.length })));
+    const assigned = newest(activeAt(world.stays, world.frames.length)).filter(
+      (stay) => stay.begins === 'assign' && stay.from > from,
+    );
+    const sql = `select contract_id, stakeholders(a), payload->>'owner' as owner, tpe_pk = (select pk from __contract_tpe
+      where entity_name = 'Iou') as of_type from active('Iou') a where assigned_at_offset > $1 order by assigned_at_ix, assign_event_pk`;
+    expect(await rows(sql, from)).toEqual(
+      [...assigned]
+        .sort((a, b) => a.from - b.from)
+        .map(({ contract }) => ({ contract_id: contract, stakeholders: [alice, bob], owner: alice, of_type: true })),
+    );
+    expect(assigned.length).toBeGreaterThan(2);
+  });
+});
+
+it('leaves schema pqs as it is: a row per synchronizer, and no new columns', async () => {
+  for (let offset = 1; offset <= world.frames.length; offset += 1) {
+    const [found] = await rows(`select count(*)::int as n from pqs.active('Iou', $1)`, offset);
+    expect(found, `offset ${String(offset)}`).toEqual({ n: activeAt(world.stays, offset).length });
+  }
+  const [row] = await rows('select * from pqs.active() limit 1');
+  expect(Object.keys(row ?? {}).filter((column) => /assign_|assigned_/.test(column))).toEqual([]);
+});
+
+it('counts deleted_reassignments where it prunes', async () => {
+  const boundary = Math.floor(world.frames.length / 2);
+  const expected = { deleted_reassignments: world.halves.filter(({ offset }) => offset <= boundary).length };
+  const columnsOf = 'select deleted_reassignments from';
+  expect(await rows(`${columnsOf} prune_archived_to_offset_dry_run($1)`, boundary)).toEqual([expected]);
+  expect(await rows(`${columnsOf} prune_archived_to_offset($1)`, boundary)).toEqual([expected]);
+  expect(await rows(`select ${columns} from active() where payload_type = 'template' ${ordered}`)).toEqual(
+    byContract(newest(activeAt(world.stays, world.frames.length))),
+  );
+});
