@@ -2,7 +2,7 @@
 
 -- What is planned is what a name can mean, see __contract_rows. The body is little more than a list of columns, because Postgres
 -- reads the text of its tree with every query, while it remembers that of a view.
--- array_position keeps casts of the reader off the payloads of other templates, see active of explore.
+-- array_position and with_name keep casts of the reader off the payloads of other templates, see active of explore.
 -- The subselect asks for a name once; the planner cannot look into it and would read whole tables for a rare template. So a
 -- second condition says the same without one, for the estimate alone: its first half, taken to be rare, is always true.
 -- Offsets are asked for before anything is looked for: where nothing can be found, conditions on rows are never looked at.
@@ -13,8 +13,10 @@ create or replace function :pqs.active(qname text default null, "offset" bigint 
   language sql stable parallel safe rows 1000
 begin atomic
   select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
-         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id, payload,
-         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
+         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ payload /*alone*/end/*alone*/,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ contract_key /*alone*/end/*alone*/,
+         metadata, created_effective_at, archived_effective_at, redaction_id,
          package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
          creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
     from :pqs.__active_rows r
@@ -35,8 +37,10 @@ create or replace function :pqs.creates(
   language sql stable parallel safe rows 1000
 begin atomic
   select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
-         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id, payload,
-         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
+         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ payload /*alone*/end/*alone*/,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ contract_key /*alone*/end/*alone*/,
+         metadata, created_effective_at, archived_effective_at, redaction_id,
          package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
          creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
     from :pqs.__contract_rows r
@@ -67,8 +71,10 @@ create or replace function :pqs.archives(
   language sql stable parallel safe rows 1000
 begin atomic
   select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
-         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id, payload,
-         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
+         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ payload /*alone*/end/*alone*/,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ contract_key /*alone*/end/*alone*/,
+         metadata, created_effective_at, archived_effective_at, redaction_id,
          package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
          creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
     from :pqs.__archived_rows r
@@ -153,8 +159,10 @@ create or replace function :pqs.lookup_contract(contract_id text, qname text def
   language sql stable parallel safe rows 3
 begin atomic
   select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
-         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, r.contract_id, payload,
-         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
+         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, r.contract_id,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ payload /*alone*/end/*alone*/,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ contract_key /*alone*/end/*alone*/,
+         metadata, created_effective_at, archived_effective_at, redaction_id,
          package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
          creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
     from :pqs.__lookup_rows r

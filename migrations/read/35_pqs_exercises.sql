@@ -65,7 +65,10 @@ create or replace function :pqs.exercises(
   language sql stable parallel safe rows 1000
 begin atomic
   select template_fqn, choice_fqn, choice, consuming, exercise_event_pk, exercise_event_id, exercised_at_ix,
-         exercised_at_offset, contract_id, argument, result, exercised_effective_at, redaction_id, package_name,
+         exercised_at_offset, contract_id,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ argument /*alone*/end/*alone*/,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ result /*alone*/end/*alone*/,
+         exercised_effective_at, redaction_id, package_name,
          package_version, package_id, signatories, observers, controllers, last_descendant_node_id, witnesses,
          synchronizer_id, record_time, update_id, indexed_at
     -- The empty WITH keeps the joins apart from the last condition, see active.
@@ -84,7 +87,10 @@ create or replace function :pqs.lookup_exercises(contract_id text, qname text de
   language sql stable parallel safe rows 3
 begin atomic
   select template_fqn, choice_fqn, choice, consuming, exercise_event_pk, exercise_event_id, exercised_at_ix,
-         exercised_at_offset, r.contract_id, argument, result, exercised_effective_at, redaction_id, package_name,
+         exercised_at_offset, r.contract_id,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ argument /*alone*/end/*alone*/,
+         /*alone*/case when :explore.with_name(qname) then/*alone*/ result /*alone*/end/*alone*/,
+         exercised_effective_at, redaction_id, package_name,
          package_version, package_id, signatories, observers, controllers, last_descendant_node_id, witnesses,
          synchronizer_id, record_time, update_id, indexed_at
     from :pqs.__exercise_rows r

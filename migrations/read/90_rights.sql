@@ -97,7 +97,8 @@ grant execute on function
   :explore.transfer_fees(jsonb),
   :explore.update_offset(text),
   :explore.update_tree(bigint),
-  :explore.wait_for_offset(bigint, interval)
+  :explore.wait_for_offset(bigint, interval),
+  :explore.with_name(text)
   to public;
 grant execute on function
   :pqs.__archive_node(text, bigint),

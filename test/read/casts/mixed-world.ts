@@ -12,6 +12,8 @@ import type { ReadDatabase } from '../read-database.ts';
 
 const packageId = 'ab'.repeat(32);
 export const packageName = 'mix';
+/** Of every contract, whatever its template. */
+export const keyHash = 'aGFzaA==';
 
 /** A type of a field: what the ledger writes for number `n`, and the cast that readers write for it. */
 export interface FieldKind {
@@ -111,7 +113,16 @@ function lifeOf(template: MixedTemplate, n: number, offset: number): readonly fr
   const createArgument = valuesOf(template.fields, n);
   const about = { ...named, offset, interfaceId: null, implementedInterfaces: [], nodeId: 1, lastDescendantNodeId: 1 };
   const events: frames.Json[] = [
-    { CreatedEvent: frames.created({ ...named, offset, createArgument, interfaceViews }) },
+    {
+      CreatedEvent: frames.created({
+        ...named,
+        offset,
+        createArgument,
+        interfaceViews,
+        contractKey: {},
+        contractKeyHash: keyHash,
+      }),
+    },
     {
       ExercisedEvent: frames.exercised({
         ...about,

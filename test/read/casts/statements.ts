@@ -1,6 +1,6 @@
 /** Statements that cast what templates, choices and interfaces hold, at every place of a query, with the answers they must have. */
 import type { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
-import { type Fields, fieldNames, kinds, type MixedTemplate, packageName, valuesOf } from './mixed-world.ts';
+import { type Fields, fieldNames, keyHash, kinds, type MixedTemplate, packageName, valuesOf } from './mixed-world.ts';
 
 /** What is asked: rows of one template, choice or interface. */
 interface Relation {
@@ -18,37 +18,115 @@ export interface Asked {
   readonly expected: number;
 }
 
-/** Everything that takes the name of a template, a choice or an interface, and every view made for one. */
-function relationsOf(template: MixedTemplate, end: number): readonly Relation[] {
-  const { entity, active, contracts, fields, argument, view } = template;
-  const name = `'${packageName}:M:${entity}'`;
-  const typed = `typed.${packageName}__${entity.toLowerCase()}`;
-  const archived = contracts.filter((n) => !active.includes(n));
-  const of = (from: string, rows: readonly number[], change: Partial<Relation> = {}): Relation => ({
-    from,
-    rows,
-    json: 'payload',
-    fields,
-    isTyped: false,
-    ...change,
+type Part = Omit<Relation, 'from' | 'isTyped'>;
+
+/** What takes a name as an argument. */
+interface Named extends Part {
+  readonly call: (name: string) => string;
+  /** What stands before and after the name of the template in the name that is asked for. */
+  readonly before: string;
+  readonly after: string;
+}
+
+const prefix = `${packageName}:M:`;
+
+interface Parts {
+  readonly current: Part;
+  readonly created: Part;
+  readonly archived: Part;
+  readonly exercised: Part;
+  readonly views: (rows: readonly number[]) => Part;
+}
+
+function partsOf({ active, contracts, fields, argument, view }: MixedTemplate): Parts {
+  const ended = contracts.filter((n) => !active.includes(n));
+  const payloads = (rows: readonly number[]): Part => ({ json: 'payload', fields, rows });
+  return {
+    current: payloads(active),
+    created: payloads(contracts),
+    archived: payloads(ended),
+    exercised: { json: 'argument', fields: argument, rows: contracts },
+    views: (rows) => ({ json: 'payload', fields: view, rows }),
+  };
+}
+
+/** Everything that takes the name of a template, a choice or an interface. */
+function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
+  const { current, created, archived, exercised, views } = partsOf(template);
+  const of = (part: Part, call: Named['call'], [before, after] = [prefix, '']): Named => ({
+    ...part,
+    call,
+    before,
+    after,
   });
-  const choice = { json: 'argument', fields: argument } as const;
-  const shown = { json: 'view', fields: view } as const;
+  const choice: [string, string] = [prefix, ':Give'];
+  const shown: [string, string] = [`${prefix}I`, ''];
   return [
-    of(`explore.active(${name})`, active),
-    of(`explore.contracts(${name})`, contracts),
-    of(`explore.active_at(${end}, ${name})`, active),
-    of(`pqs.active(${name})`, active),
-    of(`pqs.creates(${name})`, contracts),
-    of(`pqs.archives(${name})`, archived),
-    of(typed, active, { isTyped: true }),
-    of(`${typed}__history`, contracts, { isTyped: true }),
-    of(`${typed}__give`, contracts, { ...choice, isTyped: true }),
-    of(`pqs.exercises('${packageName}:M:${entity}:Give')`, contracts, choice),
-    of(`typed.${packageName}__i${entity.toLowerCase()}`, active, { ...shown, isTyped: true }),
-    of(`pqs.active('${packageName}:M:I${entity}')`, active, { ...shown, json: 'payload' }),
-    of(`pqs.creates('${packageName}:M:I${entity}')`, contracts, { ...shown, json: 'payload' }),
-    of(`pqs.archives('${packageName}:M:I${entity}')`, archived, { ...shown, json: 'payload' }),
+    of(current, (name) => `explore.active(${name})`),
+    of(created, (name) => `explore.contracts(${name})`),
+    of(current, (name) => `explore.active_at(${end}, ${name})`),
+    of(current, (name) => `explore.active_at(now(), ${name})`),
+    of(current, (name) => `explore.active_by_key('${keyHash}', ${name})`),
+    of(current, (name) => `pqs.active(${name})`),
+    of(created, (name) => `pqs.creates(${name})`),
+    of(archived, (name) => `pqs.archives(${name})`),
+    of(exercised, (name) => `pqs.exercises(${name})`, choice),
+    of(views(current.rows), (name) => `pqs.active(${name})`, shown),
+    of(views(created.rows), (name) => `pqs.creates(${name})`, shown),
+    of(views(archived.rows), (name) => `pqs.archives(${name})`, shown),
+  ];
+}
+
+/** Functions and views by a name that the statement says itself. */
+function relationsOf(template: MixedTemplate, end: number): readonly Relation[] {
+  const { current, created, exercised, views } = partsOf(template);
+  const entity = template.entity.toLowerCase();
+  const typed = `typed.${packageName}__${entity}`;
+  const functions = functionsOf(template, end).map(({ call, before, after, ...part }) => ({
+    ...part,
+    from: call(`'${before}${template.entity}${after}'`),
+    isTyped: false,
+  }));
+  const shown = { ...views(current.rows), json: 'view' } as const;
+  return [
+    ...functions,
+    { ...current, from: typed, isTyped: true },
+    { ...created, from: `${typed}__history`, isTyped: true },
+    { ...exercised, from: `${typed}__give`, isTyped: true },
+    { ...shown, from: `typed.${packageName}__i${entity}`, isTyped: true },
+  ];
+}
+
+/** The same functions by a name that comes from another relation: for each function the relations it may come from. */
+function lateralRelationsOf(template: MixedTemplate, end: number): readonly (readonly Relation[])[] {
+  const { entity, contracts, fields, argument } = template;
+  const from = (source: string, call: string, where = ''): string =>
+    `(select f.* from ${source} cross join lateral ${call} f${where})`;
+  const named = functionsOf(template, end).map(({ call, before, after, ...part }): readonly Relation[] => {
+    const name = `'${before}${entity}${after}'`;
+    const joined = call(`'${before}' || t.entity_name || '${after}'`);
+    const once = { ...part, isTyped: false };
+    return [
+      { ...once, from: from(`(values (1, ${name}), (2, ${name})) v (n, t)`, call('v.t'), ' where v.n = 1') },
+      { ...once, from: from(`(select ${name}::text as t offset 0) v`, call('v.t')) },
+      { ...once, from: from('ledger.templates t', joined, ` where t.entity_name = '${entity}'`) },
+      { ...once, from: from('explore.templates t', joined, ` where t.entity_name = '${entity}'`) },
+    ];
+  });
+  const looked = (call: string): string =>
+    from('explore.contracts c', call, ` where c.template_fqn = '${prefix}${entity}'`);
+  const all = { rows: contracts, isTyped: false };
+  return [
+    ...named,
+    [{ ...all, json: 'payload', fields, from: looked('pqs.lookup_contract(c.contract_id, c.template_fqn)') }],
+    [
+      {
+        ...all,
+        json: 'argument',
+        fields: argument,
+        from: looked(`pqs.lookup_exercises(c.contract_id, c.template_fqn || ':Give')`),
+      },
+    ],
   ];
 }
 
@@ -90,11 +168,19 @@ function counted(rest: string, expected: number): Asked {
   return { sql: `select count(*)::int as found from ${rest}`, expected };
 }
 
-/** One statement of each form for each relation of a template, each over a field that is drawn. */
+/**
+ * One statement of each form for each relation of a template, each over a field that is drawn; and one statement
+ * of a drawn form for each function whose name comes from another relation.
+ */
 export function statementsOf(random: Random, template: MixedTemplate, end: number): readonly Asked[] {
-  return relationsOf(template, end).flatMap((relation) =>
+  const lateral = lateralRelationsOf(template, end).map((sources) => {
+    const relation = drawn(random, sources);
+    return drawn(random, forms)(relation.from, compared(random, relation));
+  });
+  const own = relationsOf(template, end).flatMap((relation) =>
     forms.map((form) => form(relation.from, compared(random, relation))),
   );
+  return [...own, ...lateral];
 }
 
 function compared(random: Random, { json, fields, rows, isTyped }: Relation): Compared {
@@ -108,4 +194,10 @@ function compared(random: Random, { json, fields, rows, isTyped }: Relation): Co
   const wanted = JSON.stringify(kind.value(random.between(0, rows.length)));
   const equal = rows.filter((n) => JSON.stringify(valuesOf(fields, n)[field]) === wanted).length;
   return { value, literal: `(('{"v":${wanted}}'::jsonb ->> 'v')::${kind.cast})`, all: rows.length, equal };
+}
+
+function drawn<T>(random: Random, from: readonly T[]): T {
+  const found = from[random.between(0, from.length - 1)];
+  if (found === undefined) throw new Error('nothing to draw from');
+  return found;
 }
