@@ -118,7 +118,13 @@ export const storeCodes = {
     'it is tried again from the checkpoint; if it repeats, the update is searched for and named',
     { times: 5, named: true },
   ),
-  STORE_CONSTRAINT: kind('park', ExitCode.undecodable, 'a row breaks a constraint', 'report the update at this offset'),
+  // No data of a ledger breaks ours. Which rule of others it was is said once the update is written alone.
+  STORE_CONSTRAINT: kind(
+    'park',
+    ExitCode.undecodable,
+    'a constraint, an index or a trigger refuses a row',
+    'drop or change the one that somebody added, which the message names',
+  ),
   STORE_NOT_PERMITTED: kind(
     'park',
     ExitCode.notPermitted,

@@ -288,12 +288,16 @@ async function writeEntries(
   { batch, built, contractId, before, predecessor, span }: EntriesToWrite,
 ): Promise<void> {
   const started = performance.now();
-  const rows = await session.writeSeed(batch, before, predecessor).catch((thrown: unknown) => {
+  const rows = await session.writeSeed(batch, before, predecessor).catch(async (thrown: unknown) => {
     const stretch = { from: before, upTo: before + batch.entries };
     const error = withStretch(toIndexerError(thrown), stretch);
     span?.done(batch, error);
     if (batch.entries !== 1) throw error;
-    throw namingEntry(session.explainedEntry(error), { seedOffset: seed.offset, entry: stretch.upTo, contractId });
+    throw namingEntry(await session.explainedEntry(error), {
+      seedOffset: seed.offset,
+      entry: stretch.upTo,
+      contractId,
+    });
   });
   span?.done(batch);
   const { observer } = parts;

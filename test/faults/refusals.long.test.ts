@@ -4,14 +4,12 @@
  */
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
 import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { runCommand } from '../support/run-command.ts';
 
 let ledger: Awaited<ReturnType<typeof scriptedLedger>>;
 /** Of the database in which the stream of the test is. */
@@ -214,7 +212,7 @@ describe('never the fault of an update', () => {
   });
 });
 
-describe('the fault of one update', () => {
+describe('a rule of others that refuses an update', () => {
   let database: TestDatabase;
   beforeEach(async () => {
     database = await prepared();
@@ -222,26 +220,32 @@ describe('the fault of one update', () => {
   afterEach(() => database.drop());
 
   it.each([
-    ['a character that no text holds', '22021'],
-    ['an escape that no text holds', '22P05'],
+    ['a character that no text holds', '22P05'],
     ['a number out of range', '22003'],
     ['a row larger than a limit', '54000'],
-  ])('%s (%s) sets it aside alone, whole, to be stored later', async (_what, sqlstate) => {
+  ])('as %s (%s) parks, names the trigger, and sets nothing aside', async (_what, sqlstate) => {
     await refuseWith(raised(sqlstate));
+    await using indexer = await run();
+    await stateIs(indexer, 'parked');
+    await failsWith(indexer, 'STORE_CONSTRAINT', 'trigger refuse of ledger.contracts');
+    await nothingPassed();
+  });
+
+  it('as an index on a cast, for real: once it is dropped, everything is stored as if it had never been there', async () => {
+    await query(
+      url,
+      `create function public.of_others(text) returns numeric language sql immutable return case when $1 = '00b' then ('x' || $1)::numeric end;
+       create index theirs on ledger.contracts (public.of_others(ledger.id_text(contract_id)))`,
+    );
     {
       await using indexer = await run();
-      await indexer.reaches(5);
+      await stateIs(indexer, 'parked');
+      await failsWith(indexer, 'STORE_CONSTRAINT', 'index ledger.theirs');
+      await nothingPassed();
     }
-    const aside = await query(url, `select "offset"::int, code, frame from ledger.quarantine`);
-    expect(aside).toEqual([{ offset: 2, code: 'STORE_DATA_REFUSED', frame: Buffer.from(JSON.stringify(sound[1])) }]);
-    expect(await query(url, `select "offset"::int from ledger.updates order by 1`)).toEqual(
-      [1, 3, 4, 5].map((offset) => ({ offset })),
-    );
-    await refuseWith(undefined);
-    const lines: string[] = [];
-    const env = { DATABASE_URL: url };
-    await runCommand(quarantineCommand, ['retry'], env, { print: (line) => lines.push(line) });
-    expect(lines).toEqual(['2 stored']);
+    await query(url, 'drop index ledger.theirs');
+    await using indexer = await run();
+    await indexer.reaches(5);
     expect(await digestOf(url, 'ledger')).toBe(calm);
   });
 });

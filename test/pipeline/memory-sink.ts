@@ -280,8 +280,8 @@ class MemorySession implements SinkSession {
     return Promise.resolve(error);
   }
 
-  explainedEntry(error: IndexerError): IndexerError {
-    return error;
+  explainedEntry(error: IndexerError): Promise<IndexerError> {
+    return Promise.resolve(error);
   }
 
   async quarantine({ offset }: QuarantinedUpdate, from: number): Promise<void> {

@@ -31,7 +31,14 @@ export const quarantine: PlantedArea = {
       file: 'src/store/write/session.ts',
       line: 'to: update.offset, lastUpdate: undefined',
       instead: 'to: update.offset + 1, lastUpdate: undefined',
-      test,
+      test: 'e2e/quarantine.slow.test.ts',
+    },
+    {
+      name: 'what an index of others refuses is taken for a fault of the update',
+      file: 'src/store/write/foreign-rules.ts',
+      line: 'if (suspects.length === 0) return error;',
+      instead: 'if (suspects.length >= 0) return error;',
+      test: 'store/write/foreign-rules.test.ts',
     },
     {
       name: 'a failure of a sort that nobody knows is taken for refused data',

@@ -1,4 +1,5 @@
 /** Indexes on fields of payloads: found in the statements that want them, and built while the tables are in use. */
+import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -135,4 +136,33 @@ it.each([
       await history.query(`select contract_id from explore.active('Note') where payload ->> 'note' = $1`, [text]),
     ).toHaveLength(1);
   }
+});
+
+it('the indexes of exercises in the documentation refuse no value, and answer what they are for', async () => {
+  await using history = await createReadDatabase();
+  const documented = await readFile(new URL('../../docs/sql.md', import.meta.url), 'utf8');
+  const statements = documented.match(/^create index concurrently own_\w+ on ledger\.exercises .*;$/gm) ?? [];
+  expect(statements).toHaveLength(2);
+  for (const statement of statements) await history.query(statement);
+  const random = new Random(2);
+  const senders = [40, 3_200, 200_000].map((characters) =>
+    Array.from({ length: characters / 2 }, () => String.fromCodePoint(random.between(0x4e00, 0x9fff))).join(''),
+  );
+  for (const [at, sender] of senders.entries()) {
+    const offset = at + 1;
+    const argument = { transfer: { sender } };
+    const event = frames.exercised({
+      offset,
+      nodeId: 1,
+      lastDescendantNodeId: 1,
+      consuming: false,
+      choiceArgument: argument,
+    });
+    await history.write(frames.transaction(offset, [{ ExercisedEvent: event }]));
+    const found = `from explore.exercises where argument #>> '{transfer,sender}' = $1`;
+    expect(await history.query(`select "offset" ${found}`, [sender])).toHaveLength(1);
+  }
+  await history.query('set enable_seqscan = off');
+  const plan = await history.plan(`select * from explore.exercises where argument #>> '{transfer,sender}' = 'bob'`);
+  expect(plan).toContain('own_sender');
 });

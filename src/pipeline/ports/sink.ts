@@ -102,7 +102,7 @@ export interface SinkSession {
    */
   writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /** What refused an entry of the seed that was written alone, in words that help: a list may hold a contract twice. */
-  explainedEntry(error: IndexerError): IndexerError;
+  explainedEntry(error: IndexerError): Promise<IndexerError>;
   /** The newest offset at which a contract of the seed became active; undefined without contracts. */
   newestActivation(): Promise<number | undefined>;
   /**

@@ -60,7 +60,8 @@ const errnoGone = /^E(?!RR_)[A-Z_]+$/;
 
 /**
  * Anything thrown by a query, a client or the pool, as an IndexerError. IndexerErrors pass through; what comes neither
- * from Postgres nor from its driver is a defect and fatal. Facts: `sqlstate`, `table`, `constraint` or `errno`.
+ * from Postgres nor from its driver is a defect and fatal. Facts: `sqlstate`, `table`, `constraint`,
+ * `column` or `errno`.
  */
 export function toStoreError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
@@ -102,11 +103,16 @@ function fromServer(error: DatabaseError): IndexerError {
   const facts: Record<string, string> = { sqlstate };
   if (error.table !== undefined) facts['table'] = error.table;
   if (error.constraint !== undefined) facts['constraint'] = error.constraint;
+  const column = readInto.exec(error.where ?? '')?.[1];
+  if (column !== undefined) facts['column'] = column;
   return new IndexerError(`${catalogue[code].meaning} (${[`SQLSTATE ${sqlstate}`, ...where].join(', ')})`, {
     code,
     facts,
   });
 }
+
+/** Where Postgres read a value of COPY into its column; once it has all of a row, it names the line alone. */
+const readInto = /^COPY \S{1,130}, line \d+, column (\w{1,63})$/;
 
 /** Kinds and names of objects in the words of Postgres, which says in no field what it refuses. Names are no contents. */
 const denials: readonly RegExp[] = [

@@ -1,10 +1,11 @@
 /**
- * What a refused duplicate means once the update, or entry, was written alone: that it holds a key twice, which no retry
+ * What a refusal means once the update, or entry, was written alone. A duplicate: that it holds a key twice, which no retry
  * mends, or that rows are there that the checkpoint knows nothing of.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { explainForeign } from './foreign-rules.ts';
 
 /** What is there twice when the key of a table is, in words; all these keys hold the offset. */
 const keys: Readonly<Record<string, string>> = {
@@ -19,9 +20,12 @@ const keys: Readonly<Record<string, string>> = {
 /** The index over the ids of `live`. Being a hash it refuses nothing; named where one that is unique would have refused. */
 const contractIndex = 'live_contract';
 
-/** The failure of an update that was written alone, explained if it is STORE_DUPLICATE. */
-export async function explainDuplicate(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
-  if (error.code !== 'STORE_DUPLICATE') return error;
+/** What refused an update that was written alone, in words that help: its own contents, other rows or rules of others. */
+export async function explainRefusal(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
+  return error.code === 'STORE_DUPLICATE' ? explainDuplicate(database, error, offset) : explainForeign(database, error);
+}
+
+async function explainDuplicate(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
   if (!isOurs(error)) return foreignIndex(error);
   const table = String(error.facts['table']);
   const key = keys[table];
@@ -37,8 +41,8 @@ export async function explainDuplicate(database: Database, error: IndexerError, 
 }
 
 /** The same for an entry of the active contracts: what is not published was written by this seed alone. */
-export function explainEntry(error: IndexerError): IndexerError {
-  if (error.code !== 'STORE_DUPLICATE') return error;
+export async function explainEntry(database: Database, error: IndexerError): Promise<IndexerError> {
+  if (error.code !== 'STORE_DUPLICATE') return explainForeign(database, error);
   if (!isOurs(error)) return foreignIndex(error);
   const key = keys[String(error.facts['table'])];
   if (key === undefined) return foreignRows(error);

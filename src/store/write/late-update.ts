@@ -11,7 +11,7 @@ import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { markAnew } from './departures.ts';
 import { loadDictionary } from './dictionary-store.ts';
-import { explainDuplicate } from './duplicate.ts';
+import { explainRefusal } from './duplicate.ts';
 import { inOneRoundTrip } from '../connection/round-trip.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import { storedColumnTypes } from '../schema/exercise-json.ts';
@@ -59,7 +59,7 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     await client.query('delete from quarantine where "offset" = $1', [update.offset]);
   });
   await stored.catch(async (thrown: unknown) => {
-    throw await explainDuplicate(database, toIndexerError(thrown), update.offset);
+    throw await explainRefusal(database, toIndexerError(thrown), update.offset);
   });
 }
 

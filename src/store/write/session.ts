@@ -25,7 +25,7 @@ import { noteInterfaces, wantedInterfaces } from './filter-interfaces.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
-import { explainDuplicate, explainEntry } from './duplicate.ts';
+import { explainEntry, explainRefusal } from './duplicate.ts';
 import { inOneTransaction, type Statement } from '../connection/round-trip.ts';
 import { currentHost, provenByHost } from './hosts.ts';
 import { isStored, storeLate } from './late-update.ts';
@@ -153,9 +153,9 @@ export class StoreSession {
     return rows;
   }
 
-  /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
+  /** What refused an update that was written alone, in words that help. */
   explained(error: IndexerError, offset: number): Promise<IndexerError> {
-    return explainDuplicate(this.#database, error, offset);
+    return explainRefusal(this.#database, error, offset);
   }
 
   /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
@@ -207,8 +207,8 @@ export class StoreSession {
   }
 
   /** What refused an entry of the seed that was written alone, in words that help. */
-  explainedEntry(error: IndexerError): IndexerError {
-    return explainEntry(error);
+  explainedEntry(error: IndexerError): Promise<IndexerError> {
+    return explainEntry(this.#database, error);
   }
 
   /** The newest offset at which a contract of the seed became active; undefined without contracts. */

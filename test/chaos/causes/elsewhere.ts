@@ -19,7 +19,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   STORE_LOCKED: 'test/faults/refusals.long.test.ts',
   STORE_SESSION_TIMEOUT: 'test/faults/refusals.long.test.ts',
   STORE_TRANSACTION_ABORTED: 'test/faults/refusals.long.test.ts: passes with the next attempt',
-  STORE_DATA_REFUSED: 'test/faults/refusals.long.test.ts',
+  STORE_DATA_REFUSED: 'test/e2e/quarantine.slow.test.ts',
   STORE_WRAPAROUND: 'not provoked: no server is brought there in the time of a test',
   STORE_DUPLICATE: 'test/faults/repeated-keys.long.test.ts',
   STORE_FAILED: 'test/store/connection/store-error.test.ts: of an SQLSTATE that no rule names',

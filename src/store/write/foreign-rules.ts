@@ -1,0 +1,125 @@
+/**
+ * What others have put on the tables of a stream and what can refuse a row: indexes on expressions, constraints and triggers.
+ * An update that one of these refuses is sound, so that nothing of it is set aside.
+ */
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+
+/** Those that the migrations make, by name. */
+const ours: readonly string[] = [
+  'updates_update_id',
+  'updates_command_id',
+  'contracts_key',
+  'live_contract',
+  'live_template',
+  'live_unknown',
+  'ended_contract',
+  'exercises_contract',
+  'archives_contract',
+  'reassignments_contract',
+  'completions_rejected',
+  'completions_contract',
+  'contracts_origin_check',
+  'ended_ended_by_check',
+  'reassignments_kind_check',
+  'only_remove',
+  'next_epoch',
+];
+
+/** The tables that an update is written to. */
+const written: readonly string[] = [
+  'updates',
+  'contracts',
+  'live',
+  'ended',
+  'exercises',
+  'archives',
+  'interface_views',
+  'reassignments',
+  'topology_events',
+  'contract_parties',
+  'event_parties',
+  'active_counts',
+  'activity_hourly',
+  'batches',
+];
+
+/** A rule, and the statement that removes it. */
+export interface ForeignRule {
+  readonly name: string;
+  readonly removal: string;
+}
+
+/**
+ * An index without an expression computes nothing that could fail. `index create` names its indexes `own_…` and makes them by
+ * a method that takes every text.
+ */
+const rules = `
+select 'index ' || x.oid::regclass::text as name, 'drop index concurrently ' || x.oid::regclass::text as removal
+  from pg_index i join pg_class x on x.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+  join pg_am m on m.oid = x.relam
+ where t.relnamespace = to_regnamespace(quote_ident($1)) and t.relname = any ($2) and x.relname <> all ($3)
+   and i.indislive and (i.indexprs is not null or i.indpred is not null)
+   and not (m.amname in ('spgist', 'hash') and x.relname ~ '^own_.*_[0-9a-f]{8}$')
+union all
+select format('constraint %I of %s', c.conname, t.oid::regclass),
+       format('alter table %s drop constraint %I', t.oid::regclass, c.conname)
+  from pg_constraint c join pg_class t on t.oid = c.conrelid
+ where t.relnamespace = to_regnamespace(quote_ident($1)) and t.relname = any ($2) and c.conname <> all ($3)
+   and c.contype in ('c', 'x', 'f')
+union all
+select format('trigger %I of %s', g.tgname, t.oid::regclass), format('drop trigger %I on %s', g.tgname, t.oid::regclass)
+  from pg_trigger g join pg_class t on t.oid = g.tgrelid
+ where t.relnamespace = to_regnamespace(quote_ident($1)) and t.relname = any ($2) and g.tgname <> all ($3)
+   and not g.tgisinternal and g.tgenabled <> 'D'
+ order by 1`;
+
+/** What others have made on the tables that updates are written to, and what could refuse a row. */
+export async function foreignRules(database: Database): Promise<readonly ForeignRule[]> {
+  return database.transaction(async (client) => {
+    // Names are printed with their schema, so that the statement can be run anywhere.
+    await client.query('set local search_path to pg_catalog');
+    const { rows } = await client.query<ForeignRule>(rules, [database.schema, written, ours]);
+    return rows;
+  });
+}
+
+/** The failure of an update that was written alone, explained if what refused it can be a rule that others made. */
+export async function explainForeign(database: Database, error: IndexerError): Promise<IndexerError> {
+  if (!canBeForeign(error)) return error;
+  // Unexplained it is still the failure of this update.
+  const found = await foreignRules(database).catch(() => []);
+  const { constraint } = error.facts;
+  const named = found.filter(({ name }) => typeof constraint === 'string' && namesConstraint(name, constraint));
+  const suspects = named.length > 0 ? named : found;
+  if (suspects.length === 0) return error;
+  const names = suspects.map(({ name }) => name).join(', ');
+  const removals = suspects.map(({ removal }) => `\`${removal}\``).join(', ');
+  const removal =
+    suspects.length === 1 ? `run ${removals}, or change it` : `drop or change what refuses it: ${removals}`;
+  return new IndexerError(
+    `expected no rule of others that refuses a row, found ${names} (SQLSTATE ${String(error.facts['sqlstate'])})`,
+    {
+      code: 'STORE_CONSTRAINT',
+      exitCode: ExitCode.configuration,
+      remedy: `${removal}; the update is sound`,
+      facts: error.facts,
+      cause: error,
+    },
+  );
+}
+
+/**
+ * Refused by Postgres, and not where a value was read into its column: there nothing of others is computed yet. Nor are bytes
+ * that are no text in any table.
+ */
+function canBeForeign({ code, facts }: IndexerError): boolean {
+  if (code === 'STORE_CONSTRAINT') return facts['sqlstate'] !== '23505';
+  if (code !== 'STORE_DATA_REFUSED' || facts['sqlstate'] === undefined) return false;
+  return facts['column'] === undefined && !['22021', '22P03'].includes(String(facts['sqlstate']));
+}
+
+function namesConstraint(rule: string, constraint: string): boolean {
+  return rule.startsWith(`constraint ${constraint} of `) || rule.startsWith(`constraint "${constraint}" of `);
+}
