@@ -63,7 +63,7 @@ export const storeCodes = {
     'retry',
     ExitCode.temporary,
     'Postgres accepts no writes (a standby, or set to read-only)',
-    'point the URL at the primary server',
+    'point the URL at the primary server; if it is the primary, `ledger-indexer check`, as this role, names the setting to change',
   ),
   STORE_TRANSACTION_ABORTED: kind(
     'retry',

@@ -9,7 +9,7 @@ import type { StreamIdentity } from '../model/stream.ts';
 import type { ExerciseJson } from '../model/tables.ts';
 import type { Database } from './connection/database.ts';
 import { writerLockHolder } from './connection/inspection.ts';
-import { checkServer } from './connection/server-check.ts';
+import { assertWritable, checkServer } from './connection/server-check.ts';
 import { readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
 import { assertMayGather, mergeViews, type ViewMerge } from './history/merge-views.ts';
@@ -114,6 +114,7 @@ function preparation(
     // Before anything else: behind a pooler, even the settings of our sessions would reach others.
     await candidate.checkAddress();
     await checkServer(database);
+    await assertWritable(database);
     await (mode === 'auto' ? migrate(database, { exerciseJson }) : assertMigrated(database));
     await assertExerciseJson(database, exerciseJson);
     prepared = true;

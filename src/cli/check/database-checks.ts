@@ -12,9 +12,9 @@ import {
 } from '../../store/connection/inspection.ts';
 import { assertExerciseJson } from '../../store/schema/exercise-json.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
-import { checkServer } from '../../store/connection/server-check.ts';
+import { assertWritable, checkServer } from '../../store/connection/server-check.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
-import { tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
+import { tryPruning, tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
 import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
@@ -52,6 +52,9 @@ export function databaseChecks(database: Database, config: Config): readonly Che
     { name: 'notices', after, run: () => notices(database, config) },
     { name: 'schema', after, run: () => schema(database, config) },
     { name: 'rights to write', after, run: () => rightsToWrite(database) },
+    ...(config.indexer.keepMs === undefined
+      ? []
+      : [{ name: 'rights to prune', after, run: () => rightsToPrune(database) }]),
     { name: 'writer', after, run: () => writer(database) },
     {
       name: 'postgres clock',
@@ -111,9 +114,15 @@ async function schema(database: Database, config: Config): Promise<Finding> {
 }
 
 async function rightsToWrite(database: Database): Promise<Finding> {
-  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  if (!(await hasTables(database))) {
+    await assertWritable(database);
+    return skip('nothing is stored yet: the role may take locks, and write');
+  }
   const { missing, other } = await tryRights(database);
-  if (missing.length === 0) return pass('every right that writing needs was tried, on no row');
+  if (missing.length === 0) {
+    await assertWritable(database);
+    return pass('every right that writing needs was tried, on no row');
+  }
   const { role } = await inspectServer(database);
   if (other !== undefined) {
     return fail(
@@ -132,6 +141,14 @@ const has: Readonly<Record<NonNullable<TriedRights['other']>, string>> = {
   redactor: 'has the rights of the redactor',
   reader: 'has the rights of a reader of everything',
 };
+
+async function rightsToPrune(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const { missing, remedy } = await tryPruning(database);
+  if (missing.length === 0) return pass('every right that INDEXER_KEEP needs was tried, on no row');
+  const { role } = await inspectServer(database);
+  return fail(`INDEXER_KEEP is set, and role "${role}" may not prune: it lacks ${named(missing)}`, remedy);
+}
 
 const mostNamed = 5;
 

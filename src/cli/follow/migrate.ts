@@ -41,7 +41,7 @@ export const migrateCommand: Command = {
     [77, 'the role may not create what is missing'],
     [78, 'a newer version migrated this schema, it is not made as INDEXER_EXERCISE_JSON says, or --citus cannot be'],
   ],
-  /** @throws IndexerError as `checkServer` and `migrate` do */
+  /** @throws IndexerError as `checkServer`, `assertWritable` and `migrate` do */
   run: async ({ given, env, write }) => {
     const config = loadConfig(given.options, env);
     const { schema } = config.database;
@@ -50,9 +50,10 @@ export const migrateCommand: Command = {
     const { migrate, printMigrations } = await import('../../store/schema/migrations.ts');
     if (given.has('print')) return write(await printMigrations(schema, { exerciseJson }));
     return withAnyDatabase(config, opening, async (database) => {
-      const { checkServer } = await import('../../store/connection/server-check.ts');
+      const { assertWritable, checkServer } = await import('../../store/connection/server-check.ts');
       const { assertExerciseJson } = await import('../../store/schema/exercise-json.ts');
       await checkServer(database);
+      await assertWritable(database);
       const applied = await migrate(database, { exerciseJson, distribution });
       await assertExerciseJson(database, exerciseJson);
       for (const id of applied) write(`applied ${id}\n`);

@@ -1,11 +1,13 @@
 /** What INDEXER_KEEP prunes, as `/status` shows it. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PruneFacts } from '../../pipeline/ports/observer.ts';
 import { rounded } from '../figures/rates.ts';
+import { scrub } from '../figures/scrub.ts';
 
 export interface RetentionStatus {
   readonly running: boolean;
-  /** Updates up to this offset are pruned, or being pruned. */
-  readonly boundary: number;
+  /** Updates up to this offset are pruned, or being pruned; null as long as none was. */
+  readonly boundary: number | null;
   /** By the look at hand, or by the last one. */
   readonly rowsRemoved: number;
   readonly rowsPerSecond: number;
@@ -13,6 +15,16 @@ export interface RetentionStatus {
   readonly heldBy: { readonly name: string; readonly offset: number; readonly since: string } | null;
   /** When the last look that came to its end ended; null before. */
   readonly finishedAt: string | null;
+  /** Why the last attempt failed; null when it did not. */
+  readonly problem: RetentionProblem | null;
+}
+
+export interface RetentionProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy: string;
+  /** ISO 8601, the last time. */
+  readonly at: string;
 }
 
 export class RetentionProgress {
@@ -20,6 +32,7 @@ export class RetentionProgress {
   #begunAtMs = 0;
   #toldAtMs = 0;
   #finishedAt: string | null = null;
+  #problem: RetentionProblem | null = null;
 
   /**
    * Resolves to what this look had removed before, and who held it.
@@ -35,21 +48,27 @@ export class RetentionProgress {
     if (isNew) this.#begunAtMs = nowMs;
     this.#facts = facts;
     this.#toldAtMs = nowMs;
+    this.#problem = null;
     if (facts.finished) this.#finishedAt = new Date(wallMs).toISOString();
     return { rows: isNew ? 0 : before.rows, heldBy: before?.heldBy?.name };
   }
 
+  failed({ code, message, remedy }: IndexerError, wallMs: number): void {
+    this.#problem = { code, message: scrub(message), remedy: scrub(remedy), at: new Date(wallMs).toISOString() };
+  }
+
   status(): RetentionStatus | null {
-    if (this.#facts === undefined) return null;
-    const { boundary, rows, finished, heldBy } = this.#facts;
+    if (this.#facts === undefined && this.#problem === null) return null;
+    const { boundary = null, rows = 0, finished = true, heldBy = null } = this.#facts ?? {};
     const seconds = (this.#toldAtMs - this.#begunAtMs) / 1000;
     return {
-      running: !finished,
+      running: !finished && this.#problem === null,
       boundary,
       rowsRemoved: rows,
       rowsPerSecond: seconds > 0 ? rounded(rows / seconds) : 0,
       heldBy: heldBy && { name: heldBy.name, offset: heldBy.offset, since: heldBy.since.toISOString() },
       finishedAt: this.#finishedAt,
+      problem: this.#problem,
     };
   }
 }

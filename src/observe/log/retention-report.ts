@@ -35,7 +35,8 @@ export class RetentionReport {
   }
 
   failed(error: IndexerError, delayMs: number): void {
-    const { metrics, logger } = this.#parts;
+    const { health, metrics, logger } = this.#parts;
+    health.retention.failed(error, health.wallNow());
     metrics.pruneFailures.inc();
     const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
     logger.warn(facts, 'old history could not be pruned, trying again');

@@ -2,6 +2,7 @@
  * Whether this server can hold the index at all: version, encoding, and the rights of the role. Asked once at start, so
  * that a wrong server is refused with a sentence instead of failing in the middle of the seed.
  */
+import { escapeIdentifier } from 'pg';
 import type { StoreErrorCode } from '../../errors/catalogue.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from './database.ts';
@@ -64,6 +65,96 @@ function lackingRight(facts: ServerFacts, schema: string): string | undefined {
   if (facts.may_use === null) return facts.may_create_schema ? undefined : `create on database "${facts.database}"`;
   if (!facts.may_use) return `usage on schema "${schema}"`;
   return facts.has_tables || facts.may_create_tables === true ? undefined : `create on schema "${schema}"`;
+}
+
+/** Advisory locks that a run takes: the right to write, migrations, typed views, pruning. */
+const lockFunctions = [
+  'pg_try_advisory_lock(integer, integer)',
+  'pg_advisory_xact_lock(bigint)',
+  'pg_advisory_xact_lock(integer, integer)',
+];
+
+interface SessionFacts {
+  readonly role: string;
+  readonly login: string;
+  readonly database: string;
+  readonly standby: boolean;
+  readonly read_only: boolean;
+  /** Where the server has the setting from, as pg_settings names it. */
+  readonly source: string;
+  /** The same in the row of pg_db_role_setting that holds for this session; null without one. */
+  readonly of_role: boolean | null;
+  readonly of_database: boolean | null;
+  readonly locks: readonly string[];
+}
+
+const sessionFacts = `
+select current_user::text as role, session_user::text as login, current_database()::text as database,
+       pg_is_in_recovery() as standby, p.setting::boolean as read_only, p.source, s.of_role, s.of_database,
+       array(select f from unnest($1::text[]) with ordinality u (f, nth)
+              where not has_function_privilege('pg_catalog.' || f, 'execute') order by nth) as locks
+  from pg_settings p
+  left join lateral (
+    select d.setrole <> 0 as of_role, d.setdatabase <> 0 as of_database from pg_db_role_setting d
+     where d.setrole in (0, (select oid from pg_roles where rolname = session_user))
+       and d.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+       and exists (select from unnest(d.setconfig) c where c like 'default_transaction_read_only=%')
+     order by 1 desc, 2 desc limit 1) s on true
+ where p.name = 'default_transaction_read_only'`;
+
+/**
+ * Passes when a session of this role may take the locks of a writer, and its transactions may write. A standby passes:
+ * Postgres refuses its writes by itself.
+ * @throws IndexerError `STORE_NOT_PERMITTED` (park) or `STORE_READ_ONLY` (retry), with the statement that helps
+ */
+export async function assertWritable(database: Database): Promise<void> {
+  await database.withClient(async (client) => {
+    const { rows } = await client.query<SessionFacts>(sessionFacts, [lockFunctions]);
+    const [facts] = rows;
+    if (facts === undefined) return;
+    refuseWithoutLocks(facts);
+    if (facts.read_only && !facts.standby) throw readOnlySessions(facts);
+  });
+}
+
+function refuseWithoutLocks({ locks, role, database }: SessionFacts): void {
+  if (locks.length === 0) return;
+  const grant = `grant execute on function ${locks.map((name) => `pg_catalog.${name}`).join(', ')} to ${escapeIdentifier(role)}`;
+  throw new IndexerError(
+    `role "${role}" may not take advisory locks, which writing needs: it lacks execute on ${locks.join(', ')}`,
+    {
+      code: 'STORE_NOT_PERMITTED',
+      remedy: `let a superuser run in database "${database}": \`${grant}\` (\`grant-roles\` leaves these functions to the roles of streams that are there)`,
+    },
+  );
+}
+
+function readOnlySessions({ role, login, database, source, of_role: ofRole, of_database: ofDatabase }: SessionFacts) {
+  const name = 'default_transaction_read_only';
+  const [user, place] = [escapeIdentifier(login), escapeIdentifier(database)];
+  let [found, remedy] = [
+    `the configuration of the server`,
+    `let a superuser run \`alter role ${user} set ${name} = off\``,
+  ];
+  if (source === 'client') {
+    [found, remedy] = ['the options of the connection', `take ${name} out of DATABASE_URL or PGOPTIONS`];
+  } else if (ofRole === true) {
+    const inside = ofDatabase === true ? ` in database ${place}` : '';
+    found = `role "${login}"${inside}`;
+    remedy = `let an administrator run \`alter role ${user}${inside} reset ${name}\``;
+  } else if (ofRole === false) {
+    const all = ofDatabase === true ? `database ${place}` : 'role all';
+    found = ofDatabase === true ? `database "${database}"` : 'all roles';
+    // The sessions of whoever runs it are read-only as well.
+    remedy = `let its owner or a superuser run \`begin read write; alter ${all} reset ${name}; commit\``;
+  }
+  return new IndexerError(
+    `this is the primary server, and sessions of role "${role}" are read-only: ${name} is on for ${found}`,
+    {
+      code: 'STORE_READ_ONLY',
+      remedy: `${remedy}; the indexer goes on by itself`,
+    },
+  );
 }
 
 function refused(code: StoreErrorCode, message: string, remedy: string): IndexerError {

@@ -6,10 +6,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
+import { IndexerError, retold } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { shortTransaction } from '../connection/short-transaction.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
+import { tryPruning } from '../roles/writer-trial.ts';
 import { pruneTarget, type PruneBefore, type PruneTarget } from './prune-target.ts';
 import { reading } from './retention-session.ts';
 
@@ -111,8 +113,19 @@ export async function pruneBeside(
   { stop, onProgress }: { readonly stop: AbortSignal; readonly onProgress: (facts: PruneTold) => void },
 ): Promise<PruneTold> {
   const told = (progress: PruneProgress): void => onProgress({ ...progress, finished: false });
-  const { boundary, heldBy, tables, finished } = await prune(database, { keepMs }, { stop, onProgress: told });
+  const { boundary, heldBy, tables, finished } = await prune(database, { keepMs }, { stop, onProgress: told }).catch(
+    async (thrown: unknown) => {
+      throw await withGrant(database, thrown);
+    },
+  );
   return { boundary, heldBy, rows: tables.reduce((sum, { rows }) => sum + rows, 0), finished };
+}
+
+/** A refusal with the grant that lets this role prune. */
+async function withGrant(database: Database, thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof IndexerError) || thrown.code !== 'STORE_NOT_PERMITTED') return thrown;
+  const { missing, remedy } = await tryPruning(database);
+  return missing.length === 0 ? thrown : retold(thrown, { remedy });
 }
 
 /** How far it is. */

@@ -175,6 +175,14 @@ export function redactorFunctions(storage: string): readonly string[] {
   return [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
 }
 
+/** Functions by which INDEXER_KEEP prunes. @param storage schema of the stream */
+export function pruningFunctions(storage: string): readonly string[] {
+  const pqs = escapeIdentifier(readSchemas(storage).pqs);
+  return removing
+    .filter((called) => /^__(?:retention_lock|note_pruned|prune_contracts|prune_updates)\(/.test(called))
+    .map((called) => `${pqs}.${called}`);
+}
+
 /** What the redactor may do. */
 export function redactorGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);

@@ -11,6 +11,7 @@ import {
   maintained,
   noted,
   pruned,
+  pruningFunctions,
   redactorFunctions,
   removed,
   writerFunctions,
@@ -55,6 +56,41 @@ export async function tryRights(database: Database): Promise<TriedRights> {
   });
 }
 
+export interface TriedPruning {
+  /** Of the rights that INDEXER_KEEP needs, those that the role lacks, as they stand in a GRANT. */
+  readonly missing: readonly string[];
+  /** What to do if there are any. */
+  readonly remedy: string;
+}
+
+/** The same for pruning as INDEXER_KEEP does it, which the writer of `grant-roles` may not until it is a redactor as well. */
+export async function tryPruning(database: Database): Promise<TriedPruning> {
+  return await database.withClient(async (client) => {
+    await client.query('begin read write');
+    try {
+      const columns = await columnsOf(client, database.schema);
+      await client.query('savepoint trial');
+      const missing = await missingOf(client, pruningTrials(columns, database.schema));
+      return { missing, remedy: await pruningRemedy(client) };
+    } finally {
+      await client.query('rollback');
+    }
+  });
+}
+
+async function pruningRemedy(client: ClientBase): Promise<string> {
+  const { rows } = await client.query<{ me: string; redactor: string | null }>(
+    `select current_user::text as me,
+            (select min(r.rolname::text) from pg_class t, aclexplode(t.relacl) a, pg_roles r
+              where t.oid = to_regclass('updates') and a.privilege_type = 'DELETE' and r.oid = a.grantee
+                and a.grantee <> t.relowner and r.rolname <> current_user) as redactor`,
+  );
+  const { me = '', redactor = null } = rows[0] ?? {};
+  const grant = `grant ${escapeIdentifier(redactor ?? 'ledger_redactor')} to ${escapeIdentifier(me)}`;
+  if (redactor !== null) return `let a superuser, or a role with ADMIN OPTION on the redactor, run \`${grant}\``;
+  return `run \`ledger-indexer grant-roles\` as an administrator, then \`${grant}\``;
+}
+
 async function missingOf(client: ClientBase, trials: readonly Trial[]): Promise<readonly string[]> {
   const missing: string[] = [];
   for (const { right, statement } of trials) if (!(await isPermitted(client, statement))) missing.push(right);
@@ -84,12 +120,23 @@ interface Rights {
 
 function writerTrials(columns: Columns, schema: string): readonly Trial[] {
   const called = writerFunctions(schema);
-  return trialsOf(columns, { inserted, updated: maintained, deleted: removed, called });
+  return [...readerTrials(columns), ...trialsOf(columns, { inserted, updated: maintained, deleted: removed, called })];
 }
 
 function redactorTrials(columns: Columns, schema: string): readonly Trial[] {
   const called = redactorFunctions(schema);
   return trialsOf(columns, { inserted: noted, updated: contents, deleted: pruned, called });
+}
+
+function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
+  // Pruning leaves holds and what is in quarantine alone.
+  const deleted = pruned.filter((table) => table !== 'retention_holds' && table !== 'quarantine');
+  return trialsOf(columns, {
+    inserted: [],
+    updated: { stream: 'kept_offset' },
+    deleted,
+    called: pruningFunctions(schema),
+  });
 }
 
 function readerTrials(columns: Columns): readonly Trial[] {
@@ -125,18 +172,19 @@ async function columnsOf(client: ClientBase, schema: string): Promise<Columns> {
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
+/** Reads nothing, so that a right to read that is missing is not taken for this one. */
 function insertTrial(table: string, columns: readonly string[]): Trial {
-  const [name, list] = [escapeIdentifier(table), columns.join(', ')];
+  const nulls = columns.map(() => 'null').join(', ');
   return {
     right: `insert on ${table}`,
-    statement: `insert into ${name} (${list}) select ${list} from ${name} where false`,
+    statement: `insert into ${escapeIdentifier(table)} (${columns.join(', ')}) select ${nulls} where false`,
   };
 }
 
 function updateTrial(table: string, quotedColumn: string): Trial {
   return {
     right: `update (${quotedColumn}) on ${table}`,
-    statement: `update ${escapeIdentifier(table)} set ${quotedColumn} = ${quotedColumn} where false`,
+    statement: `update ${escapeIdentifier(table)} set ${quotedColumn} = default where false`,
   };
 }
 

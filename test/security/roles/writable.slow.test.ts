@@ -1,0 +1,154 @@
+/**
+ * What keeps a role from writing although it has its rights on tables: functions taken from everybody, sessions that are
+ * read-only, a right to read that is missing, pruning. `check` and the indexer name it with the statement that helps, and that
+ * statement helps.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { query } from '../../support/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { runIndexer } from '../../e2e/runs/indexer-run.ts';
+import { RolesWorld } from './world.ts';
+
+interface Line {
+  readonly name: string;
+  readonly state: string;
+  readonly found: string;
+  readonly fix?: string;
+}
+
+interface Problem {
+  readonly code: string;
+  readonly remedy: string;
+}
+
+let world: RolesWorld;
+let name: string;
+let writer: string;
+
+/** The exit code, and the line of this name. */
+async function check(
+  line: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Line & { readonly code: number }> {
+  const { code, stdout } = await world.run('writer', ['check', '--json'], env);
+  const { checks } = JSON.parse(stdout) as { checks: readonly Line[] };
+  const found = checks.find((one) => one.name === line);
+  if (found === undefined) throw new Error(`no line ${line}: ${stdout}`);
+  return { ...found, code: code ?? -1 };
+}
+
+/** The statements that a remedy quotes. */
+function statements(remedy: string | undefined): readonly string[] {
+  return [...(remedy ?? '').matchAll(/`((?:set search_path|begin|grant|alter) [^`]+)`/g)].map(
+    ([, statement = '']) => statement,
+  );
+}
+
+/** Runs what a remedy says as the administrator. */
+async function follow(remedy: string | undefined): Promise<void> {
+  const [statement] = statements(remedy);
+  if (statement === undefined) throw new Error(`no statement in: ${String(remedy)}`);
+  await world.query(statement);
+}
+
+beforeAll(async () => {
+  world = await RolesWorld.open();
+  name = new URL(world.database.url).pathname.slice(1);
+  writer = `${world.prefix}_writer`;
+  await world.succeeds('writer', ['run', '--stop-at', 'end', '--http-port', '0']);
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+describe('a second stream with a role of its own, after grant-roles took advisory locks from everybody', () => {
+  it('is refused by check and run with the grant, and runs after it', async () => {
+    const role = `${world.prefix}_second`;
+    await world.query(`create role ${role} login password 'secret'; grant create on database ${name} to ${role}`);
+    const url = Object.assign(new URL(world.database.url), { username: role, password: 'secret' }).href;
+    const env = { DATABASE_URL: url, POSTGRES_SCHEMA: 'desk', POSTGRES_MIGRATE: 'auto' };
+    const line = await check('rights to write', env);
+    expect(line).toMatchObject({ code: 1, state: 'fail' });
+    expect(line.found).toContain('it lacks execute on pg_try_advisory_lock(integer, integer)');
+    await using indexer = await runIndexer({ ...world.env('writer'), ...env, INDEXER_HTTP_PORT: '0' });
+    const parked = await waitFor('it parks', async () => {
+      const { state, lastError } = await indexer.status();
+      return state === 'parked' ? (lastError as Problem) : undefined;
+    });
+    expect(parked.code).toBe('STORE_NOT_PERMITTED');
+    expect(indexer.log.join('')).toContain(
+      'grant execute on function pg_catalog.pg_try_advisory_lock(integer, integer)',
+    );
+    await follow(line.fix);
+    await world.succeeds('writer', ['run', '--stop-at', 'end', '--http-port', '0'], env);
+    expect(await check('rights to write', env)).toMatchObject({ code: 0, state: 'pass' });
+    await world.query(`drop owned by ${role}`);
+  });
+});
+
+describe('a writer of grant-roles', () => {
+  it('that may not take advisory locks: check names the grant', async () => {
+    await world.query(`revoke execute on function pg_catalog.pg_try_advisory_lock(integer, integer) from ${writer}`);
+    const line = await check('rights to write');
+    expect(line).toMatchObject({ code: 1, state: 'fail' });
+    await follow(line.fix);
+    expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
+  });
+
+  it.each([
+    ['the role', () => `alter role ${writer} set`, () => `role "${writer}"`],
+    ['the role in the database', () => `alter role ${writer} in database ${name} set`, () => `in database "${name}"`],
+    ['the database', () => `alter database ${name} set`, () => `database "${name}"`],
+  ])(
+    'whose sessions are read-only by a setting of %s: check and run name it and the command',
+    async (_of, set, found) => {
+      await world.query(`${set()} default_transaction_read_only = on`);
+      const line = await check('rights to write');
+      expect(line).toMatchObject({ code: 1, state: 'fail' });
+      expect(line.found).toContain('this is the primary server');
+      expect(line.found).toContain(found());
+      await using indexer = await runIndexer({ ...world.env('writer'), INDEXER_HTTP_PORT: '0' });
+      await waitFor('it says why it does not write', () =>
+        indexer.log.find(
+          (text) => text.includes('STORE_READ_ONLY') && text.includes('reset default_transaction_read_only'),
+        ),
+      );
+      await follow(line.fix);
+      await waitFor('it goes on', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+    },
+  );
+
+  it.each(['webhook_secrets', 'works', 'contracts'])('that may not read %s: check names that right', async (table) => {
+    await world.query(`revoke select on ledger.${table} from ${writer}`);
+    const line = await check('rights to write');
+    expect(line).toMatchObject({ code: 1, state: 'fail', found: `role "${writer}" lacks select on ${table}` });
+    await follow(line.fix);
+    expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
+  });
+
+  it('with INDEXER_KEEP: check, the log and /status name the grant, and history is pruned after it', async () => {
+    const env = { INDEXER_KEEP: '30m', INDEXER_PRUNE_EVERY: '1s' };
+    const line = await check('rights to prune', env);
+    const grant = `grant "${world.prefix}_redactor" to "${writer}"`;
+    expect(line).toMatchObject({ code: 1, state: 'fail' });
+    expect(statements(line.fix)).toEqual([grant]);
+    await using indexer = await world.live('writer', env);
+    const refused = await waitFor('it is refused', async () => {
+      const retention = (await indexer.status()).retention as { readonly problem: Problem | null } | null;
+      return retention?.problem ?? undefined;
+    });
+    expect(refused).toMatchObject({ code: 'STORE_NOT_PERMITTED', remedy: expect.stringContaining(grant) as string });
+    expect(indexer.log.find((text) => text.includes('old history could not be pruned'))).toContain(
+      JSON.stringify(grant).slice(1, -1),
+    );
+    await follow(line.fix);
+    await waitFor('history is pruned', async () => {
+      const [row] = await query(world.database.url, 'select kept_offset::int as kept from ledger.stream');
+      return row?.['kept'] === null ? undefined : true;
+    });
+    await waitFor('the problem is over', async () =>
+      ((await indexer.status()).retention as { readonly problem: unknown }).problem === null ? true : undefined,
+    );
+    expect(await check('rights to prune', env)).toMatchObject({ code: 0, state: 'pass' });
+  });
+});
