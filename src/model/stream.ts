@@ -35,6 +35,8 @@ export interface StreamState {
   readonly checkpoint: number | null;
   /** In offsets of the stream, also where it is told of an update that was stored while another participant was read. */
   readonly lastUpdate: UpdateMark | undefined;
+  /** What the filter has that the one of a former start had not, which stored nothing; left out where it is the stored one. */
+  readonly filterReplaced?: string;
   /** Undefined while the stream was never moved: the participant's offsets are its own. */
   readonly host?: HostStretch | undefined;
 }

@@ -4,6 +4,7 @@ import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
 import type { WantedFilter } from '../../src/ledger/api/request-format.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { programInProcess } from '../cli/in-process.ts';
 import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
@@ -32,6 +33,7 @@ describe('a filter that was changed', () => {
     const before = await digestOf(world.database.url, 'ledger');
     const park = await world.parks('ledger', genesis);
     expect(park.code).toBe('FILTER_CHANGED');
+    expect(park.message).toContain(`parties: ${some.toSorted().join(', ')} -> all`);
     expect(park.remedy).toContain('ledger-indexer accept-filter --yes');
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
@@ -106,6 +108,59 @@ describe('a filter that was changed', () => {
     expect(await world.broken()).toEqual([]);
     await world.index('ledger', genesis);
     expect(await world.broken()).toEqual([]);
+  });
+});
+
+describe('a mistake in the filter of the first start', () => {
+  const typo = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulett' };
+
+  it('parks, and once corrected is replaced: nothing was stored under it', async () => {
+    expect((await world.parks('ledger', typo)).code).toBe('LEDGER_FILTER_UNKNOWN');
+    expect(await world.command('accept-filter')).toContain('start the indexer, it takes the configured one');
+    const said = await world
+      .command('accept-filter --yes')
+      .catch((thrown: unknown) => thrown as { readonly remedy: string });
+    expect(said).toMatchObject({
+      code: 'ACCEPT_FILTER_REFUSED',
+      remedy: expect.stringContaining('start the indexer') as string,
+    });
+    const { stdout } = await programInProcess(['check', '--json'], world.env());
+    expect(stdout).toMatch(/"name":"stored stream","state":"pass","found":"nothing is stored .*Amulett -> all/);
+    await using indexer = await world.run();
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const line = indexer.log.find((text) => text.includes('the configured one takes its place'));
+    expect(line).toContain('"difference":"templates: #splice-amulet:Splice.Amulet:Amulett -> all"');
+    await indexer[Symbol.asyncDispose]();
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    expect(await world.broken()).toEqual([]);
+  });
+
+  it('is not replaced while a seed under it has stored something', async () => {
+    await world.index('ledger', parties(some));
+    await query(world.database.url, 'update ledger.stream set seeded_at = null, checkpoint = null, seed_contracts = 1');
+    const park = await world.parks();
+    expect(park).toMatchObject({
+      code: 'FILTER_CHANGED',
+      remedy: expect.stringContaining('reset --all --yes') as string,
+    });
+    expect(park.remedy).not.toContain('accept-filter');
+  });
+
+  it('that nothing matches parks with what differs and reseed first, which brings what is active', async () => {
+    const nobody = { LEDGER_PARTIES: 'nobody::1220' };
+    await world.index('ledger', nobody);
+    const park = await world.parks('ledger', {});
+    expect(park.code).toBe('FILTER_CHANGED');
+    expect(park.message).toContain('under which nothing is stored: parties: nobody::1220 -> all');
+    expect(park.remedy).toMatch(/^begin again .*: ledger-indexer reseed --yes;/);
+    const { stdout } = await programInProcess(['check', '--json'], world.env());
+    expect(stdout).toContain('"name":"stored stream","state":"fail"');
+    expect(stdout).toContain('nobody::1220 -> all');
+    await world.command('reseed --yes');
+    await world.index();
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
   });
 });
 

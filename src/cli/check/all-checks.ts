@@ -6,6 +6,7 @@ import { databaseChecks, openForChecks } from './database-checks.ts';
 import { ledgerChecks, type LedgerView, openLedger } from './ledger-checks.ts';
 import { type Check, fail, type Finding, type Outcome, pass, runChecks, skip, warn } from './outcome.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
+import { filterChanged, isUnused, whatDiffers } from '../../store/write/filter-changed.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { pageUrl } from '../../project-urls.ts';
@@ -120,10 +121,14 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
         `set the LEDGER_* filter options to it: ${stream.filter.slice(0, 400)}`,
       );
     }
-    return fail(
-      `schema "${database.schema}" was filled with another filter: ${stream.filter.slice(0, 400)}`,
-      'restore the former LEDGER_* filter options, or ledger-indexer accept-filter --yes, or use another POSTGRES_SCHEMA',
-    );
+    const { json } = filterFingerprint(config.ledger);
+    if (isUnused(stream)) {
+      const differs = whatDiffers(stream.filter, json);
+      return pass(
+        `nothing is stored under the filter of a former start: the next one takes the configured one (${differs})`,
+      );
+    }
+    throw await database.withClient((client) => filterChanged(client, stream, json));
   }
   const answering = await participantId().catch((thrown: unknown) => {
     if (toIndexerError(thrown).code === 'LEDGER_PERMISSION_DENIED') return undefined;

@@ -1,6 +1,8 @@
 /** `accept-filter`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
 import { type Config, loadConfig } from '../../config/config.ts';
-import { filterFingerprint, type LedgerFilter, type WantedFilter } from '../../ledger/api/request-format.ts';
+import { filterFingerprint, type WantedFilter } from '../../ledger/api/request-format.ts';
+import { differenceOf, type FilterDifference } from '../../model/filter-difference.ts';
+import { keptFilter } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { type Command, type Print, writing, yes } from '../command-line/command.ts';
 import { asWriter, withStream, writerName } from '../database/maintenance.ts';
@@ -29,6 +31,11 @@ async function accept(database: Database, config: Config, yes: boolean, print: P
   const stream = await readStream(database);
   if (stream?.filterHash === filterHash) {
     print('the configured filter is the one in force: nothing to do');
+    return;
+  }
+  const { isUnused } = await import('../../store/write/filter-changed.ts');
+  if (!yes && stream !== undefined && isUnused(stream)) {
+    print('nothing is stored under the filter of a former start: start the indexer, it takes the configured one');
     return;
   }
   const difference = filterDifference(stream?.filter ?? '{}', config.ledger);
@@ -63,67 +70,7 @@ function consequences({ widens, narrows }: FilterDifference): readonly string[] 
   return lines;
 }
 
-// Two filters compared, in words for whoever has to decide.
-
-export interface FilterDifference {
-  /** What differs, one line each. */
-  readonly lines: readonly string[];
-  /** What the new filter shows and the old one did not is missing from the history so far. */
-  readonly widens: boolean;
-  /** What the old filter showed and the new one does not is followed no longer. */
-  readonly narrows: boolean;
-}
-
-type Stored = Partial<Record<keyof LedgerFilter, unknown>>;
-
 /** @param stored the filter of the stream row, as JSON */
 export function filterDifference(stored: string, wanted: WantedFilter): FilterDifference {
-  const former = JSON.parse(stored) as Stored;
-  const found = { lines: [] as string[], widens: false, narrows: false };
-  for (const name of ['parties', 'templates'] as const)
-    compareLists(found, name, textsOf(former[name]), wanted[name], true);
-  compareLists(found, 'interfaces', textsOf(former.interfaces), wanted.wantedInterfaces, false);
-  for (const name of ['createdEventBlobs', 'topology'] as const) {
-    if (former[name] === wanted[name]) continue;
-    found.lines.push(`${name}: ${String(former[name])} -> ${String(wanted[name])}`);
-    if (wanted[name]) found.widens = true;
-    else found.narrows = true;
-  }
-  if (former.shape !== wanted.shape) {
-    found.lines.push(`shape: ${String(former.shape)} -> ${wanted.shape}`);
-    if (wanted.shape === 'LEDGER_EFFECTS') found.widens = true;
-    else found.narrows = true;
-  }
-  return found;
-}
-
-function compareLists(
-  found: { readonly lines: string[]; widens: boolean; narrows: boolean },
-  name: string,
-  former: readonly string[],
-  wanted: readonly string[],
-  emptyIsAll: boolean,
-): void {
-  const more = wanted.filter((one) => !former.includes(one));
-  const less = former.filter((one) => !wanted.includes(one));
-  if (more.length + less.length === 0) return;
-  const all = (list: readonly string[]): boolean => emptyIsAll && list.length === 0;
-  if (all(wanted)) {
-    found.widens = true;
-    found.lines.push(`${name}: ${former.join(', ')} -> all`);
-    return;
-  }
-  if (all(former)) {
-    found.narrows = true;
-    found.lines.push(`${name}: all -> ${wanted.join(', ')}`);
-    return;
-  }
-  if (more.length > 0) found.lines.push(`${name}: also ${more.join(', ')}`);
-  if (less.length > 0) found.lines.push(`${name}: no longer ${less.join(', ')}`);
-  found.widens ||= more.length > 0;
-  found.narrows ||= less.length > 0;
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+  return differenceOf(JSON.parse(stored) as object, keptFilter(filterFingerprint(wanted).json));
 }

@@ -25,7 +25,12 @@ export class WideningReport {
   readonly told = (facts: WideningFacts): void => {
     const { logger } = this.#parts;
     if (facts.kind === 'options') this.#options(facts.behind);
-    else if (facts.kind !== 'late') logger.info({ offset: facts.offset }, messages[facts.kind]);
+    else if (facts.kind === 'replaced') {
+      logger.info(
+        { difference: facts.difference },
+        'the filter of a former start had stored nothing: the configured one takes its place',
+      );
+    } else if (facts.kind !== 'late') logger.info({ offset: facts.offset }, messages[facts.kind]);
     else {
       const { delayMs, error } = facts;
       const next = delayMs === undefined ? 'until it is asked for again' : 'trying again';

@@ -78,11 +78,13 @@ export interface PackageFacts {
 /**
  * `options`: those that do not name the filter in force, because it was widened since; none when they do. `set`: the filter is
  * in force. `gathering`: contracts that were active at an offset are read. `done`: they are part of the stream.
+ * `replaced`: the filter of a former start had stored nothing, and the configured one took its place.
  * `earlier`: so is all that the filter shows of what was before, after an offset. `late`: not for
  * now; the stream goes on. `delayMs` until the next try, undefined when there is none.
  */
 export type WideningFacts =
   | { readonly kind: 'options'; readonly behind: readonly string[] }
+  | { readonly kind: 'replaced'; readonly difference: string }
   | { readonly kind: 'set' | 'gathering' | 'done' | 'earlier'; readonly offset: number }
   | { readonly kind: 'late'; readonly error: IndexerError; readonly delayMs: number | undefined };
 

@@ -35,6 +35,8 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   const told = { end: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
   const askedAt = performance.now();
   const session = await sink.openSession(identity);
+  const { filterReplaced: difference } = session.state;
+  if (difference !== undefined) configured.observer.widening({ kind: 'replaced', difference });
   // Only the session knows whether the stream was moved, and what the participant's offsets are here.
   const moved = onHost(all, session.state.host);
   const ledgerEnd = moved.host?.ours(told.end) ?? told.end;

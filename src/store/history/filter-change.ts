@@ -26,7 +26,10 @@ export function acceptFilter(database: Database, change: FilterChange): Promise<
   return maintain(database, async (client) => {
     const stream = await lockStream(client);
     if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-      const remedy = 'start the indexer with the wanted filter on an empty schema: ledger-indexer reset --all';
+      const begun = stream !== undefined && stream.seedContracts > 0;
+      const remedy = begun
+        ? 'begin the seed again under the configured filter: ledger-indexer reset --all --yes'
+        : 'start the indexer: it takes the configured filter';
       throw refused('accept-filter', 'nothing is published in this schema yet', remedy);
     }
     const { checkpoint } = stream;

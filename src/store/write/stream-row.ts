@@ -6,11 +6,13 @@ import type { ClientBase, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import { markAnew } from './departures.ts';
+import { filterChanged, isUnused, takeFilter, whatDiffers } from './filter-changed.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
 interface StreamRow {
   readonly participant_id: string | null;
+  readonly filter: unknown;
   readonly filter_hash: string;
   readonly epoch: number;
   readonly seed_offset: number | null;
@@ -27,7 +29,7 @@ interface StreamRow {
 /**
  * Takes over the stream: creates its row on first use, proves identity, raises the epoch.
  * @param filledFrom the database that will hand over to this one, for who fills it; null for an indexer
- * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream,
+ * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream that has history,
  *   STREAM_HANDED_OVER or STREAM_FILLING (park) when no indexer may write here
  */
 export async function acquireStream(
@@ -46,9 +48,10 @@ export async function acquireStream(
   const row = rows[0];
   if (row === undefined) throw fenced('the stream row vanished');
   proveTurn(row, handover);
-  proveIdentity(row, identity);
+  proveParticipant(row, identity);
+  const replaced = await proveFilter(client, row, identity);
   const taken = await client.query<StreamRow>('update stream set epoch = epoch + 1, writer = $1 returning *', [writer]);
-  return stateOf(taken.rows[0] ?? row);
+  return { ...stateOf(taken.rows[0] ?? row), ...(replaced === undefined ? {} : { filterReplaced: replaced }) };
 }
 
 function stateOf(row: StreamRow): StreamState {
@@ -85,7 +88,7 @@ function proveTurn({ handover, handover_peer: peer }: StreamRow, wanted: 'fillin
   throw fenced('the storage was handed over meanwhile');
 }
 
-function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
+function proveParticipant(row: StreamRow, identity: StreamIdentity): void {
   const { participant_id: stored } = row;
   const { participantId } = identity;
   if (stored !== null && participantId !== undefined && stored !== participantId) {
@@ -96,16 +99,20 @@ function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
         'other participant into a schema of its own (POSTGRES_SCHEMA)',
     });
   }
-  if (row.filter_hash !== identity.filterHash) {
-    throw new IndexerError('the filter or shape differs from the one this schema was filled with', {
-      code: 'FILTER_CHANGED',
-      remedy:
-        'restore the former LEDGER_* filter options (after a rebuild: set those that it had), and add to them while it ' +
-        'runs with ledger-indexer widen; or take the new ones into ' +
-        'force from the checkpoint on: ledger-indexer accept-filter --yes (or with a new look at all active contracts: ' +
-        'ledger-indexer reseed --keep-history --yes; or with all of the history: ledger-indexer rebuild --yes)',
-    });
-  }
+}
+
+/**
+ * Passes under the stored filter. A first start may have stored one that the ledger refused: while nothing is stored under it,
+ * the configured one takes its place. Resolves to what differs then. @throws IndexerError FILTER_CHANGED (park)
+ */
+async function proveFilter(client: ClientBase, row: StreamRow, identity: StreamIdentity): Promise<string | undefined> {
+  if (row.filter_hash === identity.filterHash) return undefined;
+  const former = JSON.stringify(row.filter);
+  const { checkpoint, seed_contracts: seedContracts } = row;
+  const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts };
+  if (!isUnused(begun)) throw await filterChanged(client, { ...begun, filter: former }, identity.filter);
+  await takeFilter(client, identity);
+  return whatDiffers(former, identity.filter);
 }
 
 /**

@@ -126,6 +126,29 @@ describe('a writer of grant-roles', () => {
     expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
   });
 
+  it('replaces the filter of a start that stored nothing, and may not change the one of a stream with history', async () => {
+    const schema = 'early';
+    const env = { POSTGRES_SCHEMA: schema };
+    const prefix = `${world.prefix}_early`;
+    await world.succeeds('administrator', ['migrate'], env);
+    await world.succeeds('administrator', ['grant-roles', '--prefix', prefix, '--password-dir', world.folder], env);
+    const url = Object.assign(new URL(world.url('writer')), { username: `${prefix}_writer` }).href;
+    const early = { ...env, DATABASE_URL: url };
+    const typo = {
+      ...early,
+      LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulett',
+      LEDGER_INTERFACES: '',
+      INDEXER_START: 'seed',
+    };
+    {
+      await using indexer = await runIndexer({ ...world.env('writer'), ...typo, INDEXER_HTTP_PORT: '0' });
+      await waitFor('it parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+    }
+    await world.succeeds('writer', ['run', '--stop-at', 'end', '--http-port', '0'], early);
+    const forged = `update ${schema}.stream set seeded_at = null, checkpoint = null, seed_contracts = 0, filter_hash = 'x'`;
+    await expect(query(url, forged)).rejects.toThrow(/may be changed by the owner of the tables only/);
+  });
+
   it('with INDEXER_KEEP: check, the log and /status name the grant, and history is pruned after it', async () => {
     const env = { INDEXER_KEEP: '30m', INDEXER_PRUNE_EVERY: '1s' };
     const line = await check('rights to prune', env);

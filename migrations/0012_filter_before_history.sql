@@ -1,0 +1,32 @@
+-- The first start stores its filter before the ledger has answered. While there is no history under it, the writer may replace it:
+-- nothing is lost, and a slip would otherwise stay. A right on columns does not say when. Owners of the tables are free.
+create function filter_before_history() returns trigger
+  language plpgsql as $$
+begin
+  if (new.seeded_at is not null or new.checkpoint is not null or new.seed_contracts > 0
+      or exists (select from coverage) or exists (select from updates))
+     and not pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
+    raise insufficient_privilege using message = 'the filter of a stream with history may be changed by the owner of the tables only';
+  end if;
+  return new;
+end $$;
+comment on function filter_before_history() is
+  'Trigger: refuses roles other than the owner another filter for a stream that has history.';
+revoke execute on function filter_before_history() from public;
+
+-- Names must mean the tables of this schema, and never a temporary one. Citus takes no triggers on tables that it distributes.
+do $$
+declare
+  distributed boolean := false;
+begin
+  execute format('alter function filter_before_history() set search_path = %I, pg_temp', current_schema());
+  if to_regclass('pg_catalog.pg_dist_partition') is not null then
+    execute 'select exists (select from pg_catalog.pg_dist_partition where logicalrelid = ''stream''::regclass)' into distributed;
+  end if;
+  if not distributed then
+    create trigger filter_before_history before update of filter, filter_hash, transaction_shape on stream
+      for each row when (new.filter_hash is distinct from old.filter_hash or new.filter is distinct from old.filter
+                         or new.transaction_shape is distinct from old.transaction_shape)
+      execute function filter_before_history();
+  end if;
+end $$;

@@ -1,0 +1,68 @@
+/** Two filters compared, in words for whoever has to decide. */
+import type { KeptFilter } from './stream.ts';
+
+export interface FilterDifference {
+  /** What differs, one line each. */
+  readonly lines: readonly string[];
+  /** What the new filter shows and the old one did not is missing from the history so far. */
+  readonly widens: boolean;
+  /** What the old filter showed and the new one does not is followed no longer. */
+  readonly narrows: boolean;
+}
+
+/** @param former the filter of the stream row, of which an old row may lack parts */
+export function differenceOf(former: Partial<Record<keyof KeptFilter, unknown>>, wanted: KeptFilter): FilterDifference {
+  const found = { lines: [] as string[], widens: false, narrows: false };
+  for (const name of ['parties', 'templates'] as const) {
+    compareLists(found, { name, former: textsOf(former[name]), wanted: wanted[name], emptyIsAll: true });
+  }
+  const [was, is] = [textsOf(former.interfaces), wanted.interfaces];
+  compareLists(found, { name: 'interfaces', former: was, wanted: is, emptyIsAll: false });
+  for (const name of ['createdEventBlobs', 'topology'] as const) {
+    if (former[name] === wanted[name]) continue;
+    found.lines.push(`${name}: ${String(former[name])} -> ${String(wanted[name])}`);
+    if (wanted[name]) found.widens = true;
+    else found.narrows = true;
+  }
+  if (former.shape !== wanted.shape) {
+    found.lines.push(`shape: ${String(former.shape)} -> ${wanted.shape}`);
+    if (wanted.shape === 'LEDGER_EFFECTS') found.widens = true;
+    else found.narrows = true;
+  }
+  return found;
+}
+
+interface Lists {
+  readonly name: string;
+  readonly former: readonly string[];
+  readonly wanted: readonly string[];
+  readonly emptyIsAll: boolean;
+}
+
+function compareLists(
+  found: { readonly lines: string[]; widens: boolean; narrows: boolean },
+  { name, former, wanted, emptyIsAll }: Lists,
+): void {
+  const more = wanted.filter((one) => !former.includes(one));
+  const less = former.filter((one) => !wanted.includes(one));
+  if (more.length + less.length === 0) return;
+  const all = (list: readonly string[]): boolean => emptyIsAll && list.length === 0;
+  if (all(wanted)) {
+    found.widens = true;
+    found.lines.push(`${name}: ${former.join(', ')} -> all`);
+    return;
+  }
+  if (all(former)) {
+    found.narrows = true;
+    found.lines.push(`${name}: all -> ${wanted.join(', ')}`);
+    return;
+  }
+  if (more.length > 0) found.lines.push(`${name}: also ${more.join(', ')}`);
+  if (less.length > 0) found.lines.push(`${name}: no longer ${less.join(', ')}`);
+  found.widens ||= more.length > 0;
+  found.narrows ||= less.length > 0;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}

@@ -1,0 +1,68 @@
+/** Another filter than the stored one: taken while nothing would be lost by it, and otherwise refused with what differs. */
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { differenceOf } from '../../model/filter-difference.ts';
+import { keptFilter, type StreamIdentity } from '../../model/stream.ts';
+
+/** How far the stream is that was begun under the stored filter. */
+export interface Begun {
+  readonly seeded: boolean;
+  readonly checkpoint: number | null;
+  /** Entries of a seed that was begun. */
+  readonly seedContracts: number;
+}
+
+/** Whether a start that was configured otherwise takes the stream: nothing is published, and no entry of a seed is stored. */
+export function isUnused({ seeded, checkpoint, seedContracts }: Begun): boolean {
+  return !seeded && checkpoint === null && seedContracts === 0;
+}
+
+/** Takes the filter of an unused stream into force. */
+export async function takeFilter(client: ClientBase, { filter, filterHash, shape }: StreamIdentity): Promise<void> {
+  await client.query(
+    `update stream set filter = $1, filter_hash = $2, transaction_shape = $3, seed_offset = null, seed_token = null`,
+    [filter, filterHash, shape],
+  );
+}
+
+/** What differs between two filters as the stream row keeps them, as one sentence. */
+export function whatDiffers(former: string, wanted: string): string {
+  const { lines } = differenceOf(JSON.parse(former) as object, keptFilter(wanted));
+  return lines.map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line)).join('; ');
+}
+
+const longestLine = 300;
+
+/** Says what differs, and names first what loses least. @param wanted the configured filter, as it would be stored */
+export async function filterChanged(
+  client: ClientBase,
+  stream: Begun & { readonly filter: string },
+  wanted: string,
+): Promise<IndexerError> {
+  const { rows } = await client.query<{ stored: boolean }>(
+    'select exists (select from contracts) or exists (select from updates) as stored',
+  );
+  const isEmpty = rows[0]?.stored !== true;
+  const none = isEmpty ? ', under which nothing is stored' : '';
+  return new IndexerError(
+    `the configured filter or shape differs from the one of this schema${none}: ${whatDiffers(stream.filter, wanted)}`,
+    { code: 'FILTER_CHANGED', remedy: remedy(stream.seeded, isEmpty) },
+  );
+}
+
+function remedy(seeded: boolean, isEmpty: boolean): string {
+  const restore = 'restore the former LEDGER_* filter options';
+  if (!seeded) return `${restore}; or begin the seed again under the new ones: ledger-indexer reset --all --yes`;
+  const widen = `${restore} (after a rebuild: set those that it had), and add to them while it runs with ledger-indexer widen`;
+  if (isEmpty) {
+    return (
+      'begin again under the configured filter, with what is active now: ledger-indexer reseed --yes; or ' +
+      `${widen}; not accept-filter, which leaves out what was active at the checkpoint`
+    );
+  }
+  return (
+    `${widen}; or take the new ones into force from the checkpoint on, with a new look at all active contracts: ledger-indexer ` +
+    'reseed --keep-history --yes (without what was active before: ledger-indexer accept-filter --yes; with all of the history: ' +
+    'ledger-indexer rebuild --yes)'
+  );
+}
