@@ -105,8 +105,8 @@ export const streamCodes = {
   SCHEMA_FOREIGN: kind(
     'fatal',
     ExitCode.configuration,
-    'a schema with one of our names belongs to another role, and nothing was made in it',
-    'connect as its owner if the stream is his; else look what is in it, and drop it',
+    'a schema with one of our names belongs to another role or another stream, and nothing was made in it',
+    'name another POSTGRES_SCHEMA if another stream has it; connect as its owner if the stream is his; else look what is in it, and drop it',
   ),
   VIEWS_NOT_PERMITTED: kind(
     'park',

@@ -276,6 +276,32 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env())).get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_NEWER' });
   });
 
+  it.each([
+    ['explore', 'ledger'],
+    ['typed', 'ledger'],
+    ['pqs', 'ledger'],
+    ['desk_typed', 'desk'],
+    ['ledger', 'typed'],
+  ])(
+    'schema: %s is refused beside the stream in %s, by check and by the start, before anything is made',
+    async (name, stream) => {
+      const made =
+        'select n.nspname, count(c.oid)::int as tables from pg_namespace n left join pg_class c on c.relnamespace = n.oid group by 1 order by 1';
+      await store(env({ POSTGRES_SCHEMA: stream }));
+      const before = await query(database.url, made);
+      const given = env({ POSTGRES_SCHEMA: name });
+      const line = (await check(given)).get('schema');
+      expect(line).toMatchObject({ state: 'fail', code: 'SCHEMA_FOREIGN' });
+      expect(line?.found).toContain(`belongs to the stream in schema "${stream}" of this database`);
+      expect(line?.fix).toContain('name another POSTGRES_SCHEMA');
+      const ended = await programInProcess(['run', '--stop-at', 'end', '--http-port', '0'], given);
+      expect(ended.code).toBe(78);
+      expect(ended.stdout + ended.stderr).toContain('SCHEMA_FOREIGN');
+      expect(await query(database.url, made)).toEqual(before);
+      expect(failures(await check(env({ POSTGRES_SCHEMA: 'second' })))).toEqual([]);
+    },
+  );
+
   it('schema: made for another INDEXER_EXERCISE_JSON', async () => {
     await store();
     const found = (await check(env({ INDEXER_EXERCISE_JSON: 'json' }))).get('schema');

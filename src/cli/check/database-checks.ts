@@ -14,6 +14,7 @@ import { assertExerciseJson } from '../../store/schema/exercise-json.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { assertWritable, checkServer } from '../../store/connection/server-check.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
+import { refuseOtherStreams } from '../../store/roles/schema-owners.ts';
 import { tryPruning, tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
 import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
@@ -101,7 +102,9 @@ const muchOfQueue = 0.5;
 
 async function schema(database: Database, config: Config): Promise<Finding> {
   const auto = config.database.migrate === 'auto';
-  if (!(await hasTables(database)) && auto) return pass(`"${database.schema}" is not there yet: the start makes it`);
+  const isThere = await hasTables(database);
+  if (!isThere) await database.withClient((client) => refuseOtherStreams(client, database.schema));
+  if (!isThere && auto) return pass(`"${database.schema}" is not there yet: the start makes it`);
   try {
     await assertMigrated(database);
     await assertExerciseJson(database, config.indexer.exerciseJson);

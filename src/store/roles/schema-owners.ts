@@ -45,6 +45,33 @@ export async function refuseStrangers(client: ClientBase, storage: string): Prom
   );
 }
 
+/**
+ * Passes where no schema of this stream is one of another stream in this database, such as `typed` beside `ledger`.
+ * @throws IndexerError `SCHEMA_FOREIGN` (fatal)
+ */
+export async function refuseOtherStreams(client: ClientBase, storage: string): Promise<void> {
+  const { rows } = await client.query<{ stream: string }>(
+    `select n.nspname::text as stream from pg_catalog.pg_namespace n
+      where n.nspname <> $1 and 2 = (select count(*) from pg_catalog.pg_class c
+                                      where c.relnamespace = n.oid and c.relname in ('schema_migrations', 'stream'))
+      order by 1`,
+    [storage],
+  );
+  const own = Object.values(readSchemas(storage));
+  for (const { stream } of rows) {
+    const taken = Object.values(readSchemas(stream)).find((name) => own.includes(name));
+    if (taken === undefined) continue;
+    throw new IndexerError(
+      `POSTGRES_SCHEMA is "${storage}", and schema "${taken}" belongs to the stream in schema "${stream}" of this database`,
+      {
+        code: 'SCHEMA_FOREIGN',
+        remedy: `name another POSTGRES_SCHEMA, such as second; or "${stream}" if that stream is meant`,
+        exitCode: ExitCode.configuration,
+      },
+    );
+  }
+}
+
 function remedy(schema: string): string {
   const name = escapeIdentifier(schema);
   return `connect as its owner if the stream is his; else look what is in it and drop it: drop schema ${name} cascade`;

@@ -13,7 +13,7 @@ import type { ExerciseJson } from '../../model/tables.ts';
 import { distribute, type Distribution } from './distribution.ts';
 import { exerciseJsonWanted } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './read-side.ts';
-import { printedRefusal, refuseStrangers } from '../roles/schema-owners.ts';
+import { printedRefusal, refuseOtherStreams, refuseStrangers } from '../roles/schema-owners.ts';
 
 /** One migration: `id` is the file's name without `.sql`, `sql` any number of statements with unqualified names. */
 export interface Migration {
@@ -67,6 +67,7 @@ export async function migrate(
   const applied = await locked(database, async (client) => {
     const before = await appliedIds(client, database.schema);
     refuseFormer(database.schema, before);
+    if (before.size === 0) await refuseOtherStreams(client, database.schema);
     if (known.some(({ id }) => !before.has(id))) await refuseStrangers(client, database.schema);
     await createMissing(client, database.schema);
     return before;
