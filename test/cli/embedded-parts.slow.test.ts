@@ -1,5 +1,5 @@
 /** The embedded database when a demo begins anew: only what a demo stored goes. */
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -13,6 +13,8 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startProgram } from './program.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -65,6 +67,31 @@ describe('a demo that begins anew', { timeout: 120_000 }, () => {
     expect((await stat(journal())).size).toBeGreaterThan(0);
   });
 });
+
+it(
+  "says whose history a folder holds, and keeps that while another participant's address parks",
+  { timeout: 240_000 },
+  async () => {
+    await using first = await startSandbox({ participantId: 'participant::1220first' });
+    await using second = await startSandbox({ participantId: 'participant::1220second' });
+    for (const { ledger } of [first, second]) generateHistory(ledger, { seed: 3, updates: 30 });
+    const note = (): Promise<string> => readFile(join(folder, 'participant'), 'utf8');
+    const until = async (url: string, text: string): Promise<string> => {
+      const env = { LEDGER_URL: url, INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_LOG_FORMAT: 'json' };
+      const running = startProgram(['run'], env);
+      await waitFor(text, () => (running.stdout().includes(text) ? true : undefined), 100_000);
+      running.signal('SIGTERM');
+      return (await running.ended).stdout;
+    };
+    expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
+    expect(await note()).toBe(`${new URL(first.url).host}\n`);
+    const parked = await until(second.url, '"msg":"parked: an operator is needed"');
+    expect(parked).toContain(`the folder holds the history of the participant at ${new URL(first.url).host}`);
+    expect(parked).toContain('for another one set DATABASE_URL, or INDEXER_DATA_DIR to another folder');
+    expect(await note()).toBe(`${new URL(first.url).host}\n`);
+    expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
+  },
+);
 
 it(
   'refuses the data of a demo that still runs, because both would write one journal',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query, createTestDatabase } from '../support/database.ts';
-import { takeDataDir } from '../../src/cli/demo/data-dir.ts';
+import { noteParticipant, takeDataDir } from '../../src/cli/demo/data-dir.ts';
 import { program, type Ended } from '../cli/program.ts';
 
 /** Nobody listens there. */
@@ -32,6 +32,31 @@ describe('a named database without a ledger', () => {
     );
     expect(await readdir(folder)).toEqual([]);
   });
+});
+
+it('a named database without a ledger fails the check as well', async () => {
+  await using database = await createTestDatabase();
+  const { code, stdout } = await run(['check'], { DATABASE_URL: database.url });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^✗ ledger +LEDGER_URL_MISSING: DATABASE_URL is set and LEDGER_URL is not/mu);
+});
+
+describe('a ledger with a database that is named otherwise', () => {
+  it.each([['DATABASE_URI'], ['POSTGRES_URL'], ['POSTGRES_URI'], ['POSTGRESQL_URL'], ['PG_URL'], ['PGURL']])(
+    '%s is refused by run and check, and no embedded Postgres starts',
+    async (name) => {
+      const env = { LEDGER_URL: ledger, [name]: 'postgres://me:hidden@127.0.0.1:1/mine' };
+      const ran = await run(['run'], env);
+      expect(ran.code).toBe(78);
+      const checked = await run(['check'], env);
+      expect(checked.code).toBe(1);
+      for (const { stdout, stderr } of [ran, checked]) {
+        expect(stdout + stderr).toContain(`rename ${name} to DATABASE_URL`);
+        expect(stdout + stderr).not.toContain('hidden');
+      }
+      expect(await readdir(folder)).toEqual([]);
+    },
+  );
 });
 
 describe('the folder of a demo with seed 7', () => {
@@ -64,9 +89,11 @@ describe('the folder of a participant', () => {
     expect(await readFile(join(folder, 'participant'), 'utf8')).not.toContain('hidden');
   });
 
-  it('is taken by a participant again', () => {
-    expect(() => {
-      takeDataDir(folder, { ledgerUrl: ledger });
-    }).not.toThrow();
+  it('is taken by a participant again, and keeps its address until another one is proven', async () => {
+    expect(takeDataDir(folder, { ledgerUrl: taken })).toBeUndefined();
+    expect(takeDataDir(folder, { ledgerUrl: ledger })).toBe('ledger.example:7575');
+    expect(await readFile(join(folder, 'participant'), 'utf8')).toBe('ledger.example:7575\n');
+    noteParticipant(folder, ledger);
+    expect(takeDataDir(folder, { ledgerUrl: ledger })).toBeUndefined();
   });
 });

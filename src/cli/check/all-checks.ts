@@ -2,6 +2,7 @@
 import { type Config, loadConfig } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
+import { refuseNamedDatabase, refuseOtherName } from '../database/named-database.ts';
 import { databaseChecks, openForChecks } from './database-checks.ts';
 import { ledgerChecks, type LedgerView, openLedger } from './ledger-checks.ts';
 import { type Check, fail, type Finding, type Outcome, pass, runChecks, skip, warn } from './outcome.ts';
@@ -25,7 +26,7 @@ export async function allOutcomes(
   }
   const stop = new AbortController();
   const first = one('configuration', pass('every option is known and has a value it can have'));
-  const sides = await openSides(config, limitMs, stop.signal);
+  const sides = await openSides(config, env, { limitMs, signal: stop.signal });
   const { ledger, database } = sides;
   try {
     const checks = [first, ...sides.ledgerChecks, ...sides.databaseChecks, ...streamChecks(ledger, database)];
@@ -44,12 +45,21 @@ interface Sides {
 }
 
 /** What of each side can be asked; a side that cannot even be opened is one failed line. */
-async function openSides(config: Config, limitMs: number, signal: AbortSignal): Promise<Sides> {
+async function openSides(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
+): Promise<Sides> {
   const { url: ledgerUrl } = config.ledger;
   const { url: databaseUrl } = config.database;
-  const inside = (name: string, what: string): Check[] => [
-    one(name, skip(`${what}: it runs embedded in the same process, there is nothing to check`)),
-  ];
+  const inside = (name: string, what: string, refuse: () => void): Check[] => {
+    try {
+      refuse();
+    } catch (thrown) {
+      return [one(name, failed(name, thrown))];
+    }
+    return [one(name, skip(`${what}: it runs embedded in the same process, there is nothing to check`))];
+  };
   const opened = async <T>(
     name: string,
     open: () => Promise<T> | T,
@@ -57,8 +67,7 @@ async function openSides(config: Config, limitMs: number, signal: AbortSignal): 
     try {
       return { side: await open(), broken: [] };
     } catch (thrown) {
-      const { name: _name, ...finding } = failed(name, thrown);
-      return { broken: [one(name, finding)] };
+      return { broken: [one(name, failed(name, thrown))] };
     }
   };
   const ledger =
@@ -69,11 +78,11 @@ async function openSides(config: Config, limitMs: number, signal: AbortSignal): 
     ledger: ledger?.side,
     ledgerChecks: ledger?.side
       ? ledgerChecks(ledger.side)
-      : (ledger?.broken ?? inside('ledger', 'LEDGER_URL is not set')),
+      : (ledger?.broken ?? inside('ledger', 'LEDGER_URL is not set', () => refuseNamedDatabase(config))),
     database: database?.side,
     databaseChecks: database?.side
       ? databaseChecks(database.side, config)
-      : (database?.broken ?? inside('postgres', 'DATABASE_URL is not set')),
+      : (database?.broken ?? inside('postgres', 'DATABASE_URL is not set', () => refuseOtherName(config, env))),
   };
 }
 

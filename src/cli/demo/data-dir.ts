@@ -107,24 +107,40 @@ const participantFile = 'participant';
 /**
  * Takes a folder whose Postgres is about to be used: it holds the history of one demo, or of a participant.
  * @param run the seed of the demo that is about to run, or the ledger URL of the participant that is read
+ * @returns the address that the participant of the folder had, if it is another one
  * @throws IndexerError DATA_DIR_TAKEN (exit 78), before anything is written
  */
-export function takeDataDir(dataDir: string, run: { readonly seed: number } | { readonly ledgerUrl: string }): void {
+export function takeDataDir(
+  dataDir: string,
+  run: { readonly seed: number } | { readonly ledgerUrl: string },
+): string | undefined {
   if ('seed' in run) {
     refuseParticipant(dataDir);
     refuseOtherDemo(dataDir, run.seed);
-    return;
+    return undefined;
   }
   refuseOtherDemo(dataDir, undefined);
+  const former = participantOf(dataDir);
+  if (former === undefined) noteParticipant(dataDir, run.ledgerUrl);
+  return former === new URL(run.ledgerUrl).host ? undefined : former;
+}
+
+/** Says whose history the folder holds. */
+export function noteParticipant(dataDir: string, ledgerUrl: string): void {
   // Its path may be a secret, and its credentials are.
-  writeFileSync(join(dataDir, participantFile), `${new URL(run.ledgerUrl).host}\n`);
+  writeFileSync(join(dataDir, participantFile), `${new URL(ledgerUrl).host}\n`);
+}
+
+function participantOf(dataDir: string): string | undefined {
+  const file = join(dataDir, participantFile);
+  return existsSync(file) ? readSmallFileSync(file).trim() : undefined;
 }
 
 function refuseParticipant(dataDir: string): void {
-  const file = join(dataDir, participantFile);
-  if (!existsSync(file)) return;
+  const participant = participantOf(dataDir);
+  if (participant === undefined) return;
   throw new IndexerError(
-    `the folder ${resolve(dataDir)} holds the history of the participant at ${readSmallFileSync(file).trim()}, and this is a demo`,
+    `the folder ${resolve(dataDir)} holds the history of the participant at ${participant}, and this is a demo`,
     {
       code: 'DATA_DIR_TAKEN',
       remedy:

@@ -1,6 +1,6 @@
 /** The parts that run inside this process when no URL names real ones: Postgres and the sandbox ledger. */
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
@@ -58,7 +58,8 @@ async function start(
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
     const ledgerUrl = config.ledger.url;
-    takeDataDir(dataDir, ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl });
+    const former = takeDataDir(dataDir, ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl });
+    if (former !== undefined) warnOfParticipant(dataDir, former, logger);
     const port = (): Promise<number> => demoPort({ dataDir, logger }, 'postgres', firstPorts.postgres);
     const { startEmbeddedPostgres } = await embeddedPostgres();
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), port });
@@ -87,6 +88,18 @@ async function start(
     embeddedLedger: config.ledger.url === undefined,
     embeddedDatabase: config.database.url === undefined,
   };
+}
+
+/** A participant may have got another address; only its history tells, and parks the indexer if it is another one. */
+function warnOfParticipant(dataDir: string, former: string, logger: Logger): void {
+  const remedy =
+    'nothing if this is the same participant; for another one set DATABASE_URL, or INDEXER_DATA_DIR to another folder, or set ' +
+    `LEDGER_URL back to ${former}`;
+  const folder = resolve(dataDir);
+  logger.warn(
+    { folder, remedy },
+    `the folder holds the history of the participant at ${former}, and LEDGER_URL names another address`,
+  );
 }
 
 /** The sandbox of this configuration, as it was when it stopped the last time. */

@@ -8,7 +8,8 @@ import type { ConsoleParts } from '../../open-console.ts';
 import { createLogger, type Logging } from '../../observe/log/logger.ts';
 import { assertPortFree } from '../../observe/http/http-server.ts';
 import { version } from '../../version.ts';
-import { prepareDataDir } from '../demo/data-dir.ts';
+import { refuseNamedDatabase, refuseOtherName } from '../database/named-database.ts';
+import { noteParticipant, prepareDataDir } from '../demo/data-dir.ts';
 import { demoPort, keepPort } from '../demo/demo-ports.ts';
 import { startEmbeddedParts, type EmbeddedParts } from '../demo/embedded-parts.ts';
 import { greetWhenLive } from '../demo/greet.ts';
@@ -24,6 +25,7 @@ import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
 export async function runIndexer(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
   const loaded = forDemo(loadConfig(argv, env));
   refuseNamedDatabase(loaded);
+  refuseOtherName(loaded, env);
   const access = await openAccess(loaded.ledger, stop);
   const { logLevel: level, logFormat: format } = loaded.indexer;
   const logging = createLogger({ level, format, stream: process.stdout });
@@ -75,6 +77,11 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
     { http: indexer.httpUrl },
     'listening: / (the status page) /query /status /readyz /livez /metrics /wait',
   );
+  const { dataDir } = config.indexer;
+  const { url } = config.ledger;
+  // Not before: an address of another participant parks, and leaves the folder as it is.
+  if (run.embeddedParts.embeddedDatabase && url !== undefined)
+    void indexer.live.then(() => noteParticipant(dataDir, url));
   // Beside the stream; what hinders it is told and no reason to end.
   greetWhenLive({ ...run, over: over.signal }).catch((err: unknown) => {
     if (!over.signal.aborted) logging.logger.warn({ err }, 'the greeting failed');
@@ -83,22 +90,9 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
     await Promise.race([indexer.done, aborted(stop)]);
   } finally {
     over.abort();
-    forgetDemo(config.indexer.dataDir);
+    forgetDemo(dataDir);
     await indexer.stop();
   }
-}
-
-/** A demo writes into a database of its own only. @throws IndexerError LEDGER_URL_MISSING (exit 78) */
-function refuseNamedDatabase({ ledger, database }: Config): void {
-  if (ledger.url !== undefined || database.url === undefined) return;
-  throw new IndexerError(
-    'DATABASE_URL is set and LEDGER_URL is not: traffic of a demo is not written into your database',
-    {
-      code: 'LEDGER_URL_MISSING',
-      remedy:
-        'set LEDGER_URL to the JSON Ledger API of the participant, or, for a demo with a database of its own, unset DATABASE_URL',
-    },
-  );
 }
 
 /** The sandbox's holdings and transfers are worth seeing through their interfaces, unless other ones are asked for. */
