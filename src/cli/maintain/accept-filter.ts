@@ -1,7 +1,7 @@
 /** `accept-filter`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
 import { type Config, loadConfig } from '../../config/config.ts';
 import { filterFingerprint, type WantedFilter } from '../../ledger/api/request-format.ts';
-import { differenceOf, type FilterDifference } from '../../model/filter-difference.ts';
+import { differenceOf, type FilterDifference } from '../../store/write/filter-difference.ts';
 import { keptFilter } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { type Command, type Print, writing, yes } from '../command-line/command.ts';

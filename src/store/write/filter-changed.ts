@@ -1,7 +1,7 @@
 /** Another filter than the stored one: taken while nothing would be lost by it, and otherwise refused with what differs. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { differenceOf } from '../../model/filter-difference.ts';
+import { differenceOf } from './filter-difference.ts';
 import { keptFilter, type StreamIdentity } from '../../model/stream.ts';
 
 /** How far the stream is that was begun under the stored filter. */

@@ -1,5 +1,5 @@
 /** Two filters compared, in words for whoever has to decide. */
-import type { KeptFilter } from './stream.ts';
+import type { KeptFilter } from '../../model/stream.ts';
 
 export interface FilterDifference {
   /** What differs, one line each. */
