@@ -164,6 +164,19 @@ describe('a stream', () => {
     expect(plain.headers).not.toHaveProperty('indexer-not-seen');
   });
 
+  it('has a note where the template is an interface, and where the place is ahead of history', async () => {
+    const [known = {}] = await query(
+      world.database.url,
+      "select template_fqn from explore.templates where kind = 'interface' limit 1",
+    );
+    const through = await answered(`/changes?template=${String(known['template_fqn'])}`);
+    expect(through.body).toContain(': this template is an interface: name a template, events have those\n');
+    expect(through.headers['indexer-not-seen']).toBe('template');
+    const ahead = await answered('/changes?after=99999999');
+    expect(ahead.body).toMatch(/^: 99999999 is ahead: history ends at offset \d+; correct it, unless it will come\n/);
+    expect(Number(ahead.headers['indexer-ahead-of'])).toBeGreaterThan(0);
+  });
+
   it('is opened without its note where that cannot be read', async () => {
     await query(world.database.url, 'alter function explore.is_known_party(text) rename to is_known_party_away');
     try {

@@ -8,6 +8,7 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
 import type { TokenEnd } from '../../reader-token.ts';
 import { refuse, refuseAsker } from './answers.ts';
+import { noNotes, notesOf, type Notes, type UnseenName } from './changes-notes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import { Places } from './places.ts';
 import type { Unsent } from './unsent.ts';
@@ -29,8 +30,8 @@ export const thisMachine = '';
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
-  /** Names of the filter that nothing has which its role may see. @throws IndexerError STORE_ errors */
-  readonly unseenIn: (wanted: StreamWanted) => Promise<readonly string[]>;
+  /** What of the filter finds nothing that its role may see. @throws IndexerError STORE_ errors */
+  readonly unseenIn: (wanted: StreamWanted) => Promise<readonly UnseenName[]>;
   readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
   /** Streams that may be open at once. */
   readonly most: number;
@@ -49,7 +50,7 @@ interface Answered {
   readonly wanted: StreamWanted;
   /** Undefined where the database could not be asked yet. */
   readonly first: Begun | undefined;
-  readonly unseen: readonly string[];
+  readonly notes: Notes;
 }
 
 interface Refusal {
@@ -61,7 +62,7 @@ interface Refusal {
 /** Open streams of one server, and how each is answered. */
 export class ChangesAnswers {
   readonly #endpoint: ChangesEndpoint;
-  readonly #asked = new Map<string, Promise<readonly string[]>>();
+  readonly #asked = new Map<string, Promise<readonly UnseenName[]>>();
   readonly #places = new Places();
   #streaming = 0;
 
@@ -117,7 +118,8 @@ export class ChangesAnswers {
     const misfit = begun === undefined ? undefined : unfit(begun, asked.isResumed);
     if (misfit !== undefined) return misfit;
     const isNamed = template !== null || party !== null;
-    return { wanted, first: begun, unseen: isNamed && begun !== undefined ? await this.#unseenIn(wanted) : [] };
+    if (begun === undefined) return { wanted, first: begun, notes: noNotes };
+    return { wanted, first: begun, notes: notesOf(isNamed ? await this.#unseenIn(wanted) : [], begun) };
   }
 
   /** Why a stream that has taken a place may not keep it. */
@@ -131,7 +133,7 @@ export class ChangesAnswers {
   }
 
   /** Once for all of a reader who ask the same at the same time. None where it cannot be read: a note is no reason to refuse a stream. */
-  #unseenIn(wanted: StreamWanted): Promise<readonly string[]> {
+  #unseenIn(wanted: StreamWanted): Promise<readonly UnseenName[]> {
     const key = JSON.stringify([wanted.reader, wanted.role, wanted.template, wanted.party]);
     const running = this.#asked.get(key);
     if (running !== undefined) return running;
@@ -144,7 +146,7 @@ export class ChangesAnswers {
   }
 
   async #run(
-    { wanted, first, unseen, watch }: Answered,
+    { wanted, first, notes, watch }: Answered,
     request: IncomingMessage,
     response: ServerResponse,
     { gone, unsent }: { readonly gone: AbortController; readonly unsent: Unsent },
@@ -155,12 +157,11 @@ export class ChangesAnswers {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
       'x-content-type-options': 'nosniff',
-      ...(unseen.length > 0 && { 'indexer-not-seen': unseen.join(', ') }),
+      ...notes.headers,
     });
     // A client that is cut off comes again within a second, instead of the three that browsers choose.
-    const comment =
-      unseen.length === 0 ? '' : `: nothing has this ${unseen.join(' and ')} yet: correct it, unless it will come\n`;
-    response.write(form === 'sse' ? `${comment}retry: 1000\n\n` : '\n');
+    const comments = notes.sentences.map((sentence) => `: ${sentence}\n`).join('');
+    response.write(form === 'sse' ? `${comments}retry: 1000\n\n` : '\n');
     const send = (part: string | Buffer): Promise<void> => sent(response, part, unsent);
     const finish = (end: AnyEnd): void => {
       if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');

@@ -50,20 +50,24 @@ export function readCheckpoint(database: Database): Promise<number | null> {
   return inSnapshot(database, async (client) => (await readStream(client, readSchemas(database.schema))).checkpoint);
 }
 
+/** What of a filter finds nothing: a party or template that nothing has, or an interface where a template is expected. */
+export type UnseenName = 'party' | 'template' | 'interface';
+
 /** Names of a filter that nothing has which the role may see: a mistyped name would be waited for without a word. */
 export function unseenNames(
   database: Database,
   { role, template, party }: Pick<ChangesWanted, 'role' | 'template' | 'party'>,
-): Promise<readonly ('party' | 'template')[]> {
+): Promise<readonly UnseenName[]> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
   return inSnapshot(database, async (client) => {
     if (role !== null) await client.query(`set local role ${escapeIdentifier(role)}`);
-    const { rows } = await client.query<{ party: boolean; template: boolean }>(
+    const { rows } = await client.query<Record<UnseenName, boolean>>(
       `select $1::text is not null and not ${explore}.is_known_party($1) as party,
-              $2::text is not null and not exists (select from ${explore}.templates t where t.template_fqn = $2) as template`,
+              $2::text is not null and k.kinds is null as template, coalesce(k.kinds = '{interface}', false) as interface
+         from (select array_agg(distinct t.kind) as kinds from ${explore}.templates t where t.template_fqn = $2) k`,
       [party, template],
     );
-    return (['party', 'template'] as const).filter((name) => rows[0]?.[name] === true);
+    return (['party', 'template', 'interface'] as const).filter((name) => rows[0]?.[name] === true);
   });
 }
 
