@@ -6,6 +6,7 @@ import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
+import { printUnseenParties } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
@@ -39,17 +40,15 @@ export const grantReaderCommand: Command = {
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
-      const { unseenParties } = await import('../../store/reads/known-parties.ts');
       const reader = { role, parties, password, ...limits };
-      if (dryRun) return show(await planReader(database, reader), database.schema, parties, print);
+      if (dryRun) {
+        show(await planReader(database, reader), database.schema, parties, print);
+        return printUnseenParties(database, parties, (line) => print(`-- ${line}`));
+      }
       await grantReader(database, reader);
       const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
       print(`role ${role} reads ${what} in schema ${database.schema} and the views beside it`);
-      for (const { party, nearest } of await unseenParties(database, parties)) {
-        print(
-          `nothing here names ${party} yet: correct it, unless it will come. Nearest parties: ${nearest ?? 'none'}`,
-        );
-      }
+      await printUnseenParties(database, parties, print);
     });
   },
 };

@@ -10,6 +10,7 @@ import { json, writing, type Command, type Print } from '../command-line/command
 import { givenAddress } from '../command-line/given-address.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
+import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--kind K]… [--after OFFSET]
@@ -162,6 +163,8 @@ async function add(database: Database, added: AddedWebhook, print: Print): Promi
   const begin = await addWebhook(database, added);
   print(`${added.name} is told what comes after ${begin === null ? 'the seed' : `offset ${String(begin)}`}`);
   print(`secret of its signatures, not shown again: ${added.secret}`);
+  if (added.party !== null) await printUnseenParties(database, [added.party], print);
+  if (added.template !== null) await printUnseenTemplate(database, added.template, print);
 }
 
 async function list(database: Database, asJson: boolean, print: Print): Promise<void> {

@@ -25,12 +25,12 @@ export function notesOf(unseen: readonly UnseenName[], { after, checkpoint }: Be
       ...(isAhead && { 'indexer-ahead-of': String(checkpoint) }),
     },
     sentences: [
-      ...(missing.length > 0
-        ? [`nothing has this ${missing.join(' and ')} yet: correct it, unless it will come`]
-        : []),
+      ...(missing.length > 0 ? [`nothing has this ${missing.join(' and ')} yet: correct it, unless it will come`] : []),
       ...(isInterface ? ['this template is an interface: name a template, events have those'] : []),
       ...(isAhead
-        ? [`${formatCursor(after)} is ahead: history ends at offset ${String(checkpoint)}; correct it, unless it will come`]
+        ? [
+            `${formatCursor(after)} is ahead: history ends at offset ${String(checkpoint)}; correct it, unless it will come`,
+          ]
         : []),
     ],
   };

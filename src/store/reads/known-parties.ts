@@ -1,4 +1,4 @@
-/** Parties that are asked for by name, and those that nothing here names: a mistyped one would be answered with nothing. */
+/** Parties and templates that are asked for by name, and those that nothing here has: a mistyped one would be answered with nothing. */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -27,4 +27,21 @@ export async function unseenParties(database: Database, parties: readonly string
     ),
   );
   return rows;
+}
+
+/** Whether nothing here has a template of this whole name, and the names that it may have been meant to be. */
+export async function unseenTemplate(
+  database: Database,
+  template: string,
+): Promise<{ readonly isInterface: boolean; readonly nearest: string | null } | undefined> {
+  const explore = escapeIdentifier(readSchemas(database.schema).explore);
+  const { rows } = await database.withClient((client) =>
+    client.query<{ isInterface: boolean; nearest: string | null }>(
+      `select k.kinds is not null as "isInterface", ${explore}.similar_names($1) as nearest
+         from (select array_agg(t.kind) as kinds from ${explore}.templates t where t.template_fqn = $1) k
+        where k.kinds is null or not 'template' = any (k.kinds)`,
+      [template],
+    ),
+  );
+  return rows[0];
 }

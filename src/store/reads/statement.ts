@@ -115,24 +115,57 @@ async function statementOf(client: ClientBase, explore: string, wanted: Statemen
     [party, begins, ends, instrument, admin],
   );
   const hash = new StatementHash(head);
+  const first = await nextPage(client);
+  const unseen = first.length === 0 ? await notesOfInstrument(client, explore, wanted) : [];
   return {
     ...head,
-    notes: [...notes, ...(await notesOfEnd(client, wanted.to, toBound))],
+    notes: [...notes, ...(await notesOfEnd(client, wanted.to, toBound)), ...unseen],
     columns: statementColumns,
-    pages: pagesOf(client, hash),
+    pages: pagesOf(client, hash, first),
     sha256: () => hash.digest(),
   };
 }
 
-async function* pagesOf(client: ClientBase, hash: StatementHash): AsyncGenerator<readonly StatementRow[]> {
-  for (;;) {
-    const fetch = { text: `fetch ${String(pageRows)} from statement`, rowMode: 'array' } as const;
-    const { rows } = await client.query<(string | null)[]>(fetch);
-    if (rows.length === 0) return;
+async function nextPage(client: ClientBase): Promise<readonly StatementRow[]> {
+  const fetch = { text: `fetch ${String(pageRows)} from statement`, rowMode: 'array' } as const;
+  return (await client.query<(string | null)[]>(fetch)).rows;
+}
+
+async function* pagesOf(
+  client: ClientBase,
+  hash: StatementHash,
+  first: readonly StatementRow[],
+): AsyncGenerator<readonly StatementRow[]> {
+  for (let rows = first; rows.length > 0; rows = await nextPage(client)) {
     for (const row of rows) hash.add(row);
     yield rows;
     if (rows.length < pageRows) return;
   }
+}
+
+const mostInstruments = 5;
+
+/**
+ * Of a statement without rows: a mistyped instrument or admin, where the party never had one of it. Whoever had it at another
+ * time gets no note.
+ */
+async function notesOfInstrument(
+  client: ClientBase,
+  explore: string,
+  { party, instrument, admin }: StatementOf,
+): Promise<readonly string[]> {
+  if (instrument === null && admin === null) return [];
+  const { rows } = await client.query<{ id: string; admin: string }>(
+    `select distinct e.instrument_id as id, e.instrument_admin as admin from ${explore}.token_holding_events_of($1) e
+      where e.owner = $1 and e.instrument_id is not null order by 1, 2`,
+    [party],
+  );
+  if (rows.some((row) => row.id === (instrument ?? row.id) && row.admin === (admin ?? row.admin))) return [];
+  const wanted = `${instrument === null ? '' : ` "${instrument}"`}${admin === null ? '' : ` of ${admin}`}`;
+  const some = rows.slice(0, mostInstruments).map((row) => `"${row.id}" of ${row.admin}`);
+  const more = rows.length > mostInstruments ? ` and ${String(rows.length - mostInstruments)} more` : '';
+  const had = rows.length === 0 ? 'no token' : `${some.join(', ')}${more}`;
+  return [`${party} has no holding of an instrument${wanted} in its history here; it has ${had}`];
 }
 
 /** A time that has not come here yet stands for the checkpoint, and what is still to come before it would be missed. */

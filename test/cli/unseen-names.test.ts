@@ -1,0 +1,83 @@
+/** Names that nothing in the database has, as commands are given them: each command says so, with the nearest names. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';
+import * as tokens from '../read/tokens/token-frames.ts';
+import * as frames from '../support/frames.ts';
+import { query } from '../support/database.ts';
+import { programInProcess } from './in-process.ts';
+import type { Ended } from './program.ts';
+
+const role = `unseen_${randomBytes(4).toString('hex')}`;
+const dso = 'dso::1220dd';
+let database: ReadDatabase;
+let template: string;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  await database.write(
+    frames.transaction(1, [
+      tokens.held(
+        {
+          contractId: '00aa',
+          account: tokens.own(frames.alice),
+          instrument: { admin: dso, id: 'Amulet' },
+          amount: '5',
+        },
+        0,
+      ),
+    ]),
+  );
+  template = String(
+    (await database.query("select template_fqn from explore.templates where kind = 'template'"))[0]?.['template_fqn'],
+  );
+  await run('grant-reader', role);
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
+});
+
+const run = (...words: readonly string[]): Promise<Ended> => programInProcess(words, { DATABASE_URL: database.url });
+const add = (name: string, ...words: readonly string[]): Promise<Ended> =>
+  run('webhook', 'add', name, '--role', role, '--url', 'https://hooks.example.com/told', ...words);
+
+it('webhook add: adds it, and names an unknown party and template with the nearest', async () => {
+  const { code, stdout } = await add('mistyped', '--party', 'alise::1220aa', '--template', `${template}t`);
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    `nothing here names alise::1220aa yet: correct it, unless it will come. Nearest parties: ${frames.alice}`,
+  );
+  expect(stdout).toContain(
+    `no template ${template}t was seen here yet: correct it, unless it will come. Nearest names: ${template}`,
+  );
+});
+
+it('webhook add: has nothing to add of names that are known', async () => {
+  const { code, stdout } = await add('known', '--party', frames.alice, '--template', template);
+  expect([code, stdout.split('\n').length]).toEqual([0, 3]);
+});
+
+it('grant-reader --dry-run: names an unknown party, as a comment of the SQL', async () => {
+  const { code, stdout } = await run('grant-reader', role, '--party', 'alise::1220aa', '--dry-run');
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    `-- nothing here names alise::1220aa yet: correct it, unless it will come. Nearest parties: ${frames.alice}`,
+  );
+});
+
+it.each([
+  [['--instrument', 'Amulte'], 'no holding of an instrument "Amulte"'],
+  [['--instrument', 'amulet'], 'no holding of an instrument "amulet"'],
+  [['--admin', 'DSO'], 'no holding of an instrument of DSO'],
+])('statement %j: notes that the party never had it, and what it had', async (words, found) => {
+  const { code, stdout } = await run('statement', '--party', frames.alice, '--json', ...words);
+  expect(code).toBe(0);
+  const { notes, rows } = JSON.parse(stdout) as { readonly notes: readonly string[]; readonly rows: unknown };
+  expect([notes, rows]).toEqual([[`${frames.alice} has ${found} in its history here; it has "Amulet" of ${dso}`], []]);
+});
+
+it('statement: notes nothing of an instrument that the party had, if not in these bounds', async () => {
+  const words = ['--instrument', 'Amulet', '--from', '0', '--to', '0'];
+  const { stdout } = await run('statement', '--party', frames.alice, '--json', ...words);
+  expect(JSON.parse(stdout)).toMatchObject({ notes: [], rows: [] });
+});
