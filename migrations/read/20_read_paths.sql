@@ -153,6 +153,7 @@ end;
 comment on function :explore.contracts(text) is
   'Contracts of a template, now and in the past, as the view of this name shows them. Any shape.';
 
+-- The template is looked up before the key: a wrong name is an error, also where nothing has the key.
 -- Base64 is stored as the bytes it stands for, and text that is none behind a byte ff: see base64_text of the storage.
 create or replace function :explore.active_by_key(key_hash text, template text default null)
   returns setof :explore.active_contracts
@@ -170,7 +171,8 @@ begin atomic
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l."offset"
-   where c.contract_key_hash is not null and c.contract_key_hash = any (array[
+   where (template is null or (select :explore.template_pks(template)) is not null)
+     and c.contract_key_hash is not null and c.contract_key_hash = any (array[
            '\xff'::bytea || convert_to(key_hash, 'UTF8'),
            case when key_hash ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
                 then decode(key_hash, 'base64') end])

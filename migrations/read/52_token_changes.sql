@@ -1,11 +1,23 @@
 -- What moved. Holdings that appear and disappear are the truth, so it is complete whatever choice moved them; what the events
 -- and choices of the token standard say explains it: who was on the other side, and why.
 
+-- Who is a stakeholder of something is known: only the others are looked for.
 create or replace function :explore.token_parties(party text) returns integer[]
-  language sql stable parallel safe
-  return array(select p.parties_pk from contract_parties p
-                where p.signatories @> array[party] or p.observers @> array[party] order by p.parties_pk);
-comment on function :explore.token_parties(text) is 'Numbers of the combinations in which a party is a stakeholder.';
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  found integer[] := array(select p.parties_pk from :storage.contract_parties p
+                            where p.signatories @> array[party] or p.observers @> array[party] order by p.parties_pk);
+begin
+  if cardinality(found) = 0 then
+    perform :explore.known_party(party);
+  end if;
+  return found;
+end
+$$;
+comment on function :explore.token_parties(text) is
+  'Numbers of the combinations in which a party is a stakeholder. None where the party is known otherwise; an unknown party is refused with SQLSTATE 42704.';
 
 -- A contract that one update made and archived never was active; what it held is in both lists all the same.
 -- The first condition on the party takes its combinations, which are few; views of other holdings are not read then.

@@ -44,6 +44,8 @@ declare
   ends bigint;
 begin
   select b.begins, b.ends into begins, ends from :explore.token_journal_bounds(from_offset, to_offset) b;
+  -- Where there are no holdings at all, nothing below asks for the party.
+  perform :explore.token_parties(owner_party);
   return query
     select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
            j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, sum(j.net) over account,

@@ -1,0 +1,45 @@
+/** Functions of `explore` that are given the name of a party or a template that nothing here has: an error, not an empty list. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import * as frames from '../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  const created = frames.created({
+    offset: 1,
+    signatories: [frames.alice],
+    observers: [],
+    witnessParties: [frames.alice, frames.bob],
+  });
+  await database.write(frames.transaction(1, [{ CreatedEvent: created }]));
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const ofParty = (party: string): readonly string[] => [
+  `explore.token_journal('${party}')`,
+  `explore.token_changes_of('${party}')`,
+  `explore.token_holding_events_of('${party}')`,
+  `explore.diff(0, 1, null, '${party}')`,
+  `explore.diff_contracts(0, 1, null, '${party}')`,
+];
+
+it.each(ofParty('alice'))('%s is refused with the nearest parties', async (call) => {
+  await expect(database.query(`select * from ${call}`)).rejects.toMatchObject({
+    message: 'Unknown party: nothing here names alice',
+    code: '42704',
+    hint: expect.stringContaining(frames.alice) as unknown,
+  });
+});
+
+it.each([...ofParty(frames.bob), `explore.diff(0, 1, null, null)`])('%s is answered', async (call) => {
+  expect(Array.isArray(await database.query(`select * from ${call}`))).toBe(true);
+});
+
+it('active_by_key refuses an unknown template, also where nothing has the key', async () => {
+  await expect(database.query(`select * from explore.active_by_key('xx', 'Amulte')`)).rejects.toMatchObject({
+    message: 'Unknown name: no template Amulte was seen',
+    code: '42704',
+  });
+  expect(await database.query(`select * from explore.active_by_key('xx')`)).toEqual([]);
+});
