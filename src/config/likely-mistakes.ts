@@ -13,6 +13,7 @@ interface Mistake {
 /** The first that fits is shown. */
 const mistakes: readonly Mistake[] = [
   { option: /./, text: /^(["']).*\1$/s, meant: 'take the quotes away, which an env file does not need' },
+  { option: /./, text: /^[\s,]*,[\s,]*$/, meant: 'the variables that the list is put together from may be unset' },
   { option: /^LEDGER_URL$/, text: /^postgres(?:ql)?:/i, meant: 'an address of Postgres belongs to DATABASE_URL' },
   {
     option: /^LEDGER_URL$/,

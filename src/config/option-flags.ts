@@ -2,6 +2,7 @@
  * Reads `--name value`, `--name=value`, `--flag` and `--no-flag` against the option table. Knows nothing of values:
  * it returns their text, and a problem for every argument it cannot place.
  */
+import { editDistance } from '../errors/nearest-names.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
 import { maskUrl } from './url-secrets.ts';
@@ -84,18 +85,4 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 /** The known name that differs in at most two letters; undefined when there is none. */
 export function nearly(name: string, known: Iterable<string>): string | undefined {
   return [...known].find((candidate) => editDistance(name, candidate) <= 2);
-}
-
-/** Levenshtein distance. */
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, column) => column);
-  for (const [line, character] of Array.from(left).entries()) {
-    const next = [line + 1];
-    for (let column = 1; column <= right.length; column += 1) {
-      const changed = (row[column - 1] ?? 0) + (character === right[column - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? left.length;
 }

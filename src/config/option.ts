@@ -143,6 +143,8 @@ export function listOf(item: OptionType<string>): OptionType<readonly string[]> 
         if ('expected' in parsed) return parsed;
         found.add(parsed.value);
       }
+      // "$A,$B" with neither set would otherwise mean the same as no list: everything.
+      if (found.size === 0 && given.trim() !== '') return { expected: 'an entry beside the commas, or nothing at all' };
       return { value: [...found] };
     },
   };

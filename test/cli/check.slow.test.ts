@@ -212,6 +212,30 @@ describe('check', { timeout: 180_000 }, () => {
     expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected whole party ids.*got "alice"/);
   });
 
+  it('parties: the nearest in other capitals, and of the same namespace', async () => {
+    const [party = ''] = sandbox.ledger.localParties();
+    const [hint = '', fingerprint = ''] = party.split('::');
+    const capitals = await check(env({ LEDGER_PARTIES: `${hint.toUpperCase()}::1220ab` }));
+    expect(capitals.get('parties')?.found).toContain(`(nearest: ${party}`);
+    const other = await check(env({ LEDGER_PARTIES: `Zoe::${fingerprint}` }));
+    expect(other.get('parties')?.found).toContain(`(nearest: ${party}`);
+  });
+
+  it('filter: an interface that its package lacks, a template given as interface, and the nearest package', async () => {
+    const holding = '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
+    const mistyped = await check(env({ LEDGER_INTERFACES: `${holding}s` }));
+    expect(mistyped.get('filter')).toMatchObject({
+      state: 'warn',
+      found: expect.stringContaining(`the participant knows no interface ${holding}s (nearest: ${holding},`) as string,
+    });
+    const amulet = '#splice-amulet:Splice.Amulet:Amulet';
+    const template = await check(env({ LEDGER_INTERFACES: amulet }));
+    expect(template.get('filter')?.found).toBe(`${amulet} is a template: it belongs to LEDGER_TEMPLATES`);
+    const name = await check(env({ LEDGER_TEMPLATES: '#splice-amulett:Splice.Amulet:Amulet' }));
+    expect(name.get('filter')?.found).toContain('(nearest: splice-amulet');
+    expect((await check(env({ LEDGER_INTERFACES: holding }))).get('filter')?.state).toBe('pass');
+  });
+
   it('websocket: a proxy that does not pass the upgrade; ledger clock: another time', async () => {
     await using proxy = await startProxy(sandbox.url, new Date(Date.now() + 3_600_000).toUTCString());
     const lines = await check(env({ LEDGER_URL: proxy.url }));

@@ -81,3 +81,18 @@ it('statement: notes nothing of an instrument that the party had, if not in thes
   const { stdout } = await run('statement', '--party', frames.alice, '--json', ...words);
   expect(JSON.parse(stdout)).toMatchObject({ notes: [], rows: [] });
 });
+
+it('redact party: refuses an unknown party with the nearest', async () => {
+  const { code, stderr } = await run('redact', 'party', 'alice', '--reason', 'left');
+  expect(code).toBe(78);
+  expect(stderr).toContain(`no contract of this party is here (nearest parties: ${frames.alice}`);
+});
+
+it.each([
+  ['payload.ownr', /no contract here has this field yet, so the index finds nothing\. Nearest fields: owner/],
+  ['payload.owner', /^built: \S+ on [^\n]*\n$/],
+])('index create %s', async (field, printed) => {
+  const { code, stdout } = await run('index', 'create', field);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(printed);
+});

@@ -168,6 +168,15 @@ describe('loadConfig', () => {
     expect(lines.filter((line) => line.includes('expected'))).toHaveLength(6);
   });
 
+  it.each(['LEDGER_PARTIES', 'LEDGER_TEMPLATES', 'LEDGER_INTERFACES', 'INDEXER_HTTP_NAMES', 'INDEXER_CORS_ORIGINS'])(
+    'refuses %s of commas alone, which is not the same as no list',
+    (name) => {
+      const problem = `${name}: expected an entry beside the commas, or nothing at all, got " , ": the variables`;
+      expect(() => loadConfig([], { [name]: ' , ' })).toThrow(problem.replace('" , "', '","'));
+      expect(() => loadConfig([], { [name]: '' })).not.toThrow();
+    },
+  );
+
   it('refuses an unknown variable or flag with the nearest known name', () => {
     expect(refusal([], { INDEXER_BATCH_UPDATE: '5' }).message).toContain(
       'INDEXER_BATCH_UPDATE: no such variable; did you mean INDEXER_BATCH_UPDATES?',

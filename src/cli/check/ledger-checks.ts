@@ -4,12 +4,13 @@ import type { Config, LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
+import { filterKnown } from './filter-check.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
 import { openFrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import { inWords, mostAsked, unknownParties } from '../../ledger/api/unknown-parties.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
-import { interfacesNamed, presetNames } from '../../config/interface-presets.ts';
+import { interfacesNamed } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
 /** The participant as the checks see it; each lookup is made once. */
@@ -139,35 +140,6 @@ async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
   const asked = parties.length > mostAsked ? `the first ${String(mostAsked)} of ` : '';
   if (unknown.length === 0) return pass(`the participant knows each of ${asked}${String(parties.length)} parties`);
   return warn(unknown.map(inWords).join('; '), 'correct LEDGER_PARTIES; nothing, if they will come');
-}
-
-/** Whether some vetted package has the name that each template and interface is written with; interfaces may come later. */
-async function filterKnown({ client, config }: LedgerView): Promise<Finding> {
-  const { templates, wantedInterfaces } = config.ledger;
-  const namesOf = (ids: readonly string[]): readonly string[] => ids.map((id) => id.slice(1, id.indexOf(':')));
-  const needed = new Set(namesOf(templates));
-  const names = new Set([...needed, ...namesOf(interfacesNamed(wantedInterfaces))]);
-  if (names.size === 0) return pass('every template: none is named in LEDGER_TEMPLATES or LEDGER_INTERFACES');
-  const vetted = new Set<string>();
-  let pageToken: string | undefined;
-  do {
-    const filter = { packageMetadataFilter: { packageNamePrefixes: [...names] } };
-    const page = await client.packages.vetted(pageToken === undefined ? filter : { ...filter, pageToken });
-    for (const { packages } of page.vettedPackages) {
-      for (const { packageName } of packages ?? []) vetted.add(packageName ?? '');
-    }
-    pageToken = page.nextPageToken;
-  } while (pageToken !== undefined);
-  const unknown = [...names].filter((name) => !vetted.has(name));
-  if (unknown.length === 0)
-    return pass(`${String(names.size)} package names, all vetted; modules and entities: see "websocket"`);
-  const found = `no vetted package is called ${unknown.join(', ')}`;
-  if (unknown.some((name) => needed.has(name))) {
-    return fail(found, 'upload it (ledger-indexer ledger upload-dar FILE), or correct LEDGER_TEMPLATES');
-  }
-  const presets = wantedInterfaces.every((word) => presetNames.includes(word));
-  if (presets) return pass(`${found}: its interfaces are taken up when there is`);
-  return warn(found, 'nothing, if it will come: its interfaces are taken up then; else correct LEDGER_INTERFACES');
 }
 
 const tolerableSkewMs = 10_000;

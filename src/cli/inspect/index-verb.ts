@@ -1,4 +1,5 @@
 /** `index suggest` and `index create`: indexes on payload fields that are often looked for, built while others write. */
+import { nearestNames } from '../../errors/nearest-names.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { PayloadIndexMethod } from '../../store/reads/index-advice.ts';
 import type { Database } from '../../store/connection/database.ts';
@@ -94,4 +95,16 @@ async function create(database: Database, wanted: Wanted, print: Print): Promise
     );
   }
   print(`${built ? 'built' : 'there already'}: ${index.name} ${index.definition}`);
+  await printUnseenField(database, wanted.expression, print);
+}
+
+async function printUnseenField(database: Database, expression: string, print: Print): Promise<void> {
+  const { unseenField } = await import('../../store/reads/index-build.ts');
+  const keys = await unseenField(database, expression);
+  if (keys === undefined) return;
+  const field = /'\{?([^',}]*)/.exec(expression)?.[1] ?? '';
+  const nearest = nearestNames(field, keys);
+  print(
+    `no contract here has this field yet, so the index finds nothing. Nearest fields: ${nearest.length === 0 ? 'none' : nearest.join(', ')}`,
+  );
 }

@@ -17,14 +17,33 @@ export async function knownInterfaces(
 ): Promise<readonly string[]> {
   const known: string[] = [];
   for (const id of interfaces) {
-    const request = activeContractsRequest(at, { ...filter, interfaces: [id], onlyInterfaces: true });
-    try {
-      // Whether there is a contract does not matter.
-      for await (const _ of state.activeContracts(request, { limit: 1 })) break;
-      known.push(id);
-    } catch (thrown) {
-      if (toIndexerError(thrown).code !== 'LEDGER_FILTER_UNKNOWN') throw thrown;
-    }
+    if (await isTaken(state, { ...filter, interfaces: [id], onlyInterfaces: true }, at)) known.push(id);
   }
   return known;
+}
+
+/** Those of these ids that are templates of the participant; otherwise as {@link knownInterfaces}. */
+export async function knownTemplates(
+  { state }: { readonly state: Pick<StateCalls, 'activeContracts'> },
+  filter: Omit<LedgerFilter, 'interfaces'>,
+  templates: readonly string[],
+  at: number,
+): Promise<readonly string[]> {
+  const known: string[] = [];
+  for (const id of templates) {
+    if (await isTaken(state, { ...filter, templates: [id], interfaces: [] }, at)) known.push(id);
+  }
+  return known;
+}
+
+/** Whether the participant knows what the filter names. */
+async function isTaken(state: Pick<StateCalls, 'activeContracts'>, filter: LedgerFilter, at: number): Promise<boolean> {
+  try {
+    // Whether there is a contract does not matter.
+    for await (const _ of state.activeContracts(activeContractsRequest(at, filter), { limit: 1 })) break;
+    return true;
+  } catch (thrown) {
+    if (toIndexerError(thrown).code !== 'LEDGER_FILTER_UNKNOWN') throw thrown;
+    return false;
+  }
 }

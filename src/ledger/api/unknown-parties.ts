@@ -1,30 +1,55 @@
 /** Which parties a participant does not know: it shows nothing of them, and does not say why. */
+import { nearestNames } from '../../errors/nearest-names.ts';
 import type { PartyCalls } from './parties.ts';
 
 export interface UnknownParty {
   readonly party: string;
-  /** Parties with the same hint, at most three. */
+  /** Parties with the same hint, else with the same fingerprint or a similar id; at most three. */
   readonly nearest: readonly string[];
 }
 
 /** Of more parties only the first are asked for: each is a request. */
 export const mostAsked = 100;
+const mostNearest = 3;
+/** Of a participant with more parties only these are compared. */
+const mostCompared = 1_000;
+
+type Calls = Pick<PartyCalls, 'get' | 'list'>;
 
 /**
  * Those of the first {@link mostAsked} parties that the participant does not know, hosted here or elsewhere.
  * @throws IndexerError LEDGER_PERMISSION_DENIED for a user who is no administrator of it; whatever else it answers
  */
 export async function unknownParties(
-  { parties: calls }: { readonly parties: Pick<PartyCalls, 'get' | 'list'> },
+  { parties: calls }: { readonly parties: Calls },
   parties: readonly string[],
 ): Promise<readonly UnknownParty[]> {
   const unknown: UnknownParty[] = [];
   for (const party of parties.slice(0, mostAsked)) {
     if ((await calls.get(party)) !== undefined) continue;
-    const { partyDetails } = await calls.list({ filterParty: party.slice(0, party.indexOf('::') + 2), pageSize: 3 });
-    unknown.push({ party, nearest: partyDetails.map((details) => details.party).slice(0, 3) });
+    unknown.push({ party, nearest: await nearestParties(calls, party) });
   }
   return unknown;
+}
+
+async function nearestParties(calls: Calls, party: string): Promise<readonly string[]> {
+  const hint = party.slice(0, party.indexOf('::') + 2);
+  const sameHint = await calls.list({ filterParty: hint, pageSize: mostNearest });
+  if (sameHint.partyDetails.length > 0) return names(sameHint.partyDetails).slice(0, mostNearest);
+  const { partyDetails } = await calls.list({ pageSize: mostCompared });
+  const known = names(partyDetails).slice(0, mostCompared);
+  const otherCapitals = known.filter((each) => each.toLowerCase().startsWith(hint.toLowerCase()));
+  if (otherCapitals.length > 0) return otherCapitals.slice(0, mostNearest);
+  // Hints are compared, not ids: all parties of a namespace share the long fingerprint.
+  const hintOf = (each: string): string => each.slice(0, each.indexOf('::'));
+  const hints = nearestNames(hintOf(party), known.map(hintOf), mostNearest);
+  const similar = hints.flatMap((similarHint) => known.filter((each) => hintOf(each) === similarHint));
+  const sameNamespace = known.filter((each) => each.endsWith(party.slice(hint.length - 2)));
+  return [...new Set([...similar, ...sameNamespace])].slice(0, mostNearest);
+}
+
+function names(details: readonly { readonly party: string }[]): readonly string[] {
+  return details.map(({ party }) => party);
 }
 
 /** In one sentence. */

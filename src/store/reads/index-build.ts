@@ -28,6 +28,27 @@ export function keepStatistics(database: Database, name: string, definition: str
   });
 }
 
+/** Newest contracts whose fields are taken for those there are. */
+const sampled = 1_000;
+
+/**
+ * Undefined where a contract has the field; otherwise the fields that the newest contracts have.
+ * @param expression over `payload`, as `payloadExpression` makes it
+ */
+export function unseenField(database: Database, expression: string): Promise<readonly string[] | undefined> {
+  return withoutLimit(database, async (client) => {
+    const seen = await client.query(patiently(`select from contracts where (${expression}) is not null limit 1`));
+    if (seen.rows.length > 0) return undefined;
+    const { rows } = await client.query<{ key: string }>(
+      `select distinct k.key
+         from (select payload from contracts where jsonb_typeof(payload) = 'object' order by "offset" desc limit $1) c
+        cross join lateral jsonb_object_keys(c.payload) k (key)`,
+      [sampled],
+    );
+    return rows.map(({ key }) => key);
+  });
+}
+
 /** `work` on a client whose statements may take as long as they need. */
 function withoutLimit<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.withClient(async (client) => {

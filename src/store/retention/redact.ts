@@ -271,6 +271,16 @@ interface ContractRow {
   readonly open: boolean;
 }
 
+/** In brackets; empty where there are none. */
+async function similarParties(client: ClientBase, schema: string, party: string): Promise<string> {
+  const explore = escapeIdentifier(readSchemas(schema).explore);
+  const { rows } = await client.query<{ nearest: string | null }>(`select ${explore}.similar_parties($1) as nearest`, [
+    party,
+  ]);
+  const nearest = rows[0]?.nearest ?? null;
+  return nearest === null ? '' : ` (nearest parties: ${nearest})`;
+}
+
 /** Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for what is not here, or active and not asked for */
 async function findContracts(
   client: ClientBase,
@@ -308,7 +318,8 @@ async function findContracts(
   const pruned = inLake?.contracts ?? [];
   if (first === undefined && pruned.length === 0) {
     const what = subject.kind === 'contract' ? 'this contract is not here' : 'no contract of this party is here';
-    throw refused(what, `look at the id of the ${subject.kind}${elsewhere(inLake)}`);
+    const nearest = subject.kind === 'party' ? await similarParties(client, schema, subject.party) : '';
+    throw refused(`${what}${nearest}`, `look at the id of the ${subject.kind}${elsewhere(inLake)}`);
   }
   if (first !== undefined && subject.kind === 'contract' && isActive(first) && !active) {
     throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --active');

@@ -1,0 +1,73 @@
+/** Check of the filter: whether the participant has what LEDGER_TEMPLATES and LEDGER_INTERFACES name. */
+import type { Config } from '../../config/config.ts';
+import { interfacesNamed, presetNames } from '../../config/interface-presets.ts';
+import { nearestNames } from '../../errors/nearest-names.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
+import { knownInterfaces, knownTemplates } from '../../ledger/api/known-interfaces.ts';
+import { fail, type Finding, pass, warn } from './outcome.ts';
+
+interface Asked {
+  readonly client: LedgerClient;
+  readonly config: Config;
+  readonly end: () => Promise<number>;
+}
+
+const willCome = 'nothing, if it will come: its interfaces are taken up then; else correct LEDGER_INTERFACES';
+
+/** Whether some vetted package has the name that each template and interface is written with; interfaces may come later. */
+export async function filterKnown(asked: Asked): Promise<Finding> {
+  const { templates, wantedInterfaces } = asked.config.ledger;
+  const namesOf = (ids: readonly string[]): readonly string[] => ids.map((id) => id.slice(1, id.indexOf(':')));
+  const needed = new Set(namesOf(templates));
+  const names = new Set([...needed, ...namesOf(interfacesNamed(wantedInterfaces))]);
+  if (names.size === 0) return pass('every template: none is named in LEDGER_TEMPLATES or LEDGER_INTERFACES');
+  const vetted = await vettedNames(asked.client, [...names]);
+  const unknown = [...names].filter((name) => !vetted.has(name));
+  if (unknown.length === 0) return (await interfacesKnown(asked)) ?? pass(allVetted(names.size));
+  const found = `no vetted package is called ${unknown.join(', ')}`;
+  const presets = wantedInterfaces.every((word) => presetNames.includes(word));
+  const isNeeded = unknown.some((name) => needed.has(name));
+  if (!isNeeded && presets) return pass(`${found}: its interfaces are taken up when there is`);
+  const all = await vettedNames(asked.client, []);
+  const nearest = [...new Set(unknown.flatMap((name) => nearestNames(name, all)))];
+  const hinted = `${found}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
+  if (!isNeeded) return warn(hinted, willCome);
+  return fail(hinted, 'upload it (ledger-indexer ledger upload-dar FILE), or correct LEDGER_TEMPLATES');
+}
+
+function allVetted(count: number): string {
+  return `${String(count)} package names, all vetted; modules and entities: see "websocket"`;
+}
+
+/** @param prefixes none: the names of all packages */
+async function vettedNames({ packages }: LedgerClient, prefixes: readonly string[]): Promise<ReadonlySet<string>> {
+  const vetted = new Set<string>();
+  let pageToken: string | undefined;
+  do {
+    const filter = prefixes.length === 0 ? {} : { packageMetadataFilter: { packageNamePrefixes: prefixes } };
+    const page = await packages.vetted(pageToken === undefined ? filter : { ...filter, pageToken });
+    for (const { packages: listed } of page.vettedPackages) {
+      for (const { packageName } of listed ?? []) vetted.add(packageName ?? '');
+    }
+    pageToken = page.nextPageToken;
+  } while (pageToken !== undefined);
+  return vetted;
+}
+
+/** A warning where a package is there and has no such interface; undefined where all is well. Presets name what is not there yet. */
+async function interfacesKnown({ client, config, end }: Asked): Promise<Finding | undefined> {
+  const { ledger } = config;
+  const named = ledger.wantedInterfaces.filter((word) => !presetNames.includes(word));
+  if (named.length === 0) return undefined;
+  const at = await end();
+  const known = await knownInterfaces(client, ledger, named, at);
+  const unknown = named.filter((id) => !known.includes(id));
+  if (unknown.length === 0) return undefined;
+  const templates = await knownTemplates(client, ledger, unknown, at);
+  const sentences = unknown.map((id) => {
+    if (templates.includes(id)) return `${id} is a template: it belongs to LEDGER_TEMPLATES`;
+    const nearest = nearestNames(id, interfacesNamed(presetNames));
+    return `the participant knows no interface ${id}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
+  });
+  return warn(sentences.join('; '), willCome);
+}

@@ -1,0 +1,29 @@
+/** Names that a mistyped one may have been meant to be, for error messages. */
+
+/** Levenshtein distance. */
+export function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (const [line, character] of Array.from(left).entries()) {
+    const next = [line + 1];
+    for (let column = 1; column <= right.length; column += 1) {
+      const changed = (row[column - 1] ?? 0) + (character === right[column - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? left.length;
+}
+
+/**
+ * At most `most` of the known names, the nearest first, whatever their capitals. None that differs in more than a third of the
+ * letters.
+ */
+export function nearestNames(name: string, known: Iterable<string>, most = 3): readonly string[] {
+  const wanted = name.toLowerCase();
+  return [...new Set(known)]
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= Math.max(name.length, candidate.length) / 3)
+    .sort((one, other) => one.distance - other.distance || (one.candidate < other.candidate ? -1 : 1))
+    .slice(0, most)
+    .map(({ candidate }) => candidate);
+}
