@@ -70,6 +70,22 @@ describe('reset --to', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
+  it('without --yes says what the participant has pruned and cannot be read again, as reseed does', async () => {
+    await world.index('ledger', genesis);
+    const end = await world.checkpoint();
+    expect(await world.command('reset --to 5')).not.toContain('pruned');
+    const pruned = end - 3;
+    world.sandbox.ledger.pruneTo(pruned);
+    expect(await world.command('reset --to 5')).toContain(
+      `the participant is pruned up to ${pruned}: what is here of offsets 6 to ${pruned} cannot be read again\n` +
+        `from 5 the indexer cannot go on (LEDGER_PRUNED): take ${pruned} or a later offset\n`,
+    );
+    expect(await world.command(`reset --to ${pruned}`)).not.toContain('pruned');
+    for (const command of ['reset --all', 'reseed']) {
+      expect(await world.command(command)).toContain(`what is here of offsets 1 to ${pruned} cannot be read again\n`);
+    }
+  });
+
   it('refuses offsets before the seed, after the checkpoint, and anything while an indexer has the lock', async () => {
     await world.index();
     const seeded = await world.checkpoint();

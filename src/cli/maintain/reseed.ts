@@ -20,7 +20,7 @@ export const reseedCommand: Command = {
   page: 'docs/history.md',
   /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
   run: async ({ given, env, stop, print }) => {
-    const wanted = { config: loadConfig(given.options, env), yes: given.has('yes') };
+    const wanted = { config: loadConfig(given.options, env), yes: given.has('yes'), stop };
     const { reseedParts } = await import('./reseed-parts.ts');
     await withStream(wanted.config, wanted.yes ? 'reseed --yes' : 'reseed', async (database) => {
       const { parts, close } = await reseedParts(wanted.config, database, stop);
@@ -45,6 +45,7 @@ interface Wanted {
   readonly config: Config;
   /** Do it, instead of showing what would be done. */
   readonly yes: boolean;
+  readonly stop: AbortSignal;
 }
 
 async function keepHistory(
@@ -108,7 +109,12 @@ function told(done: Reseeded & { readonly checkpoint: number }): readonly string
   ];
 }
 
-async function giveUpHistory(parts: PipelineParts, database: Database, { yes }: Wanted, print: Print): Promise<void> {
+async function giveUpHistory(
+  parts: PipelineParts,
+  database: Database,
+  { yes, ...asked }: Wanted,
+  print: Print,
+): Promise<void> {
   const { askIdentity } = await import('../../pipeline/proof/identity.ts');
   const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   // Nothing is given up before the ledger has answered that it can be read.
@@ -118,6 +124,8 @@ async function giveUpHistory(parts: PipelineParts, database: Database, { yes }: 
   if (!yes) {
     print(`seeding at the ledger end ${String(ledgerEnd)} would first remove from schema "${database.schema}":`);
     for (const line of countLines(await planEmpty(database))) print(line);
+    const { lackLines } = await import('./participant-lacks.ts');
+    for (const line of await lackLines(database, asked)) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     print('to keep the history: ledger-indexer reseed --keep-history');
     return;

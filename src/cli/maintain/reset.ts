@@ -6,6 +6,7 @@ import type { StreamIdentity } from '../../model/stream.ts';
 import { writing, yes, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { asWriter, countLines, withStream, writerName } from '../database/maintenance.ts';
+import { lackLines } from './participant-lacks.ts';
 
 export const resetCommand: Command = {
   name: 'reset',
@@ -18,13 +19,14 @@ export const resetCommand: Command = {
   exits: writing,
   page: 'docs/history.md',
   /** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
-  run: async ({ given, env, print }) => {
+  run: async ({ given, env, stop, print }) => {
     const config = loadConfig(given.options, env);
     const to = given.text('to');
     if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
-    await withStream(config, given.has('yes') ? 'reset --yes' : 'reset', async (database) => {
-      if (to === undefined) await all(database, config, given.has('yes'), print);
-      else await back(database, offsetOf(to), given.has('yes'), print);
+    const wanted = { config, yes: given.has('yes'), stop };
+    await withStream(config, wanted.yes ? 'reset --yes' : 'reset', async (database) => {
+      if (to === undefined) await all(database, wanted, print);
+      else await back(database, offsetOf(to), wanted, print);
     });
   },
 };
@@ -37,13 +39,21 @@ function offsetOf(text: string): number {
   throw misuse(`"${text.slice(0, 40)}" is no offset`, usage);
 }
 
-async function back(database: Database, to: number, yes: boolean, print: Print): Promise<void> {
+interface Wanted {
+  readonly config: Config;
+  /** Do it, instead of showing what would be done. */
+  readonly yes: boolean;
+  readonly stop: AbortSignal;
+}
+
+async function back(database: Database, to: number, { yes, ...asked }: Wanted, print: Print): Promise<void> {
   const { planReset, resetTo } = await import('../../store/history/reset.ts');
   const command = `reset --to ${String(to)} --yes`;
   if (!yes) {
     const counts = await planReset(database, to);
     print(`going back to offset ${String(to)} would remove from schema "${database.schema}":`);
     for (const line of countLines(counts)) print(line);
+    for (const line of await lackLines(database, { ...asked, keptTo: to })) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
@@ -53,16 +63,17 @@ async function back(database: Database, to: number, yes: boolean, print: Print):
   print('a parked indexer follows from there within seconds, a stopped one when it is started');
 }
 
-async function all(database: Database, config: Config, yes: boolean, print: Print): Promise<void> {
+async function all(database: Database, { yes, ...asked }: Wanted, print: Print): Promise<void> {
   const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   const command = 'reset --all --yes';
   if (!yes) {
     print(`starting over would remove from schema "${database.schema}":`);
     for (const line of countLines(await planEmpty(database))) print(line);
+    for (const line of await lackLines(database, asked)) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
-  await asWriter(database, command, () => emptyHistory(database, anyParticipant(config), writerName));
+  await asWriter(database, command, () => emptyHistory(database, anyParticipant(asked.config), writerName));
   print(`schema "${database.schema}" is empty; start the indexer: it seeds, from whatever LEDGER_URL names then`);
 }
 
