@@ -380,6 +380,7 @@ function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
     inboxBytes: indexer.inboxBytes,
     writeLanes: indexer.writeLanes,
     retryMaxMs: indexer.retryMaxMs,
+    giveUpAfterMs: indexer.giveUpAfterMs,
     // A limit on not knowing the ledger end allows for one question that is lost.
     pollMs: Math.min(pace.ledgerEndMs, indexer.blindAfterMs / 2),
     askAfterMs: indexer.askAfterMs,

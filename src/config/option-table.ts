@@ -343,6 +343,14 @@ const indexerOptions = {
     duration('10ms', '1h'),
     '30s',
   ),
+  giveUpAfterMs: withDefault(
+    indexer(
+      'INDEXER_GIVE_UP_AFTER',
+      'With `INDEXER_STOP_AT` and in `backfill`: the run ends with the failure that has kept it from storing anything for this long.',
+    ),
+    duration('1s', '24h'),
+    '10m',
+  ),
   traceUrl: optional(
     indexer('INDEXER_TRACE_URL', 'Address of a trace, with `{trace_id}` in it: `explain` prints it of each update.', {
       unset: 'the id alone',

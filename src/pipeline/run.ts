@@ -35,6 +35,7 @@ import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
 import { poll$ } from './beside/poll.ts';
+import { Patience } from './retry/give-up.ts';
 import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed } from './seed.ts';
 import { acquireLock } from './beside/standby.ts';
@@ -64,6 +65,7 @@ class Run {
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
+  readonly #patience: Patience;
   /** The ledger has refused a name of the filter since something was stored: which interfaces it knows is asked anew. */
   #nameRefused = false;
   /** By the filter in force. */
@@ -75,6 +77,7 @@ class Run {
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
+    this.#patience = new Patience(parts);
     this.#phase = new PhaseKeeper(parts.observer);
     this.#wantsInterfaces = parts.wantedInterfaces.length > 0;
     this.#packages = new PackageWatch(parts);
@@ -126,7 +129,7 @@ class Run {
 
   /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
   async #acquire(): Promise<WriterLock | undefined> {
-    this.#lock ??= await acquireLock(this.#parts, this.#phase);
+    this.#lock ??= await acquireLock(this.#parts, this.#phase, this.#patience);
     return this.#parts.stop.aborted ? undefined : this.#lock;
   }
 
@@ -226,6 +229,7 @@ class Run {
   /** Something was stored for good: failures are counted from here. */
   #progressed(): void {
     this.#failures.clear();
+    this.#patience.renew();
     this.#nameRefused = false;
     this.#packages.stir();
   }
@@ -249,6 +253,11 @@ class Run {
       throw error;
     }
     const delayMs = atOnce ? 0 : decision.delayMs;
+    const exhausted = this.#patience.exhausted(error, delayMs);
+    if (exhausted !== undefined) {
+      observer.failed(stage, exhausted, undefined);
+      throw exhausted;
+    }
     observer.failed(stage, error, delayMs);
     this.#phase.change(atOnce ? 'backing_off' : decision.phase, error);
     return from(this.#wait(error, delayMs));

@@ -87,7 +87,7 @@ function beginsPruned(start: string | number, pruned: number): IndexerError {
   return new IndexerError(`history was to begin at ${beginning}, the participant is pruned up to ${String(pruned)}`, {
     code: 'LEDGER_PRUNED',
     remedy:
-      `set INDEXER_START=oldest for what the participant has, which begins after ${String(pruned)}; or INDEXER_START=seed for what is ` +
+      `set INDEXER_START=oldest (backfill --from oldest) for what the participant has, which begins after ${String(pruned)}; or INDEXER_START=seed for what is ` +
       'active now and what follows',
     facts: { earliestOffset: pruned },
   });

@@ -124,6 +124,7 @@ export function memoryWorld({
       inboxBytes: 1_000_000,
       writeLanes: 2,
       retryMaxMs: 10,
+      giveUpAfterMs: 60_000,
       pollMs: 60_000,
       askAfterMs: 60_000,
       silenceMs: 60_000,

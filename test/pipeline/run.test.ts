@@ -225,6 +225,18 @@ describe('a bounded run', () => {
     expect(world.sink.stored.checkpoint).toBe(30);
   });
 
+  it('ends with the failure that keeps it from storing anything for too long', async () => {
+    const world = memoryWorld({ start: 'genesis', stopAt: 30, limits: { giveUpAfterMs: 40 } });
+    world.sink.before = (act) => {
+      if (act === 'openSession') throw failure('STORE_UNREACHABLE');
+    };
+    await expect(started(world)).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringContaining('INDEXER_GIVE_UP_AFTER') as unknown,
+    });
+    expect(world.sink.count('openSession')).toBeGreaterThan(1);
+  });
+
   it('ends at the ledger end of its first session, though a later one finds another', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 'end' });
     world.ledger.grow(10, 20);

@@ -1,14 +1,16 @@
 /** Waiting for the right to write: what is looked at meanwhile, and what ends it. */
 import { describe, expect, it } from 'vitest';
+import { usualPace } from '../../src/pace.ts';
 import { acquireLock } from '../../src/pipeline/beside/standby.ts';
 import { PhaseKeeper } from '../../src/pipeline/ports/parts.ts';
+import { Patience } from '../../src/pipeline/retry/give-up.ts';
 import type { WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
 function waiting(world: World): Promise<WriterLock | undefined> {
-  return acquireLock(world.parts, new PhaseKeeper(world.told.observer));
+  return acquireLock(world.parts, new PhaseKeeper(world.told.observer), new Patience(world.parts));
 }
 
 describe('a process without the right to write', () => {
@@ -19,6 +21,18 @@ describe('a process without the right to write', () => {
     await waitFor('the holder', () => (world.told.of('lockHeld').length > 0 ? true : undefined));
     expect(world.told.of('lockHeld')).toEqual([[expect.objectContaining({ pid: 1 }), true]]);
     expect(world.ledger.count('ledgerEnd')).toBe(0);
+  });
+
+  it('ends a run with an end where another keeps it for too long, and names who', async () => {
+    const world = memoryWorld({ stopAt: 30, limits: { giveUpAfterMs: 20 }, pace: { ...usualPace, lockMs: 5 } });
+    world.sink.occupied = true;
+    await expect(waiting(world)).rejects.toMatchObject({
+      code: 'WRITER_ACTIVE',
+      exitCode: 75,
+      message: expect.stringMatching(
+        /^another process keeps the right to write: .*writer.*; given up, nothing was stored/,
+      ) as unknown,
+    });
   });
 
   it('stands by while another has it, knows who and how far the ledger is, and takes it when that one leaves', async () => {

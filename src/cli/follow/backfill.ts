@@ -16,7 +16,8 @@ export const backfillCommand: Command = {
     'and including --to (default end: the ledger end at the start), then exits 0. Updates after --from are stored,',
     'so --from 100 begins with offset 101. Killed, it goes on when it is started again with the same words.',
     'A schema holds one stretch without gaps: what would leave a gap, or put history before what is stored, is',
-    'refused; give that history a POSTGRES_SCHEMA of its own.',
+    'refused; give that history a POSTGRES_SCHEMA of its own. Where nothing can be stored for INDEXER_GIVE_UP_AFTER (10m),',
+    'it ends with the exit code of the failure, or 75 where another indexer keeps the right to write.',
   ],
   operands: [],
   flags: [
@@ -26,7 +27,9 @@ export const backfillCommand: Command = {
   examples: ['backfill', 'backfill --from 0 --to 120000', 'backfill --postgres-schema march --from 5000 --to 9000'],
   exits: [
     [0, 'everything up to --to is stored'],
-    [78, 'refused, because it would leave a gap or come before what is stored'],
+    [69, 'the ledger or the database could not be reached for INDEXER_GIVE_UP_AFTER'],
+    [75, 'another indexer kept the right to write for INDEXER_GIVE_UP_AFTER'],
+    [78, 'refused, because it would leave a gap or come before what is stored; or the configuration is wrong'],
   ],
   alone: true,
   /**

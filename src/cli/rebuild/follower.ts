@@ -101,7 +101,9 @@ export class Follower {
       const over = new AbortController();
       const timer = setTimeout(() => over.abort(), limitMs);
       const parts = this.#partsFor(AbortSignal.any([over.signal, this.#options.stop]));
-      await runPipeline({ ...parts, stopAt: offset, completions: 'off' }).finally(() => clearTimeout(timer));
+      await runPipeline({ ...parts, ...patient(parts), stopAt: offset, completions: 'off' }).finally(() =>
+        clearTimeout(timer),
+      );
     }
     return (await this.checkpoint()) >= offset;
   }
@@ -188,4 +190,9 @@ function beside(
     quarantine: true,
     mayQuarantine: async (offset) => quarantine || (await isQuarantined(live, offset)),
   };
+}
+
+/** How long a step may take is decided by whoever waits for it. */
+function patient({ limits }: PipelineParts): Pick<PipelineParts, 'limits'> {
+  return { limits: { ...limits, giveUpAfterMs: Number.POSITIVE_INFINITY } };
 }

@@ -2,10 +2,19 @@
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
 import type { WriterLock } from '../ports/sink.ts';
+import type { Patience } from '../retry/give-up.ts';
 import { pause, retryAfterMs } from '../retry/retry.ts';
 
-/** Waits as standby until the lock is ours; undefined when a stop was asked for. */
-export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Promise<WriterLock | undefined> {
+/**
+ * Waits as standby until the lock is ours; undefined when a stop was asked for.
+ * @throws IndexerError WRITER_ACTIVE in a run with an end, where that takes too long
+ */
+export async function acquireLock(
+  parts: PipelineParts,
+  phase: PhaseKeeper,
+  patience: Patience,
+): Promise<WriterLock | undefined> {
+  const begunAt = performance.now();
   await parts.sink.prepare();
   let lookAt = Number.NEGATIVE_INFINITY;
   let taken = false;
@@ -24,6 +33,7 @@ export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Pro
       return lock;
     }
     phase.change('standby');
+    if (patience.isOver(begunAt)) throw patience.heldByOther(await parts.sink.lockHolder());
     if (performance.now() >= lookAt) void look();
     await pause(parts.pace.lockMs, parts.stop);
   }

@@ -21,6 +21,8 @@ export interface PipelineLimits {
   /** Batches under way to the database at the same time; they commit in order. */
   readonly writeLanes: number;
   readonly retryMaxMs: number;
+  /** A run with an end that stores nothing for so long ends with the failure that hinders it; milliseconds. */
+  readonly giveUpAfterMs: number;
   /** Polls of the ledger end; milliseconds. */
   readonly pollMs: number;
   /** A stream without a frame for so long is asked about, and no sooner again; milliseconds. */

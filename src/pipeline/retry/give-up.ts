@@ -1,0 +1,53 @@
+/** When a run with an end stops trying: whoever started it waits for its exit code. */
+import { IndexerError, retold } from '../../errors/indexer-error.ts';
+import { holderText, type LockHolder } from '../../model/stream.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+
+/** A session that worked for so long in between was no failure; longer than a request takes to fail. */
+const calmMs = 60_000;
+
+/** How long attempts have failed without anything being stored. */
+export class Patience {
+  readonly #limitMs: number;
+  readonly #now: () => number;
+  #since: number | undefined;
+  #nextAt = 0;
+
+  /** One of a run without an end never runs out. */
+  constructor({ stopAt, limits }: Pick<PipelineParts, 'stopAt' | 'limits'>, now = () => performance.now()) {
+    this.#limitMs = stopAt === undefined ? Number.POSITIVE_INFINITY : limits.giveUpAfterMs;
+    this.#now = now;
+  }
+
+  /** Something was stored. */
+  renew(): void {
+    this.#since = undefined;
+  }
+
+  /** The error to end with, where the next attempt would come too late; undefined: try again. */
+  exhausted(error: IndexerError, delayMs: number): IndexerError | undefined {
+    const now = this.#now();
+    if (this.#since === undefined || now - this.#nextAt > calmMs) this.#since = now;
+    this.#nextAt = now + delayMs;
+    if (this.#nextAt - this.#since <= this.#limitMs) return undefined;
+    return retold(error, { message: `${error.message}; given up, ${inTime(this.#limitMs)}` });
+  }
+
+  /** Whether a wait that began then has taken too long. */
+  isOver(since: number): boolean {
+    return this.#now() - since > this.#limitMs;
+  }
+
+  /** The error to end with when another process has kept the right to write for too long. */
+  heldByOther(holder: LockHolder | undefined): IndexerError {
+    const held = holder === undefined ? '' : `: ${holderText(holder)}`;
+    return new IndexerError(`another process keeps the right to write${held}; given up, ${inTime(this.#limitMs)}`, {
+      code: 'WRITER_ACTIVE',
+      remedy: 'stop the other indexer of this schema, or give this run a POSTGRES_SCHEMA of its own',
+    });
+  }
+}
+
+function inTime(limitMs: number): string {
+  return `nothing was stored for ${String(Math.round(limitMs / 1_000))} s (INDEXER_GIVE_UP_AFTER)`;
+}
