@@ -110,9 +110,15 @@ function unknownVariables(env: NodeJS.ProcessEnv): string[] {
     }
     if (!/^(?:LEDGER|INDEXER)_/.test(name) || knownVariables.has(name) || tolerated.has(name)) continue;
     if (serviceLink.test(name) || (name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value ?? ''))) continue;
-    problems.push(`${name}: no such variable${didYouMean(name, knownVariables)}`);
+    problems.push(`${name}: no such variable${meantVariable(name)}`);
   }
   return problems;
+}
+
+/** Whoever gives every variable one prefix means the one without it. */
+function meantVariable(name: string): string {
+  const bare = name.replace(/^(?:LEDGER|INDEXER)_/, '');
+  return knownVariables.has(bare) ? `; did you mean ${bare}?` : didYouMean(name, knownVariables);
 }
 
 function sourceName(option: Option<unknown>, origin: Origin): string {

@@ -85,6 +85,7 @@ describe('loadConfig', () => {
         webhooks: 'public',
         webhookAttempts: 14,
         retryMaxMs: 30_000,
+        giveUpAfterMs: 600_000,
         dataDir: '.ledger-indexer',
         demoUpdatesPerSecond: 5,
         demoSpeed: 1,
@@ -176,6 +177,14 @@ describe('loadConfig', () => {
       expect(() => loadConfig([], { [name]: '' })).not.toThrow();
     },
   );
+
+  it.each([
+    ['INDEXER_LEDGER_URL', 'LEDGER_URL'],
+    ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
+    ['LEDGER_INDEXER_START', 'INDEXER_START'],
+  ])('takes %s for %s with one prefix too many', (name, meant) => {
+    expect(() => loadConfig([], { [name]: 'x' })).toThrow(`${name}: no such variable; did you mean ${meant}?`);
+  });
 
   it('refuses an unknown variable or flag with the nearest known name', () => {
     expect(refusal([], { INDEXER_BATCH_UPDATE: '5' }).message).toContain(

@@ -54,6 +54,7 @@ export class WebhookReport implements WebhookObserver {
   }
 
   webhookStuck(name: string, problem: string): void {
-    this.#logger.error({ webhook: name, problem }, 'webhook: a problem on this side');
+    // What fails before any is read concerns all of them.
+    this.#logger.error({ ...(name !== '' && { webhook: name }), problem }, 'webhook: a problem on this side');
   }
 }

@@ -23,6 +23,7 @@ import { HostList, urlsOf } from './hosts.ts';
 import { guardPassword } from './password-guard.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
 import { hasCitus, planDistributed, sessionSettings, setUpQuery } from './session-settings.ts';
+import { misread, refuseMisread } from './url-problems.ts';
 import { toStoreError } from './store-error.ts';
 
 const connectLimitMs = 10_000;
@@ -73,6 +74,7 @@ export interface Database {
  * @throws IndexerError `STORE_URL_INVALID` when the URL cannot be used
  */
 export function openDatabase(options: DatabaseOptions): Database {
+  refuseMisread(options.url, options.schema);
   refuseUnusableUrl(options.url);
   const sockets = new Set<Socket>();
   const hosts = new HostList(options.url, options.urlFile);
@@ -303,7 +305,7 @@ function refuseUnusableUrl(url: string): void {
   } catch (thrown) {
     // The driver's error holds the URL and with it the password: it is neither shown nor kept as a cause.
     const file = unreadableFile(thrown);
-    if (file === undefined) throw new IndexerError('the database URL cannot be used', { code: 'STORE_URL_INVALID' });
+    if (file === undefined) throw misread();
     throw new IndexerError(`the database URL names a certificate file that cannot be read: ${file}`, {
       code: 'STORE_URL_INVALID',
       remedy: 'correct sslrootcert, sslcert or sslkey in the URL, and let this process read the file',

@@ -95,6 +95,8 @@ function fromServer(error: DatabaseError): IndexerError {
   if (error.severity === 'FATAL' && ofPoolers.has(sqlstate)) return connectionRefused(sqlstate);
   const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
   const code = matching?.[1] ?? 'STORE_FAILED';
+  const database = code === 'STORE_DATABASE_MISSING' ? missingDatabase.exec(error.message)?.[1] : undefined;
+  if (database !== undefined) return databaseMissing(database, sqlstate);
   const where = [
     sqlstate === '42501' ? deniedObject(error.message) : undefined,
     error.table === undefined ? undefined : `table ${error.table}`,
@@ -113,6 +115,25 @@ function fromServer(error: DatabaseError): IndexerError {
 
 /** Where Postgres read a value of COPY into its column; once it has all of a row, it names the line alone. */
 const readInto = /^COPY \S{1,130}, line \d+, column (\w{1,63})$/;
+
+/** In English; a server that speaks another language does not get its name repeated. */
+const missingDatabase = /^database "([^"]{1,63})" does not exist$/;
+
+function databaseMissing(name: string, sqlstate: string): IndexerError {
+  const remedy = slipOf(name);
+  return new IndexerError(`${catalogue.STORE_DATABASE_MISSING.meaning} ("${name}", SQLSTATE ${sqlstate})`, {
+    code: 'STORE_DATABASE_MISSING',
+    ...(remedy === undefined ? {} : { remedy }),
+    facts: { sqlstate },
+  });
+}
+
+function slipOf(name: string): string | undefined {
+  if (name.endsWith('/'))
+    return `take the slash at the end of the URL away: it is read as a part of the name "${name}"`;
+  if (name === name.toLowerCase()) return undefined;
+  return `Postgres tells capitals apart: if it is called "${name.toLowerCase()}", write it so; otherwise create it`;
+}
 
 /** Kinds and names of objects in the words of Postgres, which says in no field what it refuses. Names are no contents. */
 const denials: readonly RegExp[] = [

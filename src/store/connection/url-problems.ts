@@ -1,0 +1,57 @@
+/** What is wrong with a database URL before anything connects. None of these sentences repeats a part that may be of a password. */
+import { IndexerError } from '../../errors/indexer-error.ts';
+
+const percentEncode =
+  'percent-encode what is special in user and password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25';
+
+/** As the driver takes them; `allow` of libpq may fall back to plain text, and nothing here does. */
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+const otherSchema = ['schema', 'currentSchema', 'search_path'];
+
+/** @throws IndexerError STORE_URL_INVALID @param schema the one that is used, whatever the URL says */
+export function refuseMisread(url: string, schema: string): void {
+  const [, authority = '', path = '', query = '', fragment = ''] =
+    /^postgres(?:ql)?:\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
+  // A special letter of a password ends the host too early, and the @ before the true host follows it.
+  if (/@/.test(path + fragment) || /\?[^=]*@/.test(query)) throw misread();
+  for (const host of authority.slice(authority.lastIndexOf('@') + 1).split(',')) refuseHost(host);
+  const settings = new URLSearchParams(query);
+  const mode = settings.get('sslmode');
+  if (mode !== null && !sslModes.includes(mode)) {
+    throw invalid('sslmode in the database URL has a value that is not known', `write one of ${sslModes.join(', ')}`);
+  }
+  const named = otherSchema.find((name) => settings.has(name) && settings.get(name) !== schema);
+  if (named !== undefined) {
+    throw invalid(
+      `${named} in the database URL is not read: the schema here is "${schema}"`,
+      `set POSTGRES_SCHEMA, and take ${named} out of the URL`,
+    );
+  }
+}
+
+/** For a URL that the driver cannot read. */
+export function misread(): IndexerError {
+  return invalid(
+    'the database URL cannot be read: user or password is not percent-encoded, or a part is missing',
+    percentEncode,
+  );
+}
+
+function refuseHost(host: string): void {
+  const [, port] = /^(?:\[[^\]]*\]|[^:[\]]*)(?::(\d+))?$/.exec(host) ?? [];
+  if (port !== undefined) {
+    const isPort = Number(port) > 0 && Number(port) <= 65_535;
+    if (!isPort)
+      throw invalid('the port in the database URL is not one of 1 to 65535', 'write host:port, such as db:5432');
+    return;
+  }
+  if (!/[:[\]]/.test(host) || /^\[[^\]]*\]$/.test(host)) return;
+  if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(host)) {
+    throw invalid('an IPv6 address in the database URL is without brackets', 'write it as [::1]:5432');
+  }
+  throw misread();
+}
+
+function invalid(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'STORE_URL_INVALID', remedy });
+}

@@ -1,0 +1,83 @@
+/** Database URLs that would be read as something else: refused before anything connects, without a part of the password. */
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { toIndexerError, type IndexerError } from '../../../src/errors/indexer-error.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+function refused(url: string, schema = 'ledger'): IndexerError | undefined {
+  try {
+    void openDatabase({ url, schema, statementTimeoutMs: 1_000, applicationName: 'test' }).close();
+    return undefined;
+  } catch (thrown) {
+    return toIndexerError(thrown);
+  }
+}
+
+describe('a password that is not percent-encoded', () => {
+  it.each(['p@ss/w:or#d%?&', 'Sec@ret9/abc', 'Sec/ret9', 'pa#ss', 'Sec?ret9', 'Sec/@ret9', 'a[b/c'])(
+    '%s',
+    (password) => {
+      const error = refused(`postgres://pct:${password}@db.example:5432/ledger`);
+      expect(error).toMatchObject({
+        code: 'STORE_URL_INVALID',
+        remedy: expect.stringMatching(/^percent-encode/) as unknown,
+      });
+      for (const part of ['Sec', 'ret9', 'ss/w', 'pa#']) expect(error?.message).not.toContain(part);
+    },
+  );
+
+  it.each([
+    'postgres://u:p%40ss%2Fw@db:5432/ledger',
+    'postgres://u:p@ss@db/ledger',
+    'postgres://u@h1:5432,h2:5433/ledger?sslmode=require',
+    'postgres://u:p@[::1]:5432/ledger',
+    'postgres:///ledger?host=/tmp&user=a@b',
+    'postgresql://u@/ledger',
+  ])('%s is taken', (url) => {
+    expect(refused(url)).toBeUndefined();
+  });
+});
+
+it.each([
+  ['postgres://u@::1:15432/db', /IPv6 address/, /write it as \[::1\]:5432/],
+  ['postgres://u@db:0/db', /the port .* is not one of 1 to 65535/, /host:port/],
+  [
+    'postgres://u@db/db?sslmode=foo',
+    /^sslmode .* not known/,
+    /disable, prefer, require, verify-ca, verify-full, no-verify/,
+  ],
+  ['postgres://u@db/db?schema=public', /^schema .* is not read: the schema here is "ledger"/, /set POSTGRES_SCHEMA/],
+  ['postgres://u@db/db?search_path=x', /^search_path .* is not read/, /set POSTGRES_SCHEMA/],
+])('%s is refused', (url, message, remedy) => {
+  expect(refused(url)).toMatchObject({
+    code: 'STORE_URL_INVALID',
+    message: expect.stringMatching(message) as unknown,
+    remedy: expect.stringMatching(remedy) as unknown,
+  });
+});
+
+it('a schema in the URL that is the one in use is taken', () => {
+  expect(refused('postgres://u@db/db?schema=ledger')).toBeUndefined();
+});
+
+it.each([
+  [(name: string) => `${name}/`, /take the slash at the end/],
+  [(name: string) => name.toUpperCase(), /Postgres tells capitals apart/],
+])('a database that is not there is named, with what may be meant', async (mistyped, remedy) => {
+  await using created = await createTestDatabase();
+  const url = new URL(created.url);
+  const name = mistyped(url.pathname.slice(1));
+  url.pathname = `/${name}`;
+  const database = openDatabase({
+    url: url.href,
+    schema: 'ledger',
+    statementTimeoutMs: 5_000,
+    applicationName: 'test',
+  });
+  await expect(database.withClient((client) => client.query('select 1'))).rejects.toMatchObject({
+    code: 'STORE_DATABASE_MISSING',
+    message: expect.stringContaining(`"${name}"`) as unknown,
+    remedy: expect.stringMatching(remedy) as unknown,
+  });
+  await database.close();
+});
