@@ -68,8 +68,11 @@ function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
     of(current, (name) => `explore.active_at(now(), ${name})`),
     of(current, (name) => `explore.active_by_key('${keyHash}', ${name})`),
     of(current, (name) => `pqs.active(${name})`),
+    of(current, (name) => `pqs_multisync.active(${name})`),
     of(created, (name) => `pqs.creates(${name})`),
+    of(created, (name) => `pqs_multisync.creates(${name})`),
     of(archived, (name) => `pqs.archives(${name})`),
+    of(archived, (name) => `pqs_multisync.archives(${name})`),
     of(exercised, (name) => `pqs.exercises(${name})`, choice),
     of(views(current.rows), (name) => `pqs.active(${name})`, shown),
     of(views(created.rows), (name) => `pqs.creates(${name})`, shown),
@@ -118,7 +121,14 @@ function lateralRelationsOf(template: MixedTemplate, end: number): readonly (rea
   const all = { rows: contracts, isTyped: false };
   return [
     ...named,
-    [{ ...all, json: 'payload', fields, from: looked('pqs.lookup_contract(c.contract_id, c.template_fqn)') }],
+    ...['pqs', 'pqs_multisync'].map((schema) => [
+      {
+        ...all,
+        json: 'payload' as const,
+        fields,
+        from: looked(`${schema}.lookup_contract(c.contract_id, c.template_fqn)`),
+      },
+    ]),
     [
       {
         ...all,
