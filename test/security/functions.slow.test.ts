@@ -90,6 +90,7 @@ describe('functions of our schemas', () => {
       closed.filter(({ callers }) => callers[0] === caller && callers.length <= 1).map(({ name }) => name);
     expect(names('redactor').filter((name) => !/prun|redact|__(?:contract_state|re)/.test(name))).toEqual([]);
     expect(names(undefined)).toEqual([
+      'ledger.filter_before_history()',
       'ledger.kept_offset_in_history()',
       'ledger.next_epoch()',
       'ledger.only_remove()',
@@ -100,9 +101,10 @@ describe('functions of our schemas', () => {
     expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closed.length);
   });
 
-  it('are a trigger in five cases, which only the owner can attach to a table', async () => {
+  it('are a trigger in six cases, which only the owner can attach to a table', async () => {
     const triggers = (await routines()).filter(({ returns }) => returns.endsWith('trigger'));
     expect(triggers.map(({ name, owners, callers }) => ({ name, owners, callers }))).toEqual([
+      { name: 'ledger.filter_before_history()', owners: false, callers: [] },
       { name: 'ledger.kept_offset_in_history()', owners: false, callers: [] },
       { name: 'ledger.next_epoch()', owners: false, callers: [] },
       { name: 'ledger.only_remove()', owners: false, callers: [] },
