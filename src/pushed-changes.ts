@@ -70,7 +70,9 @@ async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins:
   const shown = await tokens.check(request);
   if (shown === undefined) {
     const reason = notFromHere(request) ?? (isNamedOrigin(request, origins) ? undefined : ofAnotherOrigin(request));
-    return reason === undefined ? { role: null, reader: thisMachine } : { refused: 403, reason: `${reason}; from elsewhere show a token` };
+    return reason === undefined
+      ? { role: null, reader: thisMachine }
+      : { refused: 403, reason: `${reason}; from elsewhere show a token` };
   }
   if ('status' in shown) return { refused: shown.status, reason: shown.error };
   const { token, secret } = shown;
