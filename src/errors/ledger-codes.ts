@@ -103,6 +103,13 @@ export const ledgerCodes = {
     'the ledger refuses the request; the message says what it found',
     'correct what the message names (filter, arguments, ids); if all is right, report this with the trace id',
   ),
+  LEDGER_API_DISABLED: kind(
+    'park',
+    ExitCode.configuration,
+    'the release of the participant has disabled or removed the call, or fields of its request',
+    'send what the release has instead (docs/interface.md lists it); until 3.7 an operator of the participant can enable the ' +
+      'call again: canton.participants.NAME.features.deprecated.enable-deprecated-endpoints-34, -parameters-34 or -endpoints-35',
+  ),
   LEDGER_CONTINUATION_TOKEN_INVALID: kind(
     'retry',
     ExitCode.temporary,

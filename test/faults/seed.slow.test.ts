@@ -1,9 +1,11 @@
 /** Faults of the stream of active contracts: a seed is published whole, at one offset, or not at all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { FaultWorld } from './fault-world.ts';
+import { fixture } from '../support/wire/fixtures.ts';
+import { FaultWorld, parked } from './fault-world.ts';
 
 const path = '/v2/state/active-contracts';
 const seeding = { INDEXER_START: 'seed' };
@@ -27,6 +29,16 @@ describe('a seed', () => {
     await using reference = await world.run('fresh', seeding);
     await waitFor('the other seed', async () => ((await reference.status()).state === 'live' ? true : undefined));
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
+  });
+
+  it('that is refused because its form is disabled is no list without contracts: it parks and says what to do', async () => {
+    const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as JsonObject;
+    world.sandbox.faults.errorFrameOnce = { body };
+    await using indexer = await world.run('ledger', seeding);
+    const error = await parked(indexer);
+    expect(error).toMatchObject({ code: 'LEDGER_API_DISABLED' });
+    expect(error.remedy).toContain('enable-deprecated-endpoints-34');
+    expect(await query(world.database.url, 'select seeded_at from ledger.stream')).toEqual([{ seeded_at: null }]);
   });
 
   it('meets the stream at one offset, however far the ledger moves meanwhile', async () => {

@@ -202,9 +202,13 @@ export const byLedgerCode: ErrorClasses<string> = new Map([
   ['NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
   ['NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
   ['TEMPLATES_OR_INTERFACES_NOT_FOUND', 'LEDGER_PACKAGE_UNKNOWN'],
+  // On a socket it comes without a category, and would pass for a failure of the participant.
+  ['DEPRECATED_API_DISABLED', 'LEDGER_API_DISABLED'],
   ['INVALID_CONTINUATION_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
   ['INVALID_ACS_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
   ['INVALID_UPDATES_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
+  // Without a category where it was named first, in the release notes: the index database of the participant was cut off.
+  ['INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR', 'LEDGER_UNAVAILABLE'],
   // Its category says "retry", but the same request meets the same limit for ever.
   ['JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 'LEDGER_REQUEST_INVALID'],
 ]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../../../src/ledger/errors/ledger-error.ts';
 import { decodeLedgerError, isErrorFrame } from '../../../src/ledger/errors/ledger-error-body.ts';
+import { fixture } from '../../support/wire/fixtures.ts';
 
 function wireError(code: string, errorCategory: number, grpcCodeValue: number | null, context = {}, cause = 'why') {
   return { code, cause, correlationId: null, traceId: 'abc', context, resources: [], errorCategory, grpcCodeValue };
@@ -74,6 +75,17 @@ describe('errors of the ledger', () => {
     const error = errorFromBody(body, status);
     expect(error.code).toBe(expected);
     expect(error.message).not.toContain('<html>');
+  });
+
+  it('knows the recorded refusal of a disabled form by its code alone, with a status and without', () => {
+    const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as unknown;
+    expect(isErrorFrame(body)).toBe(true);
+    for (const status of [400, undefined]) {
+      const error = errorFromBody(body, status);
+      expect([error.code, error.retry]).toEqual(['LEDGER_API_DISABLED', 'park']);
+      expect(error.message).toContain('The fields filter/verbose of the /v2/state/active-contracts requests');
+      expect(error.facts).toMatchObject({ ledgerCode: 'DEPRECATED_API_DISABLED', traceId: '53bc7da6f755bd6246307e' });
+    }
   });
 
   it.each([
