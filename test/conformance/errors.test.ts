@@ -29,6 +29,7 @@ const classes: Readonly<Record<string, readonly [RetryClass, ExitCode]>> = {
   LEDGER_STALE_AUTHORIZATION: ['retry', ExitCode.temporary],
   LEDGER_FILTER_UNKNOWN: ['park', ExitCode.configuration],
   LEDGER_PACKAGE_UNKNOWN: ['park', ExitCode.undecodable],
+  LEDGER_API_DISABLED: ['park', ExitCode.configuration],
   LEDGER_CONTINUATION_TOKEN_INVALID: ['retry', ExitCode.temporary],
   LEDGER_REQUEST_INVALID: ['park', ExitCode.configuration],
   LEDGER_UNAVAILABLE: ['retry', ExitCode.temporary],

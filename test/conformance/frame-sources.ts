@@ -230,6 +230,11 @@ export const refusals: readonly Source[] = [
     context: { filters: 'a participant was recorded to send it' },
   },
   {
+    sample: 'refusals/deprecated-api-disabled.json',
+    release: '3.6',
+    messages: frameOf('/v2/state/active-contracts', { activeAtOffset: 0, filter: anyParty }),
+  },
+  {
     sample: 'refusals/both-formats.json',
     messages: frameOf('/v2/updates', { beginExclusive: 0, updateFormat: effects, verbose: true }),
   },

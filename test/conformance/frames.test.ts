@@ -3,7 +3,7 @@
  * what participants send: the same keys in the same order, the same types, and the same refusals.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { releases, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { fixture, sampleNames } from '../support/wire/fixtures.ts';
 import { kindsIn, shapeProblems } from './frame-shape.ts';
@@ -13,7 +13,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 const sandboxes = new Map<Release, Sandbox>();
 beforeAll(async () => {
-  for (const release of ['3.4', '3.5', '3.6'] as const) sandboxes.set(release, await eventful(release));
+  for (const release of releases) sandboxes.set(release, await eventful(release));
 });
 afterAll(async () => {
   for (const sandbox of sandboxes.values()) await sandbox.close();

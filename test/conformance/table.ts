@@ -1,6 +1,6 @@
 /** The whole table: every case as rows, with the refusals that every operation has in common. */
 import { expect } from 'vitest';
-import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { releases as all, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
 import { expectedOf, type Outcome } from './outcomes.ts';
 import type { Call, Case, Refusal, Row } from './rows/row.ts';
@@ -12,8 +12,6 @@ import { nodeCases, packageCases } from './rows/rows-node.ts';
 import { partyCases } from './rows/rows-parties.ts';
 import { lookupCases, updateCases } from './rows/rows-updates.ts';
 import { userCases } from './rows/rows-users.ts';
-
-const all: readonly Release[] = ['3.4', '3.5', '3.6'];
 
 export const cases: readonly Case[] = [
   ...nodeCases,
@@ -82,16 +80,22 @@ function rowOf(of: Case, outcome: Row['outcome'], refusal: Refusal, how = ''): R
 
 function rowsOf(of: Case): readonly Row[] {
   const { call, needs = 'right', refused = {}, also = {}, as = 'reader' } = of;
-  const absent = all.filter((release) => of.releases !== undefined && !of.releases.includes(release));
+  // What is deprecated is refused by 3.6, before anything else is looked at.
+  const disabled = (release: Release): boolean => of.deprecated === true && release === '3.6';
+  const absent = all.filter((release) => of.releases?.includes(release) === false && !disabled(release));
   const refusals = Object.entries(refused).map(([outcome, given]) => {
     const refusal = typeof given === 'function' ? { run: given } : given;
     return rowOf(of, outcome as Outcome, refusal);
   });
   return [
     rowOf(of, 'success', { run: call }),
-    ...Object.entries(also).map(([name, variant]) => rowOf(of, `success (${name})`, { run: variant, inSandbox: true })),
+    ...Object.entries(also).map(([name, given]) => {
+      const variant = typeof given === 'function' ? { run: given } : given;
+      return rowOf(of, `success (${name})`, { ...variant, inSandbox: true });
+    }),
     ...(needs === 'nothing' ? [] : [rowOf(of, '401', { run: call, as: 'stranger' })]),
     ...(needs === 'right' ? [rowOf(of, '403', { run: call, as: 'nobody' })] : []),
+    ...(of.deprecated === true ? [rowOf(of, 'DEPRECATED_API_DISABLED', { run: call, as, releases: ['3.6'] })] : []),
     ...(absent.length === 0 ? [] : [rowOf(of, '404 unknown path', { run: call, as, releases: absent })]),
     ...undecodable(of).map(([how, broken]) => rowOf(of, '400 text/plain', { run: broken }, how)),
     ...streamRefusals(of).map(([outcome, refusal]) => rowOf(of, outcome, refusal)),

@@ -6,7 +6,7 @@ import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/clie
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { openFrameStream } from '../../src/ledger/transport/frame-stream.ts';
 import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/access/token.ts';
-import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { releases, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -97,8 +97,9 @@ async function firstOf(elements: AsyncIterable<string>): Promise<string | undefi
 
 function releaseIn(version: string): Release {
   const release = /^\d+\.\d+/u.exec(version)?.[0];
-  if (release === '3.4' || release === '3.5' || release === '3.6') return release;
-  throw new Error(`expected a participant of release 3.4, 3.5 or 3.6, found ${version}`);
+  const known = releases.find((one) => one === release);
+  if (known !== undefined) return known;
+  throw new Error(`expected a participant of release ${releases.join(', ')}, found ${version}`);
 }
 
 /**
@@ -158,7 +159,8 @@ function counter(): World['unique'] {
 export async function startWorld(release: Release): Promise<World> {
   const sandbox = await startSandbox({ seed: 7, release, auth: { secret, users } });
   const recorder = await startRecorder(sandbox.url);
-  const tokenOf = (sub: string): Promise<string> => token(signer, { sub, exp: endsIn(280_000) });
+  const aud = `https://daml.com/jwt/aud/participant/${sandbox.participantId}`;
+  const tokenOf = (sub: string): Promise<string> => token(signer, { sub, aud, exp: endsIn(280_000) });
   const tokens: Tokens = {
     admin: await tokenOf('admin'),
     reader: await tokenOf('reader'),

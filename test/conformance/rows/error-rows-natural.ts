@@ -224,9 +224,26 @@ const addresses: readonly ErrorRow[] = [
     code: 'LEDGER_NOT_A_LEDGER',
     facts: { httpStatus: 404 },
     remedy: /release/,
+    sandbox: { release: '3.7' },
+    http: posted('/v2/updates/trees', after(0)),
+    ws: streamed('/v2/updates/trees', after(0)),
+  },
+  {
+    says: 'an endpoint that the release has disabled',
+    code: 'LEDGER_API_DISABLED',
+    facts: { ledgerCode: 'DEPRECATED_API_DISABLED' },
+    remedy: /enable-deprecated-endpoints-34/,
     sandbox: { release: '3.6' },
     http: posted('/v2/updates/trees', after(0)),
     ws: streamed('/v2/updates/trees', after(0)),
+  },
+  {
+    says: 'fields that the release has disabled',
+    code: 'LEDGER_API_DISABLED',
+    facts: { ledgerCode: 'DEPRECATED_API_DISABLED', traceId: /^[0-9a-f]+$/ },
+    message: /fields filter\/verbose of the \/v2\/state\/active-contracts requests/,
+    sandbox: { release: '3.6' },
+    ...contractsRefused({ activeAtOffset: 1, filter: { filtersByParty: {}, filtersForAnyParty: {} } }),
   },
 ];
 

@@ -73,6 +73,9 @@ function said(code: string, error: Said): ErrorRow {
 const codes: readonly (readonly [code: string, error: Said])[] = [
   ['LEDGER_UNAVAILABLE', { code: 'SERVICE_NOT_RUNNING', category: 1, grpc: 14, status: 503 }],
   ['LEDGER_UNAVAILABLE', { code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, grpc: 14, status: 503 }],
+  ['LEDGER_UNAVAILABLE', { code: 'INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR', category: 4, grpc: 13, status: 500 }],
+  ['LEDGER_REQUEST_INVALID', { code: 'UNSUPPORTED_CONTRACT_ID', category: 11, grpc: 5, status: 404 }],
+  ['LEDGER_REQUEST_INVALID', { code: 'TRAFFIC_ACCOUNT_VALIDATION_FAILED', category: 9, grpc: 9, status: 400 }],
   ['LEDGER_UNAVAILABLE', { code: 'THREADPOOL_OVERLOADED', category: 2, grpc: 10, status: 409 }],
   ['LEDGER_UNAVAILABLE', { code: 'HEAP_MEMORY_OVER_LIMIT', category: 2, grpc: 10, status: 409 }],
   ['LEDGER_UNAVAILABLE', { code: 'PARTICIPANT_BACKPRESSURE', category: 2, grpc: 10, status: 409 }],

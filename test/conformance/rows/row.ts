@@ -45,12 +45,14 @@ export interface Case {
   readonly needs?: 'nothing' | 'token' | 'right';
   /** Those that have the operation; all unless given. */
   readonly releases?: readonly Release[];
+  /** Whether 3.6 refuses it by default, and later releases do not have it. */
+  readonly deprecated?: boolean;
   /** Changes nothing and needs nothing but a participant with some history: fit for any participant. */
   readonly readOnly?: boolean;
   readonly call: Call;
   readonly check?: (result: unknown, world: World) => void;
   /** Further ways to succeed, by name; for sandboxes. */
-  readonly also?: Readonly<Record<string, Call>>;
+  readonly also?: Readonly<Record<string, Call | Pick<Refusal, 'run' | 'releases'>>>;
   /** A body the decoder refuses, for operations with one: `json` for half an object, `bytes` for nothing at all. */
   readonly body?: 'json' | 'bytes';
   /** Query parameters with a value of the wrong type, by name. */

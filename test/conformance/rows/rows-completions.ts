@@ -1,5 +1,6 @@
 /** What became of submissions: lists and streams, of one user and of all. */
 import { expect } from 'vitest';
+import { from, isFrom } from '../../../packages/ledger-sandbox/src/wire/release.ts';
 import { completionIn, type CompletionResponse } from '../../../src/ledger/api/completions.ts';
 import type { Call, Case, Session } from './row.ts';
 import { hashOfExecuted } from './rows-interactive.ts';
@@ -37,7 +38,7 @@ const paths = ['/v2/commands/completions', '/v2/commands/command-completions'] a
 
 const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
   const ofUser = path === '/v2/commands/completions';
-  const since: Pick<Case, 'releases' | 'as'> = ofUser ? { as: 'admin' } : { as: 'admin', releases: ['3.5', '3.6'] };
+  const since: Pick<Case, 'releases' | 'as'> = ofUser ? { as: 'admin' } : { as: 'admin', releases: from('3.5') };
   const list: Ask = ({ client }, request) =>
     all(ofUser ? client.completions.list(request, soon) : client.completions.commandCompletions(request, soon));
   const stream: Ask = async (session, request) =>
@@ -72,17 +73,17 @@ const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
 
 const byHash: Case = {
   operation: 'POST /v2/commands/completion-by-hash',
-  releases: ['3.6'],
+  releases: from('3.6'),
   needs: 'nothing',
   call: async ({ client }, world) => {
-    const hash = world.release === '3.6' ? await hashOfExecuted(world) : 'EiA=';
+    const hash = isFrom(world.release, '3.6') ? await hashOfExecuted(world) : 'EiA=';
     return await client.completions.byHash(hash);
   },
   check: (result) =>
     expect(result).toMatchObject({ acceptedCompletion: { status: { code: 0 } }, lastRejectedCompletions: [] }),
   refused: {
-    COMPLETION_NOT_FOUND: { run: ({ client }) => client.completions.byHash('EiA='), releases: ['3.6'] },
-    '401': { run: ({ client }) => client.completions.byHash('EiA='), as: 'stranger', releases: ['3.6'] },
+    COMPLETION_NOT_FOUND: { run: ({ client }) => client.completions.byHash('EiA='), releases: from('3.6') },
+    '401': { run: ({ client }) => client.completions.byHash('EiA='), as: 'stranger', releases: from('3.6') },
   },
 };
 

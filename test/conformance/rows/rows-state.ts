@@ -1,5 +1,6 @@
 /** The state of the ledger, active contracts, and look-ups of one contract. */
 import { expect } from 'vitest';
+import { from, isFrom } from '../../../packages/ledger-sandbox/src/wire/release.ts';
 import type { ActiveContractsPage, GetActiveContractsRequest } from '../../../src/ledger/api/state.ts';
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';
 import { decodeActiveContract } from '../../support/wire/decode.ts';
@@ -69,7 +70,7 @@ export const stateCases: readonly Case[] = [
     check: (result, { release }) => {
       const { offset, synchronizerTimes } = result as Awaited<ReturnType<LedgerClient['state']['ledgerEndTimes']>>;
       expect(offset).toBeGreaterThan(0);
-      expect(synchronizerTimes.length > 0).toBe(release === '3.6');
+      expect(synchronizerTimes.length > 0).toBe(isFrom(release, '3.6'));
     },
   },
   {
@@ -102,7 +103,10 @@ export const stateCases: readonly Case[] = [
     also: {
       'the lowest legal offset': (session, { pruned }) =>
         listed(session, { activeAtOffset: pruned, eventFormat: anyParty }),
-      'legacy filter': (session, { ledgerEnd }) => listed(session, { activeAtOffset: ledgerEnd, filter: anyParty }),
+      'legacy filter': {
+        run: (session, { ledgerEnd }) => listed(session, { activeAtOffset: ledgerEnd, filter: anyParty }),
+        releases: ['3.4', '3.5'],
+      },
     },
     body: 'json',
     badQuery: ['limit', 'stream_idle_timeout_ms'],
@@ -133,7 +137,7 @@ export const stateCases: readonly Case[] = [
         method === 'POST' ? state.activeContractsPage(request) : state.activeContractsPageByGet(request);
     return {
       operation: `${method} /v2/state/active-contracts-page`,
-      releases: ['3.5', '3.6'],
+      ...(method === 'POST' ? { releases: from('3.5') } : { releases: ['3.5'], deprecated: true }),
       readOnly: method === 'POST',
       call: ({ client }, { ledgerEnd }) =>
         page(client)({ activeAtOffset: ledgerEnd, eventFormat: anyParty, maxPageSize: 10 }),

@@ -1,5 +1,6 @@
 /** Updates: lists, streams, pages and look-ups. */
 import { expect } from 'vitest';
+import { from, isFrom } from '../../../packages/ledger-sandbox/src/wire/release.ts';
 import type { GetUpdatesRequest, UpdatesPage } from '../../../src/ledger/api/updates.ts';
 import { decodeUpdate } from '../../support/wire/decode.ts';
 import type { Call, Case, Session } from './row.ts';
@@ -75,7 +76,11 @@ const streamed: Ask = ({ stream }, request) => stream('/v2/updates', request);
 
 /** `/v2/updates/flats` and `/trees`: the legacy request and what came before shapes. */
 function legacy(name: 'flats' | 'trees'): readonly Case[] {
-  const common = { releases: ['3.4', '3.5'], check: name === 'trees' ? checkTrees : checkUpdates } as const;
+  const common = {
+    releases: ['3.4', '3.5'],
+    deprecated: true,
+    check: name === 'trees' ? checkTrees : checkUpdates,
+  } as const;
   return [
     {
       ...common,
@@ -127,8 +132,11 @@ export const updateCases: readonly Case[] = [
     check: checkUpdates,
     also: {
       'open-ended': (session, { ledgerEnd }) => listed(session, { beginExclusive: ledgerEnd, updateFormat }),
-      'legacy filter': (session, { pruned, ledgerEnd }) =>
-        listed(session, { beginExclusive: pruned, endInclusive: ledgerEnd, filter: anyParty }),
+      'legacy filter': {
+        run: (session, { pruned, ledgerEnd }) =>
+          listed(session, { beginExclusive: pruned, endInclusive: ledgerEnd, filter: anyParty }),
+        releases: ['3.4', '3.5'],
+      },
       descending: (session, { pruned, ledgerEnd }) =>
         listed(session, { beginExclusive: pruned, endInclusive: ledgerEnd, descendingOrder: true, updateFormat }),
     },
@@ -165,7 +173,7 @@ export const updateCases: readonly Case[] = [
   ...legacy('trees'),
   {
     operation: 'POST /v2/updates/get-updates-page',
-    releases: ['3.5', '3.6'],
+    releases: from('3.5'),
     readOnly: true,
     call: ({ client }) => client.updates.page({ updateFormat, maxPageSize: 10 }),
     check: (result, { pruned }) => expect((result as UpdatesPage).lowestPageOffsetExclusive).toBe(pruned),
@@ -212,20 +220,20 @@ export const lookupCases: readonly Case[] = [
   },
   {
     operation: 'POST /v2/updates/update-by-hash',
-    releases: ['3.6'],
+    releases: from('3.6'),
     call: async ({ client }, world) => {
-      const hash = world.release === '3.6' ? await hashOfExecuted(world) : 'EiA=';
+      const hash = isFrom(world.release, '3.6') ? await hashOfExecuted(world) : 'EiA=';
       return await client.updates.byHash(hash, updateFormat);
     },
     check: (result) => expect(JSON.stringify(result)).toContain('"transactionHash":"'),
     refused: {
-      UPDATE_NOT_FOUND: { run: ({ client }) => client.updates.byHash('EiA=', updateFormat), releases: ['3.6'] },
+      UPDATE_NOT_FOUND: { run: ({ client }) => client.updates.byHash('EiA=', updateFormat), releases: from('3.6') },
       '401': {
         run: ({ client }) => client.updates.byHash('EiA=', updateFormat),
         as: 'stranger',
-        releases: ['3.6'],
+        releases: from('3.6'),
       },
-      '403': { run: ({ client }) => client.updates.byHash('EiA=', updateFormat), as: 'nobody', releases: ['3.6'] },
+      '403': { run: ({ client }) => client.updates.byHash('EiA=', updateFormat), as: 'nobody', releases: from('3.6') },
     },
     needs: 'nothing',
   },

@@ -5,7 +5,10 @@ import type { Caller, Need } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';
 import type { JsonObject } from '../wire/json.ts';
 import type { Participant } from './participant.ts';
-import type { Release } from '../wire/release.ts';
+import { deprecatedDisabled } from '../wire/failure.ts';
+import type { LedgerFailure } from '../wire/failure.ts';
+import { isDisabled } from '../wire/release.ts';
+import type { DeprecatedIn, Release } from '../wire/release.ts';
 
 export interface Call {
   readonly participant: Participant;
@@ -37,7 +40,8 @@ interface Described {
   readonly since?: Release;
   /** The last release that has it. */
   readonly last?: Release;
-  readonly deprecated?: boolean;
+  /** When it was deprecated: 3.6 refuses it, 3.7 does not have it any more. */
+  readonly deprecatedIn?: DeprecatedIn;
   /** Names of the wire schemas, for the description; absent: no JSON body. */
   readonly request?: string;
   readonly response?: string;
@@ -58,4 +62,10 @@ export interface Endpoint extends Described {
 export interface StreamEndpoint extends Described {
   /** Serves the request text of an accepted socket to its end; a refusal becomes the last frame. */
   serve(connection: Connection, text: string, participant: Participant, caller: Caller): Promise<void>;
+}
+
+/** The refusal of an endpoint that the release has disabled; it comes before anything of the request is read. */
+export function disabledIn(release: Release, { path, deprecatedIn }: Described): LedgerFailure | undefined {
+  if (deprecatedIn === undefined || !isDisabled(release)) return undefined;
+  return deprecatedDisabled(`The endpoint ${path}`, deprecatedIn);
 }

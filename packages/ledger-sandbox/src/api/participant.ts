@@ -12,6 +12,8 @@ import type { Release } from '../wire/release.ts';
 export interface Participant {
   readonly ledger: Ledger;
   readonly release: Release;
+  /** What GET /v2/version says; tokens of one version are of no use to another. */
+  readonly version: string;
   /** Scripted misbehaviour, read anew at every use. */
   readonly faults: Faults;
   readonly limits: Limits;

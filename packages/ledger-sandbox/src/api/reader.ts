@@ -96,11 +96,11 @@ export class UpdatesReader {
 /** The active-contracts entries of a request, one text each, lazily. */
 export function* activeContracts(participant: Participant, request: ActiveContractsRequest): Generator<string> {
   const renderer = new Renderer(participant);
-  const { activeAtOffset, format, skip, binding } = request;
+  const { activeAtOffset, format, skip, binding, incomplete } = request;
   let position = 0;
   for (const held of participant.ledger.activeAt(activeAtOffset)) {
     position += 1;
-    if (position <= skip) continue;
+    if (position <= skip || (!incomplete && held.as !== 'JsActiveContract')) continue;
     const entry = renderer.entry(held, format, sealToken(binding, activeAtOffset, position));
     if (entry !== undefined) yield entry;
   }

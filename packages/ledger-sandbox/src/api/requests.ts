@@ -4,11 +4,16 @@
  */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
+import { spend } from '../faults/faults.ts';
+import type { Faults } from '../faults/faults.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import {
   Undecodable,
   missingField,
   afterLedgerEnd,
+  deprecatedDisabled,
   failure,
+  inFlightAccess,
   invalidArgument,
   negativeOffset,
   nonPositiveOffset,
@@ -19,6 +24,8 @@ import type { EventFormat, UpdateFormat } from '../contracts/format.ts';
 import { asList, asObject, asText } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 import { bindingOf, openToken } from '../wire/page-token.ts';
+import { isDisabled, isFrom } from '../wire/release.ts';
+import type { Release } from '../wire/release.ts';
 import type { Participant } from './participant.ts';
 import { eventFormatNeeds, updateFormatNeeds } from '../identity/read-rights.ts';
 
@@ -41,6 +48,8 @@ export interface ActiveContractsRequest {
   readonly skip: number;
   /** What the tokens of the answer are bound to. */
   readonly binding: string;
+  /** Whether reassignments in flight are told of. */
+  readonly incomplete: boolean;
 }
 
 /** An int64 of a request, exactly: a number, or its digits in a text. Anything else is not decodable. */
@@ -82,15 +91,27 @@ function legacyUpdateFormat(filter: JsonObject, form: UpdatesForm): JsonObject {
   return { includeTransactions: { eventFormat, transactionShape }, includeReassignments: eventFormat };
 }
 
-/** Exactly one of the new and the legacy form. */
-function oneForm(
-  body: JsonObject,
-  key: 'updateFormat' | 'eventFormat',
-  legacy: (filter: JsonObject) => JsonObject,
-): JsonObject {
+/** The request of one of the two streams, and what becomes of its legacy form. */
+interface TwoForms {
+  readonly key: 'updateFormat' | 'eventFormat';
+  /** For the refusal of releases that have disabled the legacy form. */
+  readonly path: string;
+  readonly legacy: (filter: JsonObject) => JsonObject;
+}
+
+/** Exactly one of the new and the legacy form, as far as the release has both. */
+function oneForm(body: JsonObject, { key, path, legacy }: TwoForms, release: Release): JsonObject {
   const name = key === 'updateFormat' ? 'update_format' : 'event_format';
   const format = asObject(body[key]);
   const filter = asObject(body['filter']);
+  if (isFrom(release, '3.7')) {
+    // The legacy keys are gone, and keys that are not known are ignored.
+    if (format === undefined) throw missingField(name);
+    return format;
+  }
+  if (isDisabled(release) && (filter !== undefined || body['verbose'] === true)) {
+    throw deprecatedDisabled(`The fields filter/verbose of the ${path} requests`, '3.4');
+  }
   const hint = `Please use either backwards compatible arguments (filter and verbose) or ${name}`;
   for (const [field, set] of [
     ['filter', filter !== undefined],
@@ -127,7 +148,8 @@ export function parseUpdatesRequest(
   caller: Caller,
   form: UpdatesForm = 'updates',
 ): UpdatesRequest {
-  const updateFormat = oneForm(body, 'updateFormat', (filter) => legacyUpdateFormat(filter, form));
+  const legacy = (filter: JsonObject): JsonObject => legacyUpdateFormat(filter, form);
+  const updateFormat = oneForm(body, { key: 'updateFormat', path: '/v2/updates', legacy }, release);
   require(caller, updateFormatNeeds(updateFormat));
   const [begin, end] = [int64Of(body['beginExclusive']) ?? 0, int64Of(body['endInclusive'])];
   // 3.4 does not know the key, and keys it does not know are ignored.
@@ -154,18 +176,40 @@ function skipOf(token: string, activeAtOffset: number, binding: string): number 
 export function checkSnapshotOffset(
   activeAtOffset: number | bigint,
   format: EventFormat,
-  { ledger }: Participant,
+  { ledger, faults }: Participant,
 ): void {
   const [ledgerEnd, pruned] = [ledger.ledgerEnd(), ledger.prunedTo()];
   const context = { filters: formatText(format) };
   if (activeAtOffset > ledgerEnd) throw afterLedgerEnd('active_at_offset offset', activeAtOffset, ledgerEnd, context);
-  if (activeAtOffset >= pruned) return;
+  if (activeAtOffset >= pruned) {
+    refuseInFlight(ledger, faults, Number(activeAtOffset));
+    return;
+  }
   throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, pruned, context);
+}
+
+/** The refusal that the fault script wants for offsets other than the ledger end with reassignments in flight there. */
+function refuseInFlight(ledger: Ledger, faults: Faults, activeAtOffset: number): void {
+  if (faults.refuseInFlight === undefined || activeAtOffset === ledger.ledgerEnd()) return;
+  const inFlight = [...ledger.activeAt(activeAtOffset)].some(({ as }) => as !== 'JsActiveContract');
+  if (!inFlight) return;
+  spend(faults, 'refuseInFlight');
+  throw inFlightAccess(activeAtOffset);
 }
 
 /** Refuses a negative `active_at_offset`. */
 export function requireNotNegative(activeAtOffset: number | bigint): void {
   if (activeAtOffset < 0) throw negativeOffset(activeAtOffset, 'active_at_offset');
+}
+
+/** Whether a request for active contracts is told of reassignments in flight: from 3.7 on only when it asks for it. */
+export function showsIncomplete(body: JsonObject, release: Release): boolean {
+  return !isFrom(release, '3.7') || body['includeIncompleteReassignments'] === true;
+}
+
+/** What the continuation token of an entry is bound to: the participant, its version and the request. */
+export function entryBinding({ ledger, version }: Participant, eventFormat: JsonObject, incomplete: boolean): string {
+  return bindingOf('entry', ledger.participantId, version, eventFormat, incomplete);
 }
 
 /** A GetActiveContractsRequest, checked. Throws the participant's refusal. */
@@ -174,17 +218,19 @@ export function parseActiveContractsRequest(
   participant: Participant,
   caller: Caller,
 ): ActiveContractsRequest {
-  const { ledger, release } = participant;
-  const eventFormat = oneForm(body, 'eventFormat', (filter) => filter);
+  const { release } = participant;
+  const path = '/v2/state/active-contracts';
+  const eventFormat = oneForm(body, { key: 'eventFormat', path, legacy: (filter) => filter }, release);
   require(caller, eventFormatNeeds(eventFormat));
   const asked = int64Of(body['activeAtOffset']) ?? 0;
   requireNotNegative(asked);
-  const format = parseEventFormat(eventFormat, ledger.model, release);
+  const format = parseEventFormat(eventFormat, participant.ledger.model, release);
   checkSnapshotOffset(asked, format, participant);
   const activeAtOffset = Number(asked);
-  const binding = bindingOf('entry', ledger.participantId, eventFormat);
+  const incomplete = showsIncomplete(body, release);
+  const binding = entryBinding(participant, eventFormat, incomplete);
   const token = release === '3.4' ? '' : asText(body['streamContinuationToken']);
-  return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding };
+  return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding, incomplete };
 }
 
 /** The hash of a transaction as hex; requests have it in Base64. */

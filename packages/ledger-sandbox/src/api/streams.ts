@@ -16,9 +16,9 @@ import type { UpdatesForm } from './requests.ts';
 /** The first checkpoint comes soon, so that a client learns quickly that it has caught up. */
 const firstCheckpointMs = 500;
 
-/** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR for what is not a JSON object. */
-export function decode(text: string): JsonObject {
-  const body = asObject(parseRequest(text));
+/** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR for what is not a JSON object, or nested too deeply. */
+export function decode(text: string, { limits }: Participant): JsonObject {
+  const body = asObject(parseRequest(text, limits.nesting));
   if (body === undefined) throw undecodableFrame(text);
   return body;
 }
@@ -67,7 +67,7 @@ export async function serveUpdates(
   form: UpdatesForm = 'updates',
 ): Promise<void> {
   await guarded(connection, text, participant, async () => {
-    const request = parseUpdatesRequest(decode(text), participant, caller, form);
+    const request = parseUpdatesRequest(decode(text, participant), participant, caller, form);
     const reader = new UpdatesReader(participant, request);
     await follow(connection, { participant, caller, reader, ...request });
   });
@@ -132,7 +132,7 @@ export async function serveActiveContracts(
   caller: Caller,
 ): Promise<void> {
   await guarded(connection, text, participant, async () => {
-    const request = parseActiveContractsRequest(decode(text), participant, caller);
+    const request = parseActiveContractsRequest(decode(text, participant), participant, caller);
     const send = element(connection, caller);
     const restarted = restartsOf(participant);
     let sent = 0;

@@ -1,5 +1,5 @@
 /**
- * The deprecated tree form of transactions, gone with 3.6: the events of the full tree below their node ids, each with
+ * The deprecated tree form of transactions, gone with 3.7: the events of the full tree below their node ids, each with
  * a `value` level that the events of other answers do not have.
  */
 import type { StoredUpdate } from '../ledger/history.ts';

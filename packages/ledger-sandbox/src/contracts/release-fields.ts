@@ -7,6 +7,7 @@ import { asList } from '../wire/json.ts';
 import type { JsonObject } from '../wire/json.ts';
 import { entityOf } from './model.ts';
 import type { Model } from './model.ts';
+import { isFrom } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 import type { CreatedEvent, InterfaceView, Transaction } from '../wire/wire.ts';
 
@@ -74,7 +75,7 @@ function fields34(model: Model): ReleaseFields {
 /** The fields of a release. `model` tells which trailing fields of a template are Optional. */
 export function fieldsOf(release: Release, model: Model): ReleaseFields {
   if (release === '3.4') return fields34(model);
-  return release === '3.6' ? fields36 : fields35;
+  return isFrom(release, '3.6') ? fields36 : fields35;
 }
 
 /** A create argument without its trailing Nones, as the ledger keeps it. */
@@ -90,11 +91,12 @@ export function withoutTrailingNones(argument: JsonObject, optionals: readonly s
 /** `CID` (3.6) and `ErrorResource(CID)` (before) name the same kind of resource. */
 function resourceType(release: Release, type: string): string {
   const plain = /^ErrorResource\((.*)\)$/.exec(type)?.[1] ?? type;
-  return release === '3.6' ? plain : `ErrorResource(${plain})`;
+  return isFrom(release, '3.6') ? plain : `ErrorResource(${plain})`;
 }
 
 /** A refusal in the spelling of a release. */
 export function refusalIn(release: Release, { body, status }: LedgerFailure): LedgerFailure {
+  if (body['resources'] === undefined) return new LedgerFailure(body, status);
   const resources = asList(body['resources']) as readonly (readonly [string, string])[];
   const spelled = resources.map(([type, id]) => [resourceType(release, type), id] as const);
   return new LedgerFailure({ ...body, resources: spelled }, status);

@@ -46,7 +46,7 @@ function byHash({ participant, caller, body }: Call): string {
 function stream(form: CompletionsForm): StreamEndpoint['serve'] {
   return async (connection: Connection, text: string, participant: Participant, caller: Caller) => {
     await guarded(connection, text, participant, async () => {
-      const request = parseCompletions(decode(text), participant, caller, form);
+      const request = parseCompletions(decode(text, participant), participant, caller, form);
       const reader = new CompletionsReader(participant, request);
       await follow(connection, { participant, caller, reader, ...request });
     });

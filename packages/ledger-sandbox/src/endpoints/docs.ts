@@ -5,9 +5,9 @@
 import { stringify } from 'yaml';
 import type { Endpoint, StreamEndpoint } from '../api/endpoint.ts';
 import type { Release } from '../wire/release.ts';
-import { isWithin, versionOf } from '../wire/release.ts';
+import { isFrom, isWithin, versionOf } from '../wire/release.ts';
 
-type Described = Pick<Endpoint, 'path' | 'summary' | 'since' | 'last' | 'deprecated' | 'request' | 'response'>;
+type Described = Pick<Endpoint, 'path' | 'summary' | 'since' | 'last' | 'deprecatedIn' | 'request' | 'response'>;
 
 const text = { type: 'string' };
 const optional = (type: string): object => ({ type, nullable: true });
@@ -47,11 +47,20 @@ function schemaOf(name: string): object {
   return { $ref: `#/components/schemas/${name}` };
 }
 
+/** Keys that a release has added to a request, as far as clients look for them. */
+function propertiesOf(title: string, release: Release): object {
+  const asked = ['GetActiveContractsRequest', 'GetActiveContractsPageRequest'].includes(title);
+  if (!asked || !isFrom(release, '3.7')) return {};
+  return { properties: { activeAtOffset: { type: 'integer' }, includeIncompleteReassignments: { type: 'boolean' } } };
+}
+
 /** One open object per schema name the endpoints mention, next to the refusal. */
-function schemas(described: readonly Described[]): object {
+function schemas(described: readonly Described[], release: Release): object {
   const names = described.flatMap(({ request, response }) => [request, response]);
   const known = new Set(names.filter((name) => name !== undefined).map((name) => name.replace('[]', '')));
-  const open = [...known].toSorted().map((title) => [title, { title, type: 'object' }] as const);
+  const open = [...known]
+    .toSorted()
+    .map((title) => [title, { title, type: 'object', ...propertiesOf(title, release) }] as const);
   return { ...Object.fromEntries(open), JsCantonError: refusal };
 }
 
@@ -77,12 +86,12 @@ function parametersOf({ path, query = [] }: Endpoint): object[] {
 }
 
 function operation(endpoint: Endpoint): object {
-  const { method, path, summary, deprecated, response } = endpoint;
+  const { method, path, summary, deprecatedIn, response } = endpoint;
   const parameters = parametersOf(endpoint);
   return {
     description: summary,
     operationId: operationId(method.toLowerCase(), path),
-    ...(deprecated === true ? { deprecated } : {}),
+    ...(deprecatedIn === undefined ? {} : { deprecated: true }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...bodyOf(endpoint),
     responses: {
@@ -104,7 +113,7 @@ function openapi(served: readonly Endpoint[], release: Release): object {
     openapi: '3.0.3',
     info: info('JSON Ledger API HTTP endpoints', release),
     paths,
-    components: { schemas: schemas(served), securitySchemes },
+    components: { schemas: schemas(served, release), securitySchemes },
   };
 }
 
@@ -130,7 +139,7 @@ function asyncapi(served: readonly StreamEndpoint[], release: Release): object {
     asyncapi: '2.6.0',
     info: info('JSON Ledger API WebSocket endpoints', release),
     channels: Object.fromEntries(served.map((stream) => [stream.path, channel(stream)])),
-    components: { schemas: schemas(served), messages },
+    components: { schemas: schemas(served, release), messages },
   };
 }
 

@@ -147,8 +147,8 @@ export const packageEndpoints: readonly Endpoint[] = [
     method: 'GET',
     path: '/v2/package-vetting',
     summary: 'The vetted packages; superseded by the POST of the list',
-    last: '3.5',
-    deprecated: true,
+    last: '3.6',
+    deprecatedIn: '3.5',
   },
   { ...vettedList, method: 'POST', path: '/v2/package-vetting/list', summary: 'The vetted packages' },
 ];

@@ -14,7 +14,14 @@ import { bindingOf, openToken, sealToken } from '../wire/page-token.ts';
 import type { Participant } from '../api/participant.ts';
 import { eventFormatNeeds, updateFormatNeeds } from '../identity/read-rights.ts';
 import { Renderer } from '../api/render.ts';
-import { checkOffsets, checkSnapshotOffset, numberOf, requireNotNegative } from '../api/requests.ts';
+import {
+  checkOffsets,
+  checkSnapshotOffset,
+  entryBinding,
+  numberOf,
+  requireNotNegative,
+  showsIncomplete,
+} from '../api/requests.ts';
 
 const acsSize = { standard: 2000, most: 10_000 };
 const updatesSize = { standard: 100, most: 2000 };
@@ -53,22 +60,23 @@ function activeContractsPage({ participant, caller, body }: Call): string {
   if (given !== undefined) requireNotNegative(given);
   const format = parseEventFormat(asked, ledger.model, release);
   const size = pageSize(body['maxPageSize'], acsSize);
-  const binding = bindingOf('acs', ledger.participantId, asked, given ?? null);
+  const incomplete = showsIncomplete(body, release);
+  const binding = bindingOf('acs', ledger.participantId, participant.version, asked, given ?? null, incomplete);
   const [activeAtOffset, skip] = resumedAt(body, binding, 'ACS') ?? [given ?? ledger.ledgerEnd(), 0];
   checkSnapshotOffset(activeAtOffset, format, participant);
   const renderer = new Renderer(participant);
-  const entryBinding = bindingOf('entry', ledger.participantId, asked);
+  const ofEntry = entryBinding(participant, asked, incomplete);
   const entries: string[] = [];
   let position = 0;
   let nextPageToken: string | null = null;
   for (const held of ledger.activeAt(activeAtOffset)) {
     position += 1;
-    if (position <= skip) continue;
+    if (position <= skip || (!incomplete && held.as !== 'JsActiveContract')) continue;
     if (entries.length === size) {
       nextPageToken = sealToken(binding, activeAtOffset, position - 1);
       break;
     }
-    const entry = renderer.entry(held, format, sealToken(entryBinding, activeAtOffset, position));
+    const entry = renderer.entry(held, format, sealToken(ofEntry, activeAtOffset, position));
     if (entry !== undefined) entries.push(entry);
   }
   const rest = JSON.stringify({ activeAtOffset, nextPageToken }).slice(1);
@@ -129,7 +137,15 @@ function updatesPage({ participant, caller, body }: Call): string {
     throw failure({ code: 'OFFSET_OUT_OF_RANGE', category: 9, cause });
   }
   const size = pageSize(body['maxPageSize'], updatesSize);
-  const binding = bindingOf('updates', ledger.participantId, asked, given.begin, given.end ?? null, descending);
+  const binding = bindingOf(
+    'updates',
+    ledger.participantId,
+    participant.version,
+    asked,
+    given.begin,
+    given.end ?? null,
+    descending,
+  );
   const resumed = resumedAt(body, binding, 'UPDATES')?.[0];
   const end = descending ? (resumed ?? last) : last;
   const begin = beginOf(descending ? given.begin : (resumed ?? given.begin), end, participant);
@@ -153,7 +169,7 @@ const acsPage = {
 
 export const pageEndpoints: readonly Endpoint[] = [
   { ...acsPage, method: 'POST' },
-  { ...acsPage, method: 'GET', deprecated: true },
+  { ...acsPage, method: 'GET', last: '3.6', deprecatedIn: '3.5' },
   {
     method: 'POST',
     path: '/v2/updates/get-updates-page',

@@ -5,6 +5,7 @@ import { connectedSynchronizers } from '../api/connected-synchronizers.ts';
 import { activeContracts } from '../api/reader.ts';
 import { parseActiveContractsRequest } from '../api/requests.ts';
 import { serveActiveContracts } from '../api/streams.ts';
+import { isFrom } from '../wire/release.ts';
 
 function prunedOffsets({ participant }: Call): string {
   const pruned = participant.ledger.prunedTo();
@@ -17,7 +18,7 @@ function prunedOffsets({ participant }: Call): string {
 /** `{offset}`; from 3.6 on with the newest record time of each synchronizer. */
 function ledgerEnd({ participant: { ledger, release } }: Call): string {
   const offset = ledger.ledgerEnd();
-  if (release !== '3.6') return JSON.stringify({ offset });
+  if (!isFrom(release, '3.6')) return JSON.stringify({ offset });
   const times = [...ledger.recordTimes()];
   const synchronizerTimes = times.map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));
   return JSON.stringify({ offset, synchronizerTimes });

@@ -89,7 +89,7 @@ function tree(call: Call, key: Key): string {
   return JSON.stringify({ transaction: seen });
 }
 
-const before36 = { last: '3.5', deprecated: true } as const;
+const before37 = { last: '3.6', deprecatedIn: '3.4' } as const;
 
 export const updateLookupEndpoints: readonly Endpoint[] = [
   {
@@ -118,7 +118,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => update(call, hashKey(asText(call.body['transactionHash']))),
   },
   {
-    ...before36,
+    ...before37,
     method: 'POST',
     path: '/v2/updates/transaction-by-offset',
     summary: 'The transaction at an offset',
@@ -127,7 +127,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => transaction(call, offsetKey(call.body['offset'])),
   },
   {
-    ...before36,
+    ...before37,
     method: 'POST',
     path: '/v2/updates/transaction-by-id',
     summary: 'The transaction with an update id',
@@ -136,7 +136,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => transaction(call, idKey(asText(call.body['updateId']))),
   },
   {
-    ...before36,
+    ...before37,
     method: 'GET',
     path: '/v2/updates/transaction-tree-by-offset/{offset}',
     summary: 'The transaction at an offset, as a tree',
@@ -145,7 +145,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => tree(call, offsetKey(call.path['offset'])),
   },
   {
-    ...before36,
+    ...before37,
     method: 'GET',
     path: '/v2/updates/transaction-tree-by-id/{update-id}',
     summary: 'The transaction with an update id, as a tree',

@@ -14,7 +14,7 @@ async function listUpdates({ participant, caller, body, query }: Call, form: Upd
 }
 
 const list = { method: 'POST', query: ['limit', 'stream_idle_timeout_ms'], request: 'GetUpdatesRequest' } as const;
-const before36 = { last: '3.5', deprecated: true } as const;
+const before37 = { last: '3.6', deprecatedIn: '3.4' } as const;
 
 export const updateEndpoints: readonly Endpoint[] = [
   {
@@ -26,7 +26,7 @@ export const updateEndpoints: readonly Endpoint[] = [
   },
   {
     ...list,
-    ...before36,
+    ...before37,
     path: '/v2/updates/flats',
     summary: 'Updates after an offset, as a list; the same as /v2/updates',
     response: 'JsGetUpdatesResponse[]',
@@ -34,7 +34,7 @@ export const updateEndpoints: readonly Endpoint[] = [
   },
   {
     ...list,
-    ...before36,
+    ...before37,
     path: '/v2/updates/trees',
     summary: 'Updates after an offset, as a list, with transactions as trees',
     response: 'JsGetUpdateTreesResponse[]',
@@ -51,7 +51,7 @@ export const updateStreams: readonly StreamEndpoint[] = [
     serve: serveUpdates,
   },
   {
-    ...before36,
+    ...before37,
     path: '/v2/updates/flats',
     summary: 'Updates after an offset; the same as /v2/updates',
     request: 'GetUpdatesRequest',
@@ -59,7 +59,7 @@ export const updateStreams: readonly StreamEndpoint[] = [
     serve: serveUpdates,
   },
   {
-    ...before36,
+    ...before37,
     path: '/v2/updates/trees',
     summary: 'Updates after an offset, with transactions as trees',
     request: 'GetUpdatesRequest',

@@ -1,6 +1,5 @@
 /** Version, health: what a client may ask before anything else. */
 import type { Endpoint } from '../api/endpoint.ts';
-import { versionOf } from '../wire/release.ts';
 
 const features = {
   experimental: { staticTime: { supported: false }, commandInspectionService: { supported: true } },
@@ -13,6 +12,7 @@ const features = {
 };
 
 const ready = '[+] ledger ok (SERVING)\nreadyz check passed\n';
+const readiness = { type: 'text/plain; charset=UTF-8', content: ready };
 
 export const versionEndpoints: readonly Endpoint[] = [
   {
@@ -21,7 +21,7 @@ export const versionEndpoints: readonly Endpoint[] = [
     summary: 'The release and the features of the participant',
     response: 'GetLedgerApiVersionResponse',
     needs: 'nobody',
-    run: ({ participant }) => JSON.stringify({ version: versionOf[participant.release], features }),
+    run: ({ participant }) => JSON.stringify({ version: participant.version, features }),
   },
   {
     method: 'GET',
@@ -30,11 +30,19 @@ export const versionEndpoints: readonly Endpoint[] = [
     needs: 'nobody',
     run: () => ({ type: '', content: '' }),
   },
+  ...(['/health/liveness', '/health/readiness'] as const).map((path): Endpoint => ({
+    method: 'GET',
+    path,
+    summary: 'The same as /livez and /readyz, by other names',
+    since: '3.6',
+    needs: 'nobody',
+    run: () => (path === '/health/liveness' ? { type: '', content: '' } : readiness),
+  })),
   {
     method: 'GET',
     path: '/readyz',
     summary: 'Whether the participant serves',
     needs: 'nobody',
-    run: () => ({ type: 'text/plain; charset=UTF-8', content: ready }),
+    run: () => readiness,
   },
 ];

@@ -99,6 +99,18 @@ function preferredPackages({ participant, body }: Call): string {
   throw failure({ code: 'NO_PREFERRED_PACKAGES_FOUND', category: 9, cause });
 }
 
+/** The deprecated look-up of one name. */
+function preferredVersion({ participant, query }: Call): string {
+  const requirement = requirementOf({ packageName: query.get('package-name') ?? '', parties: query.getAll('parties') });
+  for (const { id: synchronizerId } of participant.ledger.synchronizers) {
+    const packageReference = preferred(participant, synchronizerId, requirement);
+    if (packageReference !== undefined) {
+      return JSON.stringify({ packagePreference: { packageReference, synchronizerId } });
+    }
+  }
+  return JSON.stringify({ packagePreference: null });
+}
+
 const update = {
   method: 'POST',
   needs: 'admin',
@@ -113,8 +125,18 @@ export const vettingEndpoints: readonly Endpoint[] = [
     ...update,
     path: '/v2/package-vetting',
     summary: 'Vet and unvet packages; superseded by the POST of the update',
-    last: '3.5',
-    deprecated: true,
+    last: '3.6',
+    deprecatedIn: '3.5',
+  },
+  {
+    method: 'GET',
+    path: '/v2/interactive-submission/preferred-package-version',
+    summary: 'The newest package of a name that the participants of some parties have vetted',
+    query: ['parties', 'package-name', 'vetting_valid_at', 'synchronizer-id'],
+    last: '3.6',
+    deprecatedIn: '3.4',
+    response: 'GetPreferredPackageVersionResponse',
+    run: preferredVersion,
   },
   {
     method: 'POST',

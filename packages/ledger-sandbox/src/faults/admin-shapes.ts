@@ -52,6 +52,7 @@ const faultShapes: Readonly<Record<FaultName, Shape>> = {
   compress: { flag: true },
   neverAnswer: { flag: true, takes: { path: 'text' } },
   answer: { needs: { as: answers }, takes: where },
+  refuseInFlight: { takes: { times: 'count' } },
   slowAnswers: { needs: { delayMs: 'count' }, takes: where },
   cutAnswers: { takes: where },
   refuseUpgrade: { needs: { as: answers }, takes: where },

@@ -99,6 +99,11 @@ export interface Faults {
   neverAnswer?: boolean | { readonly path?: string } | undefined;
   /** Answer requests with this refusal instead: one by name, or written out. */
   answer?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
+  /**
+   * Refuse active contracts at an offset other than the ledger end, when reassignments are in flight at it, with the code
+   * for what is pruned, as a participant may.
+   */
+  refuseInFlight?: Pick<Where, 'times'> | undefined;
   /** Wait before every answer, milliseconds. */
   slowAnswers?: (Where & { readonly delayMs: number }) | undefined;
   /** Break off in the middle of the body of a 200. */

@@ -50,6 +50,27 @@ const failures = {
       category: 11,
       cause: 'The package of a payload is not known',
     }),
+  INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR: () =>
+    failure({
+      code: 'INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR',
+      category: 1,
+      cause: 'Processing the request failed due to a network time-out of the index database',
+    }),
+  UNSUPPORTED_CONTRACT_ID: () =>
+    failure({
+      code: 'UNSUPPORTED_CONTRACT_ID',
+      category: 11,
+      cause: 'The version of the contract id is not supported',
+    }),
+  TRAFFIC_ACCOUNT_VALIDATION_FAILED: () =>
+    failure({
+      code: 'TRAFFIC_ACCOUNT_VALIDATION_FAILED',
+      category: 9,
+      cause: 'The balance of the traffic account does not cover the cost',
+      context: { account_id: 'account-1', balance: '10', traffic_cost: '20' },
+    }),
+  TRAFFIC_UPDATE_OUT_OF_BOUND: () =>
+    failure({ code: 'TRAFFIC_UPDATE_OUT_OF_BOUND', category: 9, cause: 'The traffic update is out of bounds' }),
   LIST_TOO_LONG: () => listTooLong(200),
   UNAUTHENTICATED: unauthenticated,
   PERMISSION_DENIED: permissionDenied,

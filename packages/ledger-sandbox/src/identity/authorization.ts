@@ -6,6 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import { anyone } from './caller.ts';
 import type { Caller } from './caller.ts';
 import { Undecodable } from '../wire/failure.ts';
+import { isFrom } from '../wire/release.ts';
+import type { Release } from '../wire/release.ts';
 
 const tokenEntry = 'jwt.token.';
 
@@ -22,16 +24,16 @@ export function offeredProtocols(request: IncomingMessage): string[] {
 }
 
 /**
- * The token a request carries. Like the real thing, a subprotocol entry counts only when it is the first. Throws
- * Undecodable for a header that holds anything but a bearer token.
+ * The token a request carries. Before 3.6 a subprotocol entry counts only when it is the first: the participant does not trim
+ * the others. Throws Undecodable for a header that holds anything but a bearer token.
  */
-export function tokenOf(request: IncomingMessage): string | undefined {
+export function tokenOf(request: IncomingMessage, release: Release): string | undefined {
   const { authorization } = request.headers;
   const header = /^Bearer (.+)$/i.exec(authorization ?? '');
   if (header !== null) return header[1];
   if (authorization !== undefined) throw new Undecodable('header Authorization');
-  const [first = ''] = offeredProtocols(request);
-  return first.startsWith(tokenEntry) ? first.slice(tokenEntry.length) : undefined;
+  const offered = offeredProtocols(request).slice(0, isFrom(release, '3.6') ? undefined : 1);
+  return offered.find((name) => name.startsWith(tokenEntry))?.slice(tokenEntry.length);
 }
 
 /** No authorization: everyone may do everything, tokens are ignored. */

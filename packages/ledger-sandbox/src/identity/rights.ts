@@ -6,7 +6,7 @@ import type { Need } from './caller.ts';
 import { invalidArgument, missingField } from '../wire/failure.ts';
 import { asList, asObject, textAt } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
-import { isWithin } from '../wire/release.ts';
+import { isFrom } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 
 const partyKinds = ['CanActAs', 'CanReadAs', 'CanExecuteAs'] as const;
@@ -41,7 +41,7 @@ function parseRight(given: Json, release: Release): Right {
     return { kind: withParty, party };
   }
   const plain = plainKinds.find((kind) => kind === name);
-  const tooEarly = plain === 'CanActAsAnyParty' && !isWithin(release, '3.6', undefined);
+  const tooEarly = plain === 'CanActAsAnyParty' && !isFrom(release, '3.6');
   if (plain === undefined || tooEarly) throw invalidArgument('unknown kind of right - check that it is set');
   return { kind: plain };
 }

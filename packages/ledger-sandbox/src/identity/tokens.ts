@@ -20,6 +20,8 @@ export interface TokenOptions {
   readonly audience?: string;
   /** When set, `scope` must contain it. Without both, the participant's usual audience or scope will do. */
   readonly scope?: string;
+  /** Whether a scope without an audience is not enough. Default: as the release has it, from 3.7 on. */
+  readonly needsAudience?: boolean;
   /** How far ahead `exp` may lie. Default 5 minutes; Infinity also accepts tokens without `exp`. */
   readonly maxTokenLifetimeMs?: number;
 }
@@ -42,6 +44,7 @@ interface Trust {
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
   readonly scope: string | undefined;
+  readonly needsAudience: boolean;
 }
 
 const asymmetric = ['RS256', 'ES256', 'ES512'];
@@ -56,7 +59,7 @@ function audienceOf(participantId: string): string {
 }
 
 function ownTrust(options: TokenOptions): Trust {
-  const { secret, jwks, jwksUrl, issuer, audience, scope } = options;
+  const { secret, jwks, jwksUrl, issuer, audience, scope, needsAudience = false } = options;
   const shared = secret === undefined ? undefined : new TextEncoder().encode(secret);
   const remote = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl), jwksCache);
   const published = jwks === undefined ? remote : createLocalJWKSet(jwks);
@@ -66,7 +69,7 @@ function ownTrust(options: TokenOptions): Trust {
     return found;
   };
   const algorithms = [...(shared === undefined ? [] : ['HS256']), ...(published === undefined ? [] : asymmetric)];
-  if (algorithms.length > 0) return { identityProviderId: '', algorithms, key, issuer, audience, scope };
+  if (algorithms.length > 0) return { identityProviderId: '', algorithms, key, issuer, audience, scope, needsAudience };
   const remedy = 'give auth.secret, auth.jwksUrl or auth.jwks';
   const message = 'the sandbox has authorization without any key to check tokens with';
   throw new SandboxError(message, { code: 'SANDBOX_AUTH', remedy });
@@ -82,13 +85,15 @@ function trusts(own: Trust, providers: IdentityProviders): (issuer: string) => T
     const key = keys.get(jwksUrl) ?? createRemoteJWKSet(new URL(jwksUrl), jwksCache);
     keys.set(jwksUrl, key);
     const asked = audience === '' ? own.audience : audience;
-    return { identityProviderId, algorithms: asymmetric, key, issuer, audience: asked, scope: own.scope };
+    const { scope, needsAudience } = own;
+    return { identityProviderId, algorithms: asymmetric, key, issuer, audience: asked, scope, needsAudience };
   };
 }
 
-function isFor(payload: JWTPayload, { audience, scope }: Trust, usualAudience: string): boolean {
+function isFor(payload: JWTPayload, { audience, scope, needsAudience }: Trust, usualAudience: string): boolean {
   const audiences = [payload.aud ?? []].flat();
   const scopes = typeof payload['scope'] === 'string' ? payload['scope'].split(' ') : [];
+  if (needsAudience) return audiences.includes(audience ?? usualAudience);
   if (audience === undefined && scope === undefined) {
     return audiences.includes(usualAudience) || scopes.includes(defaultScope);
   }

@@ -7,6 +7,7 @@ import type { DeduplicationPeriod } from './deduplication.ts';
 import { asObject, asText } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 import { fingerprint } from '../wire/random.ts';
+import { isFrom } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 import { errorInfo, requestInfo, resourceInfo } from '../wire/status-details.ts';
 import type { TraceContext } from '../wire/wire.ts';
@@ -201,6 +202,6 @@ export function shownCompletion(
     offset,
     synchronizerTime: { synchronizerId, recordTime },
     paidTrafficCost: completion.paidTrafficCost,
-    ...(release === '3.6' ? { transactionHash: completion.externalHash } : {}),
+    ...(isFrom(release, '3.6') ? { transactionHash: completion.externalHash } : {}),
   };
 }

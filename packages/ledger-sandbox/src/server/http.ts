@@ -7,10 +7,12 @@ import { tokenOf } from '../identity/authorization.ts';
 import type { Authenticate } from '../identity/authorization.ts';
 import { anyone, require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
+import { disabledIn } from '../api/endpoint.ts';
 import type { Answer, Call, Endpoint } from '../api/endpoint.ts';
 import { LedgerFailure, Undecodable, redactedInternal, requireKeys, unauthenticated } from '../wire/failure.ts';
 import { asObject, parseRequest, syntaxProblem } from '../wire/json.ts';
-import { RequestTimeout, headerRefusal, within } from '../wire/limits.ts';
+import { RequestTimeout, headerRefusal, requestTimeoutOf, within } from '../wire/limits.ts';
+import type { Limits } from '../wire/limits.ts';
 import type { Participant } from '../api/participant.ts';
 import { refusalIn } from '../contracts/release-fields.ts';
 import type { Release } from '../wire/release.ts';
@@ -40,9 +42,14 @@ async function bytesOf(request: IncomingMessage, limit: number): Promise<Buffer>
   return Buffer.concat(chunks);
 }
 
-async function callerOf(request: IncomingMessage, endpoint: Endpoint, authenticate: Authenticate): Promise<Caller> {
+async function callerOf(
+  request: IncomingMessage,
+  endpoint: Endpoint,
+  authenticate: Authenticate,
+  release: Release,
+): Promise<Caller> {
   if (endpoint.needs === 'nobody') return anyone;
-  const caller = await authenticate(tokenOf(request));
+  const caller = await authenticate(tokenOf(request, release));
   if (caller === undefined) throw unauthenticated();
   require(caller, [endpoint.needs ?? 'authenticated']);
   return caller;
@@ -51,18 +58,18 @@ async function callerOf(request: IncomingMessage, endpoint: Endpoint, authentica
 async function sentOf(
   request: IncomingMessage,
   endpoint: Endpoint,
-  limit: number,
+  limits: Limits,
 ): Promise<Pick<Call, 'body' | 'bytes'>> {
   const nothing = { body: {}, bytes: Buffer.alloc(0) };
   const takes = endpoint.takes ?? (endpoint.method === 'POST' || endpoint.method === 'PATCH' ? 'json' : 'nothing');
   if (takes === 'nothing') return nothing;
-  const bytes = await bytesOf(request, limit);
+  const bytes = await bytesOf(request, limits.bodyBytes);
   if (takes === 'bytes') {
     if (bytes.length === 0) throw new Undecodable('body');
     return { ...nothing, bytes };
   }
   const text = bytes.toString();
-  const body = asObject(parseRequest(text));
+  const body = asObject(parseRequest(text, limits.nesting));
   if (body === undefined) throw new Undecodable('body', syntaxProblem(text));
   requireKeys(body, endpoint.wants ?? []);
   return { ...nothing, body };
@@ -113,10 +120,13 @@ export async function serveHttp(
   }
   try {
     const { endpoint, path } = found;
-    const caller = await callerOf(request, endpoint, authenticate);
-    const sent = await sentOf(request, endpoint, participant.limits.bodyBytes);
+    const caller = await callerOf(request, endpoint, authenticate, participant.release);
+    const disabled = disabledIn(participant.release, endpoint);
+    if (disabled !== undefined) throw disabled;
+    const timeoutMs = requestTimeoutOf(request, participant.release) ?? participant.limits.requestTimeoutMs;
+    const sent = await sentOf(request, endpoint, participant.limits);
     const call = { participant, caller, query: new URLSearchParams(query), path, ...sent };
-    send(response, 200, await within(participant.limits.requestTimeoutMs, () => endpoint.run(call)));
+    send(response, 200, await within(timeoutMs, () => endpoint.run(call)));
   } catch (thrown) {
     refuse(response, thrown, participant.release);
   }

@@ -28,6 +28,7 @@ import type { Participant } from '../api/participant.ts';
 import { Packages } from '../packages/packages.ts';
 import { Parties } from '../parties/parties.ts';
 import { Random } from '../wire/random.ts';
+import { isFrom, versionOf } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 import { routesOf } from './routes.ts';
 import { Upgrades } from './upgrades.ts';
@@ -41,6 +42,8 @@ export interface SandboxOptions {
   readonly pathPrefix?: string;
   /** The participant release to stand for. Default 3.5. */
   readonly release?: Release;
+  /** What GET /v2/version says. Default: the newest known of the release. */
+  readonly version?: string;
   readonly seed?: number;
   /** Default: that of the world. */
   readonly participantId?: string;
@@ -97,14 +100,19 @@ function participantOf(world: World, options: SandboxOptions): Participant {
   const parties = new Parties(ledger, (options.seed ?? 1) + 2);
   const base = { ledger, limits, users, identityProviders, packages, parties };
   const participantIdNeeds = options.openParticipantId === true ? 'authenticated' : 'admin';
-  return { ...base, release, participantIdNeeds, faults: options.faults ?? {} };
+  const version = options.version ?? versionOf[release];
+  return { ...base, release, version, participantIdNeeds, faults: options.faults ?? {} };
 }
 
 function authenticateOf({ token, auth }: SandboxOptions, participant: Participant): Authenticate {
   if (token !== undefined) return exactly(token);
   if (auth === undefined) return open;
-  const { ledger, users, identityProviders } = participant;
-  return authentication(auth, { participantId: () => ledger.participantId, users, identityProviders });
+  const { ledger, users, identityProviders, release } = participant;
+  const needsAudience = isFrom(release, '3.7');
+  return authentication(
+    { needsAudience, ...auth },
+    { participantId: () => ledger.participantId, users, identityProviders },
+  );
 }
 
 /** Starts a sandbox participant. Rejects with SANDBOX_LISTEN when the port cannot be used. */

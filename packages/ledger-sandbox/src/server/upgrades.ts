@@ -10,6 +10,7 @@ import type { RawData, Server, WebSocket } from 'ws';
 import { offeredProtocols, tokenOf } from '../identity/authorization.ts';
 import type { Authenticate } from '../identity/authorization.ts';
 import { AcceptedSocket, Connection } from '../faults/connection.ts';
+import { disabledIn } from '../api/endpoint.ts';
 import type { StreamEndpoint } from '../api/endpoint.ts';
 import { LedgerFailure, Undecodable, unauthenticated } from '../wire/failure.ts';
 import { FrameScript } from '../faults/fault-frames.ts';
@@ -113,7 +114,7 @@ export class Upgrades {
       return refuseUpgrade(socket, '404 Not Found', noRoute('GET', uri));
     }
     try {
-      const caller = await authenticate(tokenOf(request));
+      const caller = await authenticate(tokenOf(request, participant.release));
       const sockets = participant.faults.compress === true ? this.#compressing : this.#plain;
       sockets.handleUpgrade(request, socket, head, (accepted) => {
         // After the upgrade: ws clears the time-out of the socket it takes over.
@@ -121,11 +122,12 @@ export class Upgrades {
         const { ledger, faults } = participant;
         const script = new FrameScript({ faults, ledger, path: found.endpoint.path, random });
         const connection = new Connection(accepted, socket, script);
-        onFirstFrame(accepted, (text) =>
-          caller === undefined
-            ? connection.refuse(unauthenticated())
-            : found.endpoint.serve(connection, text, participant, caller),
-        );
+        onFirstFrame(accepted, (text) => {
+          if (caller === undefined) return connection.refuse(unauthenticated());
+          const disabled = disabledIn(participant.release, found.endpoint);
+          if (disabled !== undefined) return connection.refuse(disabled);
+          return found.endpoint.serve(connection, text, participant, caller);
+        });
       });
     } catch (thrown) {
       if (thrown instanceof Undecodable) return refuseUpgrade(socket, '400 Bad Request', thrown.message, plain);

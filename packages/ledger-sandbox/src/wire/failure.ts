@@ -3,6 +3,7 @@
  * maps to. On a WebSocket the same body is one text frame before a close with code 1000.
  */
 import { syntaxProblem } from './json.ts';
+import type { DeprecatedIn } from './release.ts';
 import { formatTimestamp } from './values.ts';
 import type { Json, JsonObject } from './json.ts';
 
@@ -175,6 +176,18 @@ export function undecodableFrame(text: string): LedgerFailure {
   return new LedgerFailure(body, 500);
 }
 
+/**
+ * The refusal of what a release has disabled, before anything else of the request is looked at. As it was recorded: without a
+ * context, without a category.
+ * @param what e.g. `The endpoint /v2/updates/trees`
+ */
+export function deprecatedDisabled(what: string, deprecatedIn: DeprecatedIn): LedgerFailure {
+  const cause =
+    `${what} was deprecated in Canton ${deprecatedIn}, is disabled by default since Canton 3.6 and will be removed in ` +
+    'Canton 3.7.';
+  return new LedgerFailure({ code: 'DEPRECATED_API_DISABLED', cause, correlationId: null, traceId }, 400);
+}
+
 export function invalidArgument(what: string): LedgerFailure {
   const cause = `The submitted request has invalid arguments: ${what}`;
   return failure({ code: 'INVALID_ARGUMENT', category: 8, cause });
@@ -225,6 +238,12 @@ export function prunedAccess(
   const cause = `${request} precedes pruned offset ${pruned}`;
   const context = { earliest_offset: String(pruned), ...more };
   return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause, context });
+}
+
+/** The same code, of a participant that cannot tell which reassignments were in flight; nothing need be pruned for it. */
+export function inFlightAccess(offset: number): LedgerFailure {
+  const cause = `Active contracts request at offset ${offset}: an update of a reassignment in flight is not available`;
+  return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause });
 }
 
 export function listTooLong(limit: number): LedgerFailure {

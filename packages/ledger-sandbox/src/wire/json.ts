@@ -45,11 +45,11 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** Levels of nesting in a request. What is deeper could be read, but not be printed again or compared. */
-const deepest = 512;
+/** Levels of nesting in what is read here. What is deeper could be read, but not be printed again or compared. */
+const deepestOfAll = 512;
 
-/** Whether the text nests lists and objects deeper than any request does. */
-function isTooDeep(text: string): boolean {
+/** Whether the text nests lists and objects deeper than so many levels. */
+function isTooDeep(text: string, deepest: number): boolean {
   if (text.length <= deepest) return false;
   let depth = 0;
   let inText = false;
@@ -73,9 +73,9 @@ function withExactIntegers(text: string): string {
   );
 }
 
-/** Parsed JSON of a client, or undefined when the text is not JSON or nested deeper than any request. */
-export function parseRequest(text: string): Json | undefined {
-  return isTooDeep(text) ? undefined : parseJson(withExactIntegers(text));
+/** Parsed JSON of a client, or undefined when the text is not JSON or nested deeper than a request may be. */
+export function parseRequest(text: string, deepest = deepestOfAll): Json | undefined {
+  return isTooDeep(text, deepest) ? undefined : parseJson(withExactIntegers(text));
 }
 
 /** What the participant's parser says of a text that is no JSON; undefined where its words are not known. */

@@ -1,5 +1,7 @@
 /** The limits of a participant as it ships, and the refusals of its HTTP server before any endpoint is looked for. */
 import type { IncomingMessage } from 'node:http';
+import { Undecodable } from './failure.ts';
+import { isFrom } from './release.ts';
 import type { Release } from './release.ts';
 
 const mebibyte = 1024 * 1024;
@@ -13,8 +15,10 @@ export interface Limits {
   readonly listWaitMs: number;
   /** Bytes of a request body. */
   readonly bodyBytes: number;
-  /** Milliseconds after which a request is answered with 503 (`request-timeout`). */
+  /** Milliseconds after which a request is answered with 503 (`request-timeout`), unless the request names its own. */
   readonly requestTimeoutMs: number;
+  /** Levels of lists and objects in a request. */
+  readonly nesting: number;
 }
 
 /** The limits of a release, with those given instead. */
@@ -23,8 +27,9 @@ export function limitsOf(release: Release, given: Partial<Limits> = {}): Limits 
     checkpointIntervalMs: 60_000,
     listElements: 200,
     listWaitMs: 500,
-    bodyBytes: (release === '3.6' ? 10 : 8) * mebibyte,
+    bodyBytes: (isFrom(release, '3.6') ? 10 : 8) * mebibyte,
     requestTimeoutMs: 20_000,
+    nesting: isFrom(release, '3.6') ? 110 : 512,
     ...given,
   };
 }
@@ -60,6 +65,18 @@ export class RequestTimeout extends Error {
   constructor() {
     super(timedOut);
   }
+}
+
+/**
+ * Milliseconds that a request asks for in its header `Request-Timeout`, from 1 to 60 seconds, from 3.6 on. Undefined when
+ * it names none. Throws Undecodable for anything else.
+ */
+export function requestTimeoutOf({ headers }: IncomingMessage, release: Release): number | undefined {
+  const given = headers['request-timeout'];
+  if (given === undefined || !isFrom(release, '3.6')) return undefined;
+  const milliseconds = typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) : 0;
+  if (milliseconds >= 1000 && milliseconds <= 60_000) return milliseconds;
+  throw new Undecodable('header Request-Timeout', 'expected milliseconds from 1000 to 60000');
 }
 
 /** The result, or RequestTimeout after the milliseconds; what runs goes on unseen. */

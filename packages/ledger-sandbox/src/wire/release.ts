@@ -1,15 +1,38 @@
 /** The participant releases the sandbox can stand for. */
 
-export type Release = '3.4' | '3.5' | '3.6';
+export type Release = '3.4' | '3.5' | '3.6' | '3.7';
 
 /** Oldest first. */
-export const releases: readonly Release[] = ['3.4', '3.5', '3.6'];
+export const releases: readonly Release[] = ['3.4', '3.5', '3.6', '3.7'];
 
-/** What GET /v2/version says for each. */
-export const versionOf: Readonly<Record<Release, string>> = { '3.4': '3.4.12', '3.5': '3.5.10', '3.6': '3.6.0' };
+/** What GET /v2/version says for each, unless a sandbox is given another version. */
+export const versionOf: Readonly<Record<Release, string>> = {
+  '3.4': '3.4.12',
+  '3.5': '3.5.10',
+  '3.6': '3.6.2',
+  '3.7': '3.7.4',
+};
 
 /** True when `release` lies within the two, both inclusive; an absent bound is open. */
 export function isWithin(release: Release, since: Release | undefined, last: Release | undefined): boolean {
   const at = releases.indexOf(release);
-  return at >= releases.indexOf(since ?? '3.4') && at <= releases.indexOf(last ?? '3.6');
+  return (since === undefined || at >= releases.indexOf(since)) && (last === undefined || at <= releases.indexOf(last));
+}
+
+/** True for that release and all later ones. */
+export function isFrom(release: Release, since: Release): boolean {
+  return isWithin(release, since, undefined);
+}
+
+/** When something of the interface was deprecated. Both are disabled in 3.6 and removed in 3.7. */
+export type DeprecatedIn = '3.4' | '3.5';
+
+/** Whether the release still has what was deprecated, but refuses to serve it: it is not configured to. */
+export function isDisabled(release: Release): boolean {
+  return release === '3.6';
+}
+
+/** That release and all later ones. */
+export function from(since: Release): readonly Release[] {
+  return releases.slice(releases.indexOf(since));
 }

@@ -92,10 +92,10 @@ describe('trees', () => {
 });
 
 describe('flats', () => {
-  it('are the updates under their older name, until 3.5', async () => {
+  it('are the updates under their older name, until 3.6', async () => {
     const flats = await stream(sandbox.url, '/v2/updates/flats', legacy());
     expect(flats.frames).toEqual((await stream(sandbox.url, '/v2/updates', legacy())).frames);
-    await using newer = await startSandbox({ release: '3.6' });
+    await using newer = await startSandbox({ release: '3.7' });
     expect((await post(newer.url, '/v2/updates/flats', legacy())).status).toBe(404);
     await expect(stream(newer.url, '/v2/updates/trees', legacy())).rejects.toThrow('404');
   });
