@@ -18,6 +18,13 @@ export interface NewRange {
   readonly reason: string;
 }
 
+/** A stream that is seeded again where it began has no range before: it begins with that list. */
+const seededAgain = sql<boolean>`excluded.origin = 'reseed' and coverage.origin in ('seed', 'genesis', 'oldest', 'offset')`;
+const beganAnew = {
+  origin: sql<NewRange['origin']>`case when ${seededAgain} then 'seed' else excluded.origin end`,
+  reason: sql<string>`case when ${seededAgain} then null else excluded.reason end`,
+};
+
 /** Closes the open range at `closeAt` (the checkpoint it has reached) and opens a new one. */
 export async function openRange(client: ClientBase, closeAt: number, range: NewRange): Promise<void> {
   await tablesOf(client)
@@ -31,9 +38,14 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
     .insertInto('coverage')
     .values({ from_offset: from, filter_hash: filterHash, origin, transaction_shape: shape, complete, reason })
     .onConflict((c) =>
-      c
-        .columns(['from_offset', 'filter_hash'])
-        .doUpdateSet({ origin, transaction_shape: shape, complete, reason, to_offset: null, recorded_at: sql`now()` }),
+      c.columns(['from_offset', 'filter_hash']).doUpdateSet({
+        origin: beganAnew.origin,
+        reason: beganAnew.reason,
+        transaction_shape: shape,
+        complete,
+        to_offset: null,
+        recorded_at: sql`now()`,
+      }),
     )
     .execute();
 }
