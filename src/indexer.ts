@@ -5,6 +5,7 @@
 import type { LedgerAccess } from './access.ts';
 import type { Config } from './config/config.ts';
 import { createLedgerClient } from './ledger/api/client.ts';
+import { unreadRelease } from './ledger/api/release.ts';
 import { openFrameStream } from './ledger/transport/frame-stream.ts';
 import { assertTokenMayTravel } from './ledger/access/token.ts';
 import type { RequestFacts, TransportOptions } from './ledger/transport/transport.ts';
@@ -298,7 +299,8 @@ export function pipelineParts(
       notify: indexer.notify,
       onNotice,
     }),
-    // Which of the wanted interfaces are asked for is known in a session only.
+    // Which release the participant has, and which of the wanted interfaces are asked for, is known in a session only.
+    release: unreadRelease,
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
     wantedInterfaces: ledger.wantedInterfaces,
     viewStaging: viewStaging(options, candidate),

@@ -33,6 +33,8 @@ export declare interface ActiveContractsPageRequest {
   readonly eventFormat: EventFormat;
   /** The ledger end unless given. */
   readonly activeAtOffset?: number;
+  /** As of `GetActiveContractsRequest`. */
+  readonly includeIncompleteReassignments?: boolean;
   /** 2000 unless given, at most 10000. */
   readonly maxPageSize?: number;
   readonly pageToken?: string;
@@ -482,7 +484,9 @@ export declare interface GenerateTopologyRequest {
 export declare interface GetActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly eventFormat?: EventFormat;
-  /** Of the last entry received, to go on after a cut. 3.5 and later. */
+  /** Also those on their way between synchronizers, which 3.7 and later leave out otherwise. Earlier releases ignore it. */
+  readonly includeIncompleteReassignments?: boolean;
+  /** Of the last entry received, to go on after a cut. 3.5 and later; of use to the same version of the participant only. */
   readonly streamContinuationToken?: string;
   /** @deprecated use `eventFormat` */
   readonly filter?: TransactionFilter;

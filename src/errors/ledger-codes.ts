@@ -76,6 +76,13 @@ export const ledgerCodes = {
     'these updates are gone from the participant; an indexer that needs them goes on after: ' +
       'ledger-indexer reseed --keep-history --yes',
   ),
+  LEDGER_IN_FLIGHT: kind(
+    'retry',
+    ExitCode.temporary,
+    'reassignments were in flight at the offset: the participant cannot show what was active there, although nothing is pruned',
+    'nothing if this passes: a seed starts over at the ledger end. If it does not: seed while nothing is being reassigned; ' +
+      'let `verify --acs` leave --at out, or compare later',
+  ),
   // A replica that lags behind catches up within minutes; a ledger that was set back does not.
   LEDGER_OFFSET_AFTER_END: kind(
     'retry',

@@ -32,6 +32,9 @@ export interface StreamState {
   readonly seeded: boolean;
   readonly seedToken: string | null;
   readonly seedContracts: number;
+  /** Version of the participant that the list came from, and whether it has reassignments in flight; null: not noted. */
+  readonly seedRelease: string | null;
+  readonly seedHasInFlight: boolean | null;
   readonly checkpoint: number | null;
   /** In offsets of the stream, also where it is told of an update that was stored while another participant was read. */
   readonly lastUpdate: UpdateMark | undefined;

@@ -2,7 +2,7 @@
  * The observer of the pipeline: feeds metrics and health, and writes one log line for each change of state and one
  * status line every ten seconds. Never a line per update, never a payload.
  */
-import { isLedgerCode, sideOf } from '../errors/catalogue.ts';
+import { sideOf } from '../errors/catalogue.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import { type LockHolder, type Phase, phases, type WantedInterface, type Work } from '../model/stream.ts';
 import type {
@@ -17,6 +17,7 @@ import type {
   VerifiedFacts,
   WorkPart,
 } from '../pipeline/ports/observer.ts';
+import { disconnectLabel } from './figures/disconnect-label.ts';
 import { Doubling } from './figures/doubling.ts';
 import type { HealthTracker } from './health/health-tracker.ts';
 import type { Logger } from './log/logger.ts';
@@ -26,6 +27,7 @@ import { ProgressLine } from './log/progress-line.ts';
 import { InterfaceReport } from './log/interface-report.ts';
 import { WideningReport } from './log/widening-report.ts';
 import { PackageReport } from './log/package-report.ts';
+import { ReleaseReport } from './log/release-report.ts';
 import { RetentionReport } from './log/retention-report.ts';
 import { reportUnknown } from './log/unknown-report.ts';
 import { WorkReport } from './log/work-report.ts';
@@ -60,13 +62,6 @@ function failedPart(because: IndexerError | undefined): WorkPart | undefined {
   return side === 'ledger' ? 'source' : side === 'store' ? 'database' : undefined;
 }
 
-/** The label of the metric: few values, known beforehand. The log line keeps the exact code. */
-function disconnectLabel(code: string): string {
-  if (code === 'LEDGER_SILENT') return 'no_pong';
-  if (code === 'LEDGER_UNREACHABLE') return '1006';
-  return isLedgerCode(code) ? 'error_frame' : code;
-}
-
 class LoggingObserver implements IndexerObserver {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
@@ -80,6 +75,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #packages: PackageReport;
   readonly #interfaces: InterfaceReport;
   readonly widening: Observer['widening'];
+  readonly release: Observer['release'];
   readonly #completions: CompletionReport;
   readonly #retention: RetentionReport;
   readonly #works: WorkReport;
@@ -97,6 +93,7 @@ class LoggingObserver implements IndexerObserver {
     this.#packages = new PackageReport(report);
     this.#interfaces = new InterfaceReport(report);
     this.widening = new WideningReport(report).told;
+    this.release = new ReleaseReport(report).told;
     this.#completions = new CompletionReport(report);
     this.#retention = new RetentionReport(report);
     this.#works = new WorkReport(report);

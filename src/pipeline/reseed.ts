@@ -9,6 +9,7 @@ import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
 import { proveHistory, type LedgerBounds, type StoredHistory } from './proof/history-proof.ts';
+import { readRelease } from '../ledger/api/release.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { interfacesNamed } from '../config/interface-presets.ts';
 import { askIdentity } from './proof/identity.ts';
@@ -166,12 +167,15 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
       const onProgress = (): void => {
         failures = 0;
       };
-      const seeded$ = seed$(parts, session, await gapEnd(parts, plan, refusedAt), { apart, onProgress, strict: true });
+      const asked = { ...parts, release: await readRelease(parts.ledger) };
+      const end = await gapEnd(parts, plan, refusedAt);
+      const seeded$ = seed$(asked, session, end, { apart, onProgress, strict: true });
       return await lastValueFrom(seeded$, { defaultValue: undefined });
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
-      if (error.facts['because'] === 'LEDGER_PRUNED') refusedAt = Number(error.facts['offset']);
+      const isRefused = error.facts['because'] === 'LEDGER_PRUNED' || error.code === 'LEDGER_IN_FLIGHT';
+      if (isRefused) refusedAt = Number(error.facts['offset']);
       apart = stretchToSearch(error, failures) ?? nowhere;
       const searching = apart !== nowhere && !isNamed(error);
       const again = searching || mayPass(error);

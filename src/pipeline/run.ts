@@ -21,7 +21,7 @@ import {
   type Observable,
 } from 'rxjs';
 import { sideOf } from '../errors/catalogue.ts';
-import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
+import { retold, toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { refuseBound } from './intake/bound.ts';
 import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.ts';
 import { follow$, type Following } from './follow/follow.ts';
@@ -37,7 +37,7 @@ import type { WriterLock } from './ports/sink.ts';
 import { poll$ } from './beside/poll.ts';
 import { Patience } from './retry/give-up.ts';
 import { FailureCount, decide } from './retry/retry.ts';
-import { seed$, skipSeed } from './seed.ts';
+import { seed$, skipSeed, type SeedAt } from './seed.ts';
 import { acquireLock } from './beside/standby.ts';
 import { works$ } from './beside/work-watch.ts';
 import { pauseForRights, pauseParked, refusesCaller } from './retry/wait.ts';
@@ -55,6 +55,9 @@ export async function runPipeline(parts: PipelineParts): Promise<void> {
   }
 }
 
+/** So many seeds are begun anew because reassignments are in flight; then an operator has to know. */
+const seedsRefused = 5;
+
 class Run {
   readonly #parts: PipelineParts;
   readonly #phase: PhaseKeeper;
@@ -68,6 +71,8 @@ class Run {
   readonly #patience: Patience;
   /** The ledger has refused a name of the filter since something was stored: which interfaces it knows is asked anew. */
   #nameRefused = false;
+  /** Lists in a row that the participant refused for reassignments in flight. */
+  #refusedInFlight = 0;
   /** By the filter in force. */
   #wantsInterfaces: boolean;
   /** What the next session goes through one by one, to name what Postgres does not take. */
@@ -151,22 +156,28 @@ class Run {
       return this.#follow$(connected, session.state.checkpoint);
     }
     this.#phase.change('seeding');
-    const { pruned, ledgerEnd } = connected;
+    const { pruned } = connected;
+    const run = { apart: this.#takeApart(), onProgress: () => this.#progressed() };
     const seeded$ =
       start === 'seed' || (start === 'whole' && pruned > 0)
-        ? seed$(parts, session, Math.min(start === 'whole' ? pruned : ledgerEnd, this.#stopAt ?? Infinity), {
-            apart: this.#takeApart(),
-            onProgress: () => this.#progressed(),
-          })
+        ? seed$(parts, session, this.#seedAt(connected), run)
         : from(skipSeed(parts, session, pruned));
     return seeded$.pipe(
       concatMap((offset) => {
         if (offset === undefined) return EMPTY;
+        this.#refusedInFlight = 0;
         // A seed without tokens has stored nothing that counts until it is published.
         this.#progressed();
         return concat(from([offset]), this.#follow$(connected, offset));
       }),
     );
+  }
+
+  /** The ledger end as it is when the list is requested, where nothing asks for another offset. */
+  #seedAt({ parts, pruned, ledgerEnd }: Connected): SeedAt {
+    if (parts.start === 'whole') return Math.min(pruned, this.#stopAt ?? Infinity);
+    if (this.#stopAt !== undefined) return Math.min(ledgerEnd, this.#stopAt);
+    return () => parts.ledger.state.ledgerEnd();
   }
 
   #follow$(connected: Connected, checkpoint: number): Observable<unknown> {
@@ -234,9 +245,10 @@ class Run {
     this.#packages.stir();
   }
 
-  #recover$(error: IndexerError): Observable<unknown> {
+  #recover$(failure: IndexerError): Observable<unknown> {
     const { observer, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
+    const error = this.#withoutEnd(failure);
     if (refusesCaller(error)) this.#parts.tokenSource.invalidate();
     const streak = this.#failures.add(error);
     const stretch = stretchToSearch(error, streak.repeated);
@@ -261,6 +273,13 @@ class Run {
     observer.failed(stage, error, delayMs);
     this.#phase.change(atOnce ? 'backing_off' : decision.phase, error);
     return from(this.#wait(error, delayMs));
+  }
+
+  /** A seed that starts over stores something each time, which is no progress where every offset is refused at the end. */
+  #withoutEnd(error: IndexerError): IndexerError {
+    if (error.code !== 'LEDGER_IN_FLIGHT') return error;
+    this.#refusedInFlight += 1;
+    return this.#refusedInFlight > seedsRefused ? retold(error, { retry: 'park' }) : error;
   }
 
   /** Once: an interface that the participant does not know any more must not keep the stream from all others. */

@@ -5,6 +5,8 @@
 import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
+import { ledgerError } from '../ledger/errors/make-ledger-error.ts';
+import { listSource, readRelease } from '../ledger/api/release.ts';
 import { decodeActiveContract } from '../ledger/frames/decode.ts';
 import type { Batch } from '../model/batch.ts';
 import type { UpdateMark } from '../model/stream.ts';
@@ -14,7 +16,8 @@ import { takeAt, withStretch, type Stretch } from './retry/apart.ts';
 import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
 import { namingEntry } from './follow/follow-errors.ts';
 import { frames$, type Frames } from './intake/frames.ts';
-import { ListTally, unproven } from './proof/list-proof.ts';
+import { judgedRefusal } from './proof/in-flight.ts';
+import { type EndedList, type ListQuestions, ListTally, unproven } from './proof/list-proof.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { SinkSession } from './ports/sink.ts';
 import { pause } from './retry/retry.ts';
@@ -49,14 +52,17 @@ interface SeedRun {
 
 type RunningSeed = SeedPlan & SeedRun & { readonly read: ListTally };
 
+/** An offset, or what reads the ledger end: just before the request, because other offsets may be refused. */
+export type SeedAt = number | (() => Promise<number>);
+
 /** Emits the seed offset once published, undefined when a stop was asked for. */
 export function seed$(
   parts: PipelineParts,
   session: SinkSession,
-  ledgerEnd: number,
+  at: SeedAt,
   run: SeedRun,
 ): Observable<number | undefined> {
-  const seed$ = defer(() => plan(session, ledgerEnd)).pipe(
+  const seed$ = defer(() => plan(parts, session, at)).pipe(
     concatMap((seed) =>
       frames$(parts, path, requestOf(parts, seed)).pipe(
         concatMap((frames) => {
@@ -93,17 +99,21 @@ function beginsPruned(start: string | number, pruned: number): IndexerError {
   });
 }
 
-async function plan(session: SinkSession, ledgerEnd: number): Promise<SeedPlan> {
-  const { seedOffset, seedToken, seedContracts } = session.state;
+async function plan({ release, observer }: PipelineParts, session: SinkSession, at: SeedAt): Promise<SeedPlan> {
+  const { seedOffset, seedToken, seedContracts, seedRelease } = session.state;
+  const source = listSource(release);
   if (seedOffset !== null && seedToken !== null) {
-    return { offset: seedOffset, token: seedToken, written: seedContracts };
+    if (seedRelease === source.release) return { offset: seedOffset, token: seedToken, written: seedContracts };
+    const cut = { seedRelease, offset: seedOffset, contracts: seedContracts };
+    observer.release({ kind: 'other', version: release.version, ...cut });
   }
-  await session.beginSeed(ledgerEnd);
-  return { offset: ledgerEnd, token: undefined, written: 0 };
+  const offset = typeof at === 'number' ? at : await at();
+  await session.beginSeed(offset, source);
+  return { offset, token: undefined, written: 0 };
 }
 
 function requestOf(parts: PipelineParts, seed: SeedPlan): object {
-  return activeContractsRequest(seed.offset, parts.filter, seed.token);
+  return activeContractsRequest(seed.offset, parts.filter, parts.release, seed.token);
 }
 
 function entries$(
@@ -164,19 +174,34 @@ const aboutList: ReadonlySet<string> = new Set(['LEDGER_CUT_SHORT', 'LEDGER_LIST
 
 /** @throws IndexerError LEDGER_CUT_SHORT: the next session goes on after the stored token, or starts over */
 async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSeed): Promise<void> {
-  const { ledger, filter, observer, stop } = parts;
+  const { ledger, filter, release, observer, stop } = parts;
   const { offset, read, strict } = seed;
   const questions = { ledger, streamed: (request: object) => streamed(parts, request) };
-  const list = { offset, filter, read, ...(strict === undefined ? {} : { strict }) };
+  const list = { offset, filter, release, read, ...(strict === undefined ? {} : { strict }) };
   for (const delayMs of [...proofDelaysMs, undefined]) {
-    const error = await unproven(list, questions).catch(toIndexerError);
+    const error = await doubt(list, questions).catch(toIndexerError);
     if (error === undefined) return;
-    if (startOver.has(error.code)) throw await overtaken(session, seed, error);
+    if (startOver.has(error.code)) throw await overtaken(parts, session, seed, error);
     const passes = error.retry === 'retry' && !aboutList.has(error.code) && read.token === null;
     if (!passes || delayMs === undefined || stop.aborted) throw error;
     observer.failed('ledger', error, delayMs);
     await pause(delayMs, stop);
   }
+}
+
+/** Why the list does not count; undefined when it does: it is whole, and of one version of the participant. */
+async function doubt(
+  list: EndedList,
+  questions: ListQuestions & Pick<PipelineParts, 'ledger'>,
+): Promise<IndexerError | undefined> {
+  const error = await unproven(list, questions);
+  if (error !== undefined) return error;
+  const { version } = await readRelease(questions.ledger);
+  const { version: before } = list.release;
+  if (version === before) return undefined;
+  const [from, to] = [before, version].map((one) => one ?? 'an unknown version');
+  const found = `the participant was upgraded from ${String(from)} to ${String(to)} while the list was read`;
+  return ledgerError('LEDGER_CONTINUATION_TOKEN_INVALID', found);
 }
 
 /** Frames of a list as text. */
@@ -222,13 +247,20 @@ async function takeEntries(
     const error = toIndexerError(thrown);
     if (!startOver.has(error.code)) throw error;
     await writes.drain();
-    throw await overtaken(session, seed, error);
+    throw await overtaken(parts, session, seed, error);
   }
 }
 
 /** Forgets the token, so that the next session begins anew, at an offset that the ledger can still show. */
-async function overtaken(session: SinkSession, seed: RunningSeed, cause: IndexerError): Promise<IndexerError> {
-  await session.beginSeed(seed.offset);
+async function overtaken(
+  { ledger, release }: PipelineParts,
+  session: SinkSession,
+  seed: RunningSeed,
+  refusal: IndexerError,
+): Promise<IndexerError> {
+  await session.beginSeed(seed.offset, listSource(release));
+  const cause = await judgedRefusal(refusal, seed.offset, ledger);
+  if (cause.code === 'LEDGER_IN_FLIGHT') return cause;
   return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
     code: 'SEED_OVERTAKEN',
     facts: { offset: seed.offset, because: cause.code },

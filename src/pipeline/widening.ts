@@ -8,6 +8,7 @@ import { interfacesNamed } from '../config/interface-presets.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
+import { readRelease, unreadRelease } from '../ledger/api/release.ts';
 import { keptFilter, type WantedWidening } from '../model/stream.ts';
 import { AskedWork } from './beside/asked-work.ts';
 import type { PipelineParts } from './ports/parts.ts';
@@ -122,7 +123,8 @@ export class WideningWatch {
 /** A stream that asked for what it may not see would park: so one contract is asked for before. */
 async function probe(all: PipelineParts, wanted: WantedWidening): Promise<void> {
   const { ledger, filter } = withFilter(all, keptFilter(wanted.filter));
-  const request = activeContractsRequest(await ledger.state.ledgerEnd(), { ...filter, interfaces: [] });
+  // Whether it is shown at all does not depend on what is in flight.
+  const request = activeContractsRequest(await ledger.state.ledgerEnd(), { ...filter, interfaces: [] }, unreadRelease);
   for await (const _ of ledger.state.activeContracts(request, { limit: 1 })) break;
 }
 
@@ -186,17 +188,24 @@ async function listed(
   const identity = await askIdentity(parts);
   await place.prepare({ identity, notBefore });
   let apart = nowhere;
+  let refused = false;
   for (let failures = 0; !parts.stop.aborted;) {
     try {
       const session = await place.openSession(identity);
       if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
-      const offset = Math.max(notBefore, await parts.ledger.state.latestPrunedOffsets());
+      const { state } = parts.ledger;
+      const offset = refused ? await state.ledgerEnd() : Math.max(notBefore, await state.latestPrunedOffsets());
       all.observer.widening({ kind: 'gathering', offset });
       const run = { apart, strict: true as const, onProgress: () => (failures = 0) };
-      return await lastValueFrom(seed$(parts, session, offset, run), { defaultValue: undefined });
+      const release = await readRelease(parts.ledger);
+      return await lastValueFrom(seed$({ ...parts, release }, session, offset, run), { defaultValue: undefined });
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
+      // Once: what can be shown at the ledger end only is gathered there.
+      const atEnd: boolean = error.code === 'LEDGER_IN_FLIGHT' && !refused;
+      refused ||= atEnd;
+      if (atEnd) continue;
       apart = stretchToSearch(error, failures) ?? nowhere;
       if (apart === nowhere || isNamed(error)) throw error;
     }

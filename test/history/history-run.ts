@@ -6,7 +6,7 @@ import { resetCommand } from '../../src/cli/maintain/reset.ts';
 import { widenCommand } from '../../src/cli/maintain/widen.ts';
 import { worksCommand } from '../../src/cli/maintain/works.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../support/database.ts';
@@ -35,8 +35,8 @@ export class HistoryWorld {
   }
 
   /** A ledger with `updates` updates. */
-  static async open(updates = 200): Promise<HistoryWorld> {
-    const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  static async open(updates = 200, options: SandboxOptions = {}): Promise<HistoryWorld> {
+    const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 }, ...options });
     const world = new HistoryWorld(sandbox, await createMigratedDatabase());
     world.grow(updates);
     return world;

@@ -22,6 +22,7 @@ interface Request {
   readonly endInclusive?: number;
   readonly activeAtOffset?: number;
   readonly streamContinuationToken?: string;
+  readonly includeIncompleteReassignments?: boolean;
 }
 
 /** A contract that is active, with the offset of its create. */
@@ -126,6 +127,10 @@ export class MemoryLedger implements LedgerQuestions {
     setImmediate(() => this.script(stream, count));
     return stream;
   };
+
+  version = '3.5.10';
+
+  readonly node: LedgerQuestions['node'] = { version: async () => ({ version: this.version }) };
 
   readonly state: LedgerQuestions['state'] = {
     ledgerEnd: async () => {

@@ -1,4 +1,5 @@
 /** The parts of a pipeline whose ledger and sink are in memory. */
+import { releaseOf } from '../../src/ledger/api/release.ts';
 import type { AccessToken, TokenSource } from '../../src/ledger/access/token.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { Observer } from '../../src/pipeline/ports/observer.ts';
@@ -95,6 +96,7 @@ export function memoryWorld({
     openStream: ledger.openStream,
     tokenSource: tokens,
     sink,
+    release: releaseOf(ledger.version),
     filter: {
       parties: [],
       templates: [],

@@ -1,6 +1,7 @@
 /** A sink that is no database: it keeps what its sessions commit, with the fence of a real one, and fails where it is told to. */
 import type { PackageModel } from '../../src/daml/package-model.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
+import type { ListSource } from '../../src/ledger/api/release.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
 import type {
@@ -64,6 +65,8 @@ export class MemorySink implements Sink {
     seeded: false,
     seedToken: null,
     seedContracts: 0,
+    seedRelease: null,
+    seedHasInFlight: null,
     checkpoint: null,
     lastUpdate: undefined,
   };
@@ -296,9 +299,11 @@ class MemorySession implements SinkSession {
     return !this.#sink.updates.some((mark) => mark.offset === offset) && (await isOurs());
   }
 
-  async beginSeed(offset: number): Promise<void> {
+  async beginSeed(offset: number, source?: ListSource): Promise<void> {
     await this.#change('beginSeed');
-    Object.assign(this.#sink.stored, { seedOffset: offset, seedToken: null, seedContracts: 0 });
+    const { release = null, hasInFlight = true } = source ?? {};
+    const of = { seedRelease: release, seedHasInFlight: hasInFlight };
+    Object.assign(this.#sink.stored, { seedOffset: offset, seedToken: null, seedContracts: 0, ...of });
     this.#sink.seedEntries = [];
   }
 

@@ -148,7 +148,8 @@ describe('a reseed', () => {
     await expect(reseed(world.parts, staging, await planned(world))).resolves.toMatchObject({ offset: 9 });
     expect(world.ledger.streams.map(({ request }) => request.activeAtOffset)).toEqual([5, 9]);
     expect(staging.gathered).toEqual(contracts);
-    expect(world.told.failures).toEqual([['SEED_OVERTAKEN', true]]);
+    // Nothing is pruned up to there.
+    expect(world.told.failures).toEqual([['LEDGER_IN_FLIGHT', true]]);
   });
 
   it('goes on behind what it has after a cut', async () => {

@@ -185,6 +185,21 @@ describe('a run', () => {
     expect(world.ledger.streams.map(({ token }) => token)).toEqual(['good']);
   });
 
+  it('parks where every seed is refused for reassignments in flight, although each has stored something', async () => {
+    const world = memoryWorld({ start: 'seed', limits: { retryMaxMs: 1 } });
+    world.ledger.active.push({ contractId: '00a', offset: 1 }, { contractId: '00b', offset: 2 });
+    world.ledger.grow(1, 2, 9);
+    // The list ends well, and the offset is not the ledger end any more when the proof is asked for.
+    world.ledger.before = (question) => {
+      if (question === 'activeContracts') throw failure('LEDGER_PRUNED');
+    };
+    const running = started(world);
+    await inPhase(world, 'parked');
+    expect(world.told.failures.map(([code]) => code)).toEqual(Array.from({ length: 6 }, () => 'LEDGER_IN_FLIGHT'));
+    expect(world.sink.published).toEqual([]);
+    await over(world, running);
+  });
+
   it('ends with what no retry mends, and gives the lock back', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.sink.before = (act) => {

@@ -1,6 +1,7 @@
 /** The seed, with a ledger and a sink in memory: it counts once the list is proven whole, and goes on after a cut. */
 import { lastValueFrom } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import { releaseOf } from '../../src/ledger/api/release.ts';
 import { nowhere, type Stretch } from '../../src/pipeline/retry/apart.ts';
 import { seed$, skipSeed } from '../../src/pipeline/seed.ts';
 import { deferred } from '../support/deferred.ts';
@@ -36,6 +37,12 @@ function session(world: World, change: { readonly apart?: Stretch; readonly stri
   const done = lastValueFrom(seed$(world.parts, world.sink.takeOver(), world.ledger.end, run));
   done.catch(() => undefined);
   return { done, progress: () => progress };
+}
+
+/** The same world with a participant of another version, as the session after an upgrade finds it. */
+function withRelease(world: World, version: string): World {
+  world.ledger.version = version;
+  return { ...world, parts: { ...world.parts, release: releaseOf(version) } };
 }
 
 /** What the sink holds of the seed. */
@@ -115,6 +122,7 @@ describe('a seed', () => {
       await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
       await waitFor('a token', () => (world.sink.stored.seedToken === null ? undefined : true));
       world.ledger.grow(12);
+      world.ledger.pruned = code === 'LEDGER_PRUNED' ? 10 : 0;
       world.ledger.script = (stream, count) => (count === 2 ? stream.end(failure(code)) : world.ledger.serve(stream));
       await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_OVERTAKEN', facts: { because: code } });
       expect(world.sink.stored.seedToken).toBeNull();
@@ -122,6 +130,48 @@ describe('a seed', () => {
       expect(stored(world)).toEqual(contracts);
     },
   );
+
+  it('whose offset is refused as pruned, although nothing is, starts over and says why', async () => {
+    const world = seeding();
+    world.ledger.pruned = 9;
+    world.ledger.script = (stream, count) =>
+      count === 1 ? stream.end(failure('LEDGER_PRUNED')) : world.ledger.serve(stream);
+    const error = await session(world).done.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'LEDGER_IN_FLIGHT', retry: 'retry', facts: { offset: 9, pruned: 9 } });
+    expect(String(error)).toContain('reassignments were in flight');
+    await expect(session(world).done).resolves.toBe(9);
+  });
+
+  it('that was cut starts over, once, where the participant was upgraded before it goes on', async () => {
+    const world = seeding();
+    cutFirst(world, 4);
+    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
+    await waitFor('a token', () => (world.sink.stored.seedToken === null ? undefined : true));
+    world.ledger.grow(12);
+    const upgraded = withRelease(world, '3.7.4');
+    world.ledger.script = (stream, count) =>
+      count === 2 ? stream.end(failure('LEDGER_STREAM_CLOSED')) : world.ledger.serve(stream);
+    await expect(session(upgraded).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
+    await expect(session(upgraded).done).resolves.toBe(12);
+    expect(world.ledger.begins(path)).toEqual([undefined, undefined, undefined]);
+    const other = { kind: 'other', version: '3.7.4', seedRelease: '3.5.10', offset: 9, contracts: 4 };
+    expect(world.told.of('release')).toEqual([[other]]);
+    expect(world.sink.stored).toMatchObject({ seedRelease: '3.7.4', seedHasInFlight: true });
+    expect(stored(world)).toEqual(contracts);
+  });
+
+  it('does not count where the participant was upgraded while the list was read', async () => {
+    const world = seeding();
+    world.ledger.before = (question) => {
+      if (question === 'activeContracts') world.ledger.version = '3.7.4';
+    };
+    await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_OVERTAKEN' });
+    expect(world.sink.published).toEqual([]);
+    const flags = (): readonly unknown[] =>
+      world.ledger.streams.map(({ request }) => request.includeIncompleteReassignments);
+    await expect(session(withRelease(world, '3.7.4')).done).resolves.toBe(9);
+    expect(flags()).toEqual([undefined, true]);
+  });
 
   it('that was closed early with code 1000 does not count, and goes on behind its token', async () => {
     const world = seeding();

@@ -4,11 +4,11 @@ import type { PlantedArea } from './planted.ts';
 export const areas: readonly PlantedArea[] = [
   (await import('./acs-delta.ts')).acsDelta,
   (await import('./bounded-runs.ts')).boundedRuns,
-  (await import('./continuation-tokens.ts')).continuationTokens,
   (await import('./dictionaries.ts')).dictionaries,
   (await import('./handover.ts')).handover,
   (await import('./history.ts')).history,
   (await import('./interface-views.ts')).interfaceViews,
+  (await import('./lists.ts')).lists,
   (await import('./move.ts')).move,
   (await import('./privacy.ts')).privacy,
   (await import('./quarantine.ts')).quarantine,

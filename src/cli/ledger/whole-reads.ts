@@ -3,9 +3,12 @@
  * goes on after what has come until the ledger has nothing more, or fails.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
+import { toIndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { activeContractsRequest, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
+import { readRelease } from '../../ledger/api/release.ts';
 import { nothingLeft } from '../../pipeline/intake/bound.ts';
+import { judgedRefusal } from '../../pipeline/proof/in-flight.ts';
 import { ListTally, unproven } from '../../pipeline/proof/list-proof.ts';
 import { frames, type StreamCall } from './streams.ts';
 
@@ -23,16 +26,24 @@ export async function* wholeList(
   offset: number,
   filter: LedgerFilter,
 ): AsyncGenerator<readonly string[]> {
+  const release = await readRelease(call.client);
   const read = new ListTally();
   const questions = { ledger: call.client, streamed: (request: object) => frames(call, listPath, request) };
   for (;;) {
     const before = read.count;
-    for await (const texts of frames(call, listPath, activeContractsRequest(offset, filter, read.token ?? undefined))) {
-      for (const text of texts) read.addText(text);
-      yield texts;
+    const request = activeContractsRequest(offset, filter, release, read.token ?? undefined);
+    try {
+      for await (const texts of frames(call, listPath, request)) {
+        for (const text of texts) read.addText(text);
+        yield texts;
+      }
+    } catch (thrown) {
+      throw await judgedRefusal(toIndexerError(thrown), offset, call.client);
     }
     if (call.stop.aborted) return;
-    const cut = await unproven({ offset, filter, read }, questions);
+    const cut = await unproven({ offset, filter, release, read }, questions).catch(async (thrown: unknown) => {
+      throw await judgedRefusal(toIndexerError(thrown), offset, call.client);
+    });
     if (cut === undefined) return;
     // It can be gone on with after a token, as long as it gets on.
     if (read.token === null || read.count === before) throw cut;

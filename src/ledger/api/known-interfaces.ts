@@ -1,6 +1,7 @@
 /** Which interfaces a participant knows. A request that names another one is refused whole. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { activeContractsRequest, type LedgerFilter } from './request-format.ts';
+import { unreadRelease } from './release.ts';
 import type { StateCalls } from './state.ts';
 
 /**
@@ -39,8 +40,9 @@ export async function knownTemplates(
 /** Whether the participant knows what the filter names. */
 async function isTaken(state: Pick<StateCalls, 'activeContracts'>, filter: LedgerFilter, at: number): Promise<boolean> {
   try {
-    // Whether there is a contract does not matter.
-    for await (const _ of state.activeContracts(activeContractsRequest(at, filter), { limit: 1 })) break;
+    // Whether there is a contract does not matter. Without what is in flight a list is refused less often.
+    const request = activeContractsRequest(at, filter, unreadRelease);
+    for await (const _ of state.activeContracts(request, { limit: 1 })) break;
     return true;
   } catch (thrown) {
     if (toIndexerError(thrown).code !== 'LEDGER_FILTER_UNKNOWN') throw thrown;

@@ -3,6 +3,7 @@
  * their event format from here. Pure functions; nothing deprecated (top-level `filter`, `verbose`) is ever sent.
  */
 import { createHash } from 'node:crypto';
+import { isFrom, omitsInFlight, type ParticipantRelease } from './release.ts';
 
 export interface LedgerFilter {
   /** Empty: any party the participant hosts. */
@@ -62,6 +63,8 @@ export interface UpdateFormat {
 export interface ActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly eventFormat: EventFormat;
+  /** Sent from 3.7 on. */
+  readonly includeIncompleteReassignments?: true;
   readonly streamContinuationToken?: string;
 }
 
@@ -106,15 +109,22 @@ export function updateFormat(filter: LedgerFilter): UpdateFormat {
 }
 
 /**
- * The seed: all contracts active at `offset`.
+ * The seed: all contracts active at `offset`, and those on their way between synchronizers, which participants from 3.7 on
+ * leave out unless they are requested.
+ * @param release the participant's; one that is older must not see a field that it does not know
  * @param continuationToken of the last entry received, to go on after a cut at the same offset with the same filter
  */
 export function activeContractsRequest(
   offset: number,
   filter: LedgerFilter,
+  release: ParticipantRelease,
   continuationToken?: string,
 ): ActiveContractsRequest {
-  const request = { activeAtOffset: offset, eventFormat: eventFormat(filter) };
+  const request: ActiveContractsRequest = {
+    activeAtOffset: offset,
+    eventFormat: eventFormat(filter),
+    ...(isFrom(release, omitsInFlight) ? { includeIncompleteReassignments: true } : {}),
+  };
   return continuationToken === undefined ? request : { ...request, streamContinuationToken: continuationToken };
 }
 

@@ -88,6 +88,26 @@ export type WideningFacts =
   | { readonly kind: 'set' | 'gathering' | 'done' | 'earlier'; readonly offset: number }
   | { readonly kind: 'late'; readonly error: IndexerError; readonly delayMs: number | undefined };
 
+/**
+ * `read`: at the beginning of a session; `lacking` is set where contracts may be missing that were on their way between
+ * synchronizers when the list was read. `other`: a seed that was cut cannot go on with its token, because the participant was
+ * upgraded since.
+ */
+export type ReleaseFacts =
+  | {
+      readonly kind: 'read';
+      readonly version: string | undefined;
+      readonly isKnown: boolean;
+      readonly lacking: { readonly seedRelease: string | null; readonly offset: number } | undefined;
+    }
+  | {
+      readonly kind: 'other';
+      readonly version: string | undefined;
+      readonly seedRelease: string | null;
+      readonly offset: number;
+      readonly contracts: number;
+    };
+
 /** One transaction of completions. */
 export interface CompletionFacts {
   /** Completions are stored up to here. */
@@ -150,6 +170,8 @@ export interface Observer {
   quarantined(offset: number, error: IndexerError): void;
   /** An update that the ledger sent after later ones was missing and is stored now. */
   lateStored(offset: number): void;
+  /** What the session found of the release of the participant, and of the list that the stream began with. */
+  release(found: ReleaseFacts): void;
   seedProgress(seed: SeedFacts): void;
   seedDone(seed: SeedFacts): void;
   /** The ledger told its end. */

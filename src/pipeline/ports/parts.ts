@@ -1,4 +1,5 @@
 /** What the pipeline is built from; assembled once by the composition root. */
+import type { ParticipantRelease } from '../../ledger/api/release.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { TokenSource } from '../../ledger/access/token.ts';
 import type { Phase } from '../../model/stream.ts';
@@ -51,6 +52,8 @@ export interface PipelineParts {
   readonly sink: Sink;
   /** Set in a session of a stream that was moved to another participant; see `src/pipeline/host/on-host.ts`. */
   readonly host?: HostOffsets | undefined;
+  /** The participant's, as it was when the session began. */
+  readonly release: ParticipantRelease;
   /** With the interfaces that are asked for now; see `src/pipeline/proof/interfaces.ts`. */
   readonly filter: LedgerFilter;
   /** The interfaces that are wanted, as they are configured: ids and names of presets. */

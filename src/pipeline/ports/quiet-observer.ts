@@ -17,6 +17,7 @@ export const quietObserver: Observer = {
   batchCommitted: ignore,
   quarantined: ignore,
   lateStored: ignore,
+  release: ignore,
   seedProgress: ignore,
   seedDone: ignore,
   ledgerPolled: ignore,

@@ -3,6 +3,7 @@
  * for whoever implements it; over Postgres that is src/store/postgres-sink.ts. Offsets are those of the ledger. Every
  * method may reject with an IndexerError; its code says what follows (src/errors).
  */
+import type { ListSource } from '../../ledger/api/release.ts';
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
@@ -92,8 +93,11 @@ export interface SinkSession {
    * @param isOurs asked before: whether the ledger has this update at this offset
    */
   storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean>;
-  /** Begins a seed at `offset`: what an unfinished one left is removed, its token too. */
-  beginSeed(offset: number): Promise<void>;
+  /**
+   * Begins a seed at `offset`: what an unfinished one left is removed, its token too.
+   * @param source of the list; undefined when history begins without one
+   */
+  beginSeed(offset: number, source?: ListSource): Promise<void>;
   /**
    * Writes a sealed batch of entries of the seed, with the newest continuation token; nothing of it counts before
    * `publishSeed`. Resolves to rows written by table.

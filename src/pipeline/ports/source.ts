@@ -7,6 +7,7 @@ import type { FrameStream, FrameStreamOptions } from '../../ledger/transport/fra
 
 /** Any of them may reject with an IndexerError. */
 export interface LedgerQuestions {
+  readonly node: Pick<LedgerClient['node'], 'version'>;
   readonly state: Pick<LedgerClient['state'], 'ledgerEnd' | 'latestPrunedOffsets' | 'activeContracts'>;
   readonly updates: Pick<LedgerClient['updates'], 'byOffset' | 'list'>;
   readonly events: Pick<LedgerClient['events'], 'byContractId'>;

@@ -5,7 +5,8 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import type { StreamIdentity, WantedInterface } from '../../model/stream.ts';
+import { lacksInFlight, readRelease } from '../../ledger/api/release.ts';
+import type { StreamIdentity, StreamState, WantedInterface } from '../../model/stream.ts';
 import { onHost } from '../host/on-host.ts';
 import { proveHistory } from './history-proof.ts';
 import { filterInForce, optionsBehind } from './filter-in-force.ts';
@@ -29,6 +30,7 @@ export interface Connected {
 /** @param anew whether the participant has refused an interface that the stream asks for */
 export async function connect(configured: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
   const { ledger, sink } = configured;
+  const release = await readRelease(ledger);
   const asked = await askIdentity(configured);
   const { identity, parts: all } = filterInForce(configured, asked, await sink.widening.filter());
   const { participantId } = identity;
@@ -38,7 +40,7 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   const { filterReplaced: difference } = session.state;
   if (difference !== undefined) configured.observer.widening({ kind: 'replaced', difference });
   // Only the session knows whether the stream was moved, and what the participant's offsets are here.
-  const moved = onHost(all, session.state.host);
+  const moved = { ...onHost(all, session.state.host), release };
   const ledgerEnd = moved.host?.ours(told.end) ?? told.end;
   const pruned = Math.max(0, moved.host?.ours(told.pruned) ?? told.pruned);
   const interfaces = await interfacesInForce(moved, session, { ledgerEnd, anew });
@@ -51,8 +53,16 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   // Not before: a participant without a proven history must not give its name to ours.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observer.widening({ kind: 'options', behind: optionsBehind(asked, identity) });
+  reportRelease(parts, session.state);
   parts.observer.sessionOpened(participantId, session.state.checkpoint);
   return { session, parts, interfaces, ledgerEnd, pruned, askedAt };
+}
+
+function reportRelease({ observer, release }: PipelineParts, state: StreamState): void {
+  const { seeded, seedOffset, seedRelease } = state;
+  const lacks = seeded && seedOffset !== null && lacksInFlight(state, release);
+  const lacking = lacks ? { seedRelease, offset: seedOffset } : undefined;
+  observer.release({ kind: 'read', version: release.version, isKnown: release.number !== undefined, lacking });
 }
 
 /** What a stream of this ledger under this filter is known by. */

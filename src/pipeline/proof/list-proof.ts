@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { activeContractsRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
+import type { ParticipantRelease } from '../../ledger/api/release.ts';
 import { decodeActiveContract } from '../../ledger/frames/decode.ts';
 import type { ActiveContractEntry } from '../../model/update.ts';
 import { stringOf, utf8Of } from '../../model/utf8.ts';
@@ -73,6 +74,8 @@ function keyOf(entry: ActiveContractEntry): string {
 export interface EndedList {
   readonly offset: number;
   readonly filter: LedgerFilter;
+  /** The participant's when it was read: a list with other contents would prove nothing. */
+  readonly release: ParticipantRelease;
   readonly read: ListTally;
   /** Whether contracts end because they are not in the list: a proof that a gateway could forge is not enough then. */
   readonly strict?: boolean;
@@ -104,7 +107,7 @@ export async function unproven(list: EndedList, questions: ListQuestions): Promi
 }
 
 async function somethingAfter(list: EndedList, token: string, { ledger }: ListQuestions): Promise<boolean> {
-  const request = activeContractsRequest(list.offset, list.filter, token);
+  const request = activeContractsRequest(list.offset, list.filter, list.release, token);
   return overHttp(list, async () => {
     for await (const _first of ledger.state.activeContracts(request, { limit: 1 })) return true;
     return false;
@@ -113,7 +116,7 @@ async function somethingAfter(list: EndedList, token: string, { ledger }: ListQu
 
 /** Undefined where the participant answers with fewer entries than that (413). */
 async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally | undefined> {
-  const request = activeContractsRequest(list.offset, list.filter);
+  const request = activeContractsRequest(list.offset, list.filter, list.release);
   const tally = new ListTally();
   return overHttp(list, async () => {
     try {
@@ -131,14 +134,14 @@ async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promis
 
 /** With other contents, so that a limit of bytes or of time would cut it at another entry; one of messages would not. */
 async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Promise<ListTally> {
-  const { offset, filter, strict } = list;
+  const { offset, filter, release, strict } = list;
   if (strict === true) {
     const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be cut alike`;
     throw notProven(list, why, 'a participant of release 3.5 or newer sends tokens; else give up the history here');
   }
   const otherwise = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
   const tally = new ListTally();
-  for await (const texts of streamed(activeContractsRequest(offset, otherwise))) {
+  for await (const texts of streamed(activeContractsRequest(offset, otherwise, release))) {
     for (const text of texts) tally.addText(text);
   }
   return tally;

@@ -325,6 +325,8 @@ interface StreamTable {
   readonly widened_from: Generated<readonly string[]>;
   readonly handover: 'filling' | null;
   readonly handover_peer: string | null;
+  readonly seed_release: string | null;
+  readonly seed_has_in_flight: boolean | null;
 }
 
 interface SubmittersTable {

@@ -52,7 +52,7 @@ export async function mergeStaging(database: Database, merge: Merge): Promise<Me
     for (const table of ['contracts', 'interface_views', 'reassignments'] as const)
       await copyRows(client, staged, table);
     const added = await addStates(client, staged);
-    const gathered = await countGathered(client, database.schema);
+    const gathered = await gatheredList(client, database.schema);
     const reason = `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`;
     await publish(client, gathered, stream, merge, reason);
     await noteViews(client, merge);
@@ -195,15 +195,17 @@ async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Pro
   );
 }
 
-async function countGathered(client: ClientBase, schema: string): Promise<number> {
+/** How many contracts the list has, and where it came from. */
+async function gatheredList(client: ClientBase, schema: string): Promise<Change<'stream'>> {
   const staged = tablesOf(client).withSchema(stagingSchema(schema, 'reseed'));
-  return (await staged.selectFrom('contracts').select(countRows).executeTakeFirstOrThrow()).count;
+  const { count } = await staged.selectFrom('contracts').select(countRows).executeTakeFirstOrThrow();
+  const source = await staged.selectFrom('stream').select(['seed_release', 'seed_has_in_flight']).executeTakeFirst();
+  return { seed_contracts: count, ...source };
 }
 
-/** @param gathered contracts of the list */
 async function publish(
   client: PoolClient,
-  gathered: number,
+  gathered: Change<'stream'>,
   stream: StreamFacts,
   merge: Merge,
   reason: string,
@@ -217,7 +219,8 @@ async function publish(
   const participantId = stream.participantId ?? identity.participantId ?? null;
   await tablesOf(client)
     .updateTable('stream')
-    .set({ seed_offset: offset, checkpoint: offset, seed_token: null, seed_contracts: gathered })
+    .set({ seed_offset: offset, checkpoint: offset, seed_token: null })
+    .set(gathered)
     .set(mark)
     .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, widened_from: [] })
     .set({ writer: merge.writer, seeded_at: sql`now()` })

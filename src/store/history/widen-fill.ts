@@ -355,6 +355,11 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
     await knowAgain(client, staged, at);
     await markAnew(client, at + 1);
     await completeParts(client, stream, at);
+    // What is missing in this list is missing in the stream from now on.
+    await client.query(
+      `update stream set seed_release = s.seed_release, seed_has_in_flight = false
+         from ${staged}.stream s where s.seed_has_in_flight is false`,
+    );
     const done = { state: 'done', step: null, perSecond: null, problem: null } as const;
     if (!(await noteWork(client, 'widen', done))) throw refused('widen', 'it was stopped', 'works resume widen');
     await dropWidening(client, database.schema);

@@ -24,7 +24,7 @@ const open = [
 
 /** Of the stream everything but the filter, which names the parties it indexes. */
 const streamColumns =
-  'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, checkpoint, ' +
+  'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, seed_release, seed_has_in_flight, checkpoint, ' +
   'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
   'ledger_end, pruned_offset, kept_offset, handover, handover_peer';
 /** As of the stream: not whose completions they are. */

@@ -42,7 +42,8 @@ export const inserted: readonly string[] = [
 export const maintained: Readonly<Record<string, string>> = {
   // The filter as long as there is no history: a trigger says so.
   stream:
-    'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, checkpoint, checkpoint_update_offset, ' +
+    'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, seed_release, seed_has_in_flight, ' +
+    'checkpoint, checkpoint_update_offset, ' +
     'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
   live: 'unknown_since',
   // Of what an update that comes late ended sooner.

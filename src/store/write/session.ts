@@ -41,6 +41,7 @@ import {
   noteParticipant,
   publishSeed,
   seedStatement,
+  type SeedSource,
 } from './stream-row.ts';
 
 /** A batch whose rows are encoded for COPY as they are added. */
@@ -176,10 +177,10 @@ export class StoreSession {
     return true;
   }
 
-  /** Begins a seed at `offset`: what an earlier one left is removed, names included. */
-  async beginSeed(offset: number): Promise<void> {
+  /** Begins a seed at `offset`: what an earlier one left is removed, names included. `source`: undefined without a list. */
+  async beginSeed(offset: number, source?: SeedSource): Promise<void> {
     await this.#database.transaction(async (client) => {
-      await beginSeed(client, this.state.epoch, offset);
+      await beginSeed(client, this.state.epoch, offset, source);
       this.#dictionary = await loadDictionary(client);
     });
   }

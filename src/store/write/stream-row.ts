@@ -19,6 +19,8 @@ interface StreamRow {
   readonly seeded_at: Date | null;
   readonly seed_token: string | null;
   readonly seed_contracts: number;
+  readonly seed_release: string | null;
+  readonly seed_has_in_flight: boolean | null;
   readonly checkpoint: number | null;
   readonly checkpoint_update_offset: number | null;
   readonly checkpoint_update_id: string | null;
@@ -63,6 +65,8 @@ function stateOf(row: StreamRow): StreamState {
     seeded: row.seeded_at !== null,
     seedToken: row.seed_token,
     seedContracts: row.seed_contracts,
+    seedRelease: row.seed_release,
+    seedHasInFlight: row.seed_has_in_flight,
     checkpoint: row.checkpoint,
     lastUpdate: offset === null || updateId === null ? undefined : { offset, updateId },
   };
@@ -200,18 +204,32 @@ export function compareAndSet(change: {
   };
 }
 
+/** Where the list of a seed comes from: the version of the participant, and whether it has reassignments in flight. */
+export interface SeedSource {
+  readonly release: string | null;
+  readonly hasInFlight: boolean;
+}
+
+/** Of a history that begins without a list: nothing is missing in what is not there. */
+const withoutList: SeedSource = { release: null, hasInFlight: true };
+
 /**
  * Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed.
  * @throws IndexerError CHECKPOINT_MOVED (fenced) if the seed is published or the epoch is not in force; STORE_SCHEMA (park) if
  *   the stream row says that nothing is published and history is stored
  */
-export async function beginSeed(client: ClientBase, epoch: number, offset: number): Promise<void> {
+export async function beginSeed(
+  client: ClientBase,
+  epoch: number,
+  offset: number,
+  { release, hasInFlight }: SeedSource = withoutList,
+): Promise<void> {
   // A function, so that the writer's role needs no right to truncate.
   const { rows } = await client.query<{ cleared: boolean }>('select clear_unfinished_seed($1) as cleared', [epoch]);
   await changeSeed(
     client,
-    'seed_offset = $2, seed_token = null, seed_contracts = 0',
-    [epoch, offset],
+    'seed_offset = $2, seed_token = null, seed_contracts = 0, seed_release = $3, seed_has_in_flight = $4',
+    [epoch, offset, release, hasInFlight],
     'seeded_at is null',
   );
   if (rows[0]?.cleared !== true) throw historyIsHere();

@@ -10,6 +10,8 @@ export const elsewhere: Readonly<Record<string, string>> = {
   LEDGER_REQUEST_INVALID: 'test/ledger/errors/ledger-error.test.ts: only for a defect of the request',
   LEDGER_CONTINUATION_TOKEN_INVALID: 'test/pipeline/seed.test.ts: passes with the next list',
   LEDGER_CUT_SHORT: 'test/faults/cut-lists.long.test.ts',
+  LEDGER_API_DISABLED: 'test/faults/seed.slow.test.ts',
+  LEDGER_IN_FLIGHT: 'test/pipeline/seed.test.ts: passes with the next seed',
   LEDGER_LIST_UNPROVEN: 'test/faults/cut-lists.long.test.ts',
   LEDGER_SILENT: 'test/faults/silence.slow.test.ts; LEDGER_UNREACHABLE follows at once',
   LEDGER_UNDECODABLE: 'test/ledger/transport/frame-stream.test.ts',

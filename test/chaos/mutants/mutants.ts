@@ -119,8 +119,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the active contracts are read one offset before the stream begins',
     file: 'pipeline/seed.js',
-    line: 'return activeContractsRequest(seed.offset, parts.filter, seed.token);',
-    instead: 'return activeContractsRequest(seed.offset - 1, parts.filter, seed.token);',
+    line: 'return activeContractsRequest(seed.offset, parts.filter, parts.release, seed.token);',
+    instead: 'return activeContractsRequest(seed.offset - 1, parts.filter, parts.release, seed.token);',
   },
   {
     name: 'contracts of earlier batches never end',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { releaseOf, unreadRelease } from '../../../src/ledger/api/release.ts';
 import {
   activeContractsRequest,
   eventFormat,
@@ -68,13 +69,30 @@ describe('request formats', () => {
   });
 
   it('uses the same event format for seed and follow, and the deprecated fields in neither', () => {
-    const seed = activeContractsRequest(5, everything, 'token');
+    const seed = activeContractsRequest(5, everything, releaseOf('3.6.2'), 'token');
     const follow = updatesRequest(5, { ...everything, topology: false });
     expect(seed.eventFormat).toEqual(follow.updateFormat.includeTransactions.eventFormat);
     expect(Object.keys(seed)).toEqual(['activeAtOffset', 'eventFormat', 'streamContinuationToken']);
-    expect(Object.keys(activeContractsRequest(5, everything))).toEqual(['activeAtOffset', 'eventFormat']);
+    expect(Object.keys(activeContractsRequest(5, everything, unreadRelease))).toEqual([
+      'activeAtOffset',
+      'eventFormat',
+    ]);
     expect(Object.keys(follow)).toEqual(['beginExclusive', 'updateFormat']);
     expect(follow.updateFormat).not.toHaveProperty('includeTopologyEvents');
+  });
+
+  it.each([
+    ['3.4.12', false],
+    ['3.6.2', false],
+    ['3.7.0-SNAPSHOT', true],
+    ['3.7.4', true],
+    ['4.0.0', true],
+    ['main', false],
+  ])('requests reassignments in flight of a participant %s: %s', (version, isSent) => {
+    const request = activeContractsRequest(5, everything, releaseOf(version), 'token');
+    const sent = isSent ? ['includeIncompleteReassignments'] : [];
+    expect(Object.keys(request)).toEqual(['activeAtOffset', 'eventFormat', ...sent, 'streamContinuationToken']);
+    if (isSent) expect(request.includeIncompleteReassignments).toBe(true);
   });
 
   it('fingerprints what is asked for, not the order in which it is written', () => {

@@ -1,0 +1,94 @@
+/**
+ * The release of a participant, as far as requests depend on it. It is read at the beginning of every session, because a
+ * participant is upgraded while we run.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { NodeCalls } from './node.ts';
+
+/** Releases by whose number a request is chosen, or which the documents name. */
+export type ReleaseNumber = `${number}.${number}`;
+
+export interface ParticipantRelease {
+  /** As `GET /v2/version` has it, e.g. `3.7.4`; undefined when it could not be read. */
+  readonly version: string | undefined;
+  /** Major and minor number; undefined when the version is not of this form. Then it counts as older than any release. */
+  readonly number: ReleaseNumber | undefined;
+}
+
+/** Of a participant that was not asked. */
+export const unreadRelease: ParticipantRelease = { version: undefined, number: undefined };
+
+/** A pre-release counts as its release: it has what the release will have. */
+export function releaseOf(version: string): ParticipantRelease {
+  const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(?![\d])/u.exec(version.trim()) ?? [];
+  if (major === undefined || minor === undefined) return { version, number: undefined };
+  return { version, number: `${Number(major)}.${Number(minor)}` };
+}
+
+function compare(a: ReleaseNumber, b: ReleaseNumber): number {
+  const [[majorA = 0, minorA = 0], [majorB = 0, minorB = 0]] = [a.split('.').map(Number), b.split('.').map(Number)];
+  return majorA === majorB ? minorA - minorB : majorA - majorB;
+}
+
+/** Whether it is that release or a later one; false when its number is not known. */
+export function isFrom({ number }: ParticipantRelease, since: ReleaseNumber): boolean {
+  return number !== undefined && compare(number, since) >= 0;
+}
+
+/** From here on a list of active contracts leaves out reassignments in flight, unless it is requested with them. */
+export const omitsInFlight: ReleaseNumber = '3.7';
+
+/** What a gateway that does not let the call pass answers, and a participant that does not have it. */
+const notServed: ReadonlySet<ErrorCode> = new Set([
+  'LEDGER_NOT_A_LEDGER',
+  'LEDGER_PERMISSION_DENIED',
+  'LEDGER_REQUEST_INVALID',
+]);
+
+/**
+ * What the participant is now. A version that cannot be read is no reason to stand still.
+ * @throws IndexerError when the participant cannot be reached or asked at all
+ */
+export async function readRelease({
+  node,
+}: {
+  readonly node: Pick<NodeCalls, 'version'>;
+}): Promise<ParticipantRelease> {
+  try {
+    return releaseOf((await node.version()).version);
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && notServed.has(thrown.code)) return unreadRelease;
+    throw thrown;
+  }
+}
+
+// What is noted of a list of active contracts beside its offset.
+
+/** Where a list of active contracts came from. */
+export interface ListSource {
+  /** The version of the participant; null when it could not be read, or no list was read. */
+  readonly release: string | null;
+  /** Whether the list has the reassignments in flight, as far as anyone can tell. */
+  readonly hasInFlight: boolean;
+}
+
+export function listSource(release: ParticipantRelease): ListSource {
+  return { release: release.version ?? null, hasInFlight: release.number !== undefined };
+}
+
+/** What is stored of the list that a stream began with; null where it was stored before this was noted. */
+export interface StoredSource {
+  readonly seedRelease: string | null;
+  readonly seedHasInFlight: boolean | null;
+}
+
+/**
+ * Whether contracts may be missing that were on their way between synchronizers when the list was read: it came from a
+ * participant that leaves them out, or may have, and was not requested with them.
+ */
+export function lacksInFlight({ seedRelease, seedHasInFlight }: StoredSource, now: ParticipantRelease): boolean {
+  if (seedHasInFlight === true) return false;
+  const then = seedRelease === null ? unreadRelease : releaseOf(seedRelease);
+  return isFrom(then.number === undefined ? now : then, omitsInFlight);
+}

@@ -1,0 +1,22 @@
+/**
+ * A participant that has reassignments in flight may refuse active contracts at an offset other than its ledger end, and says
+ * that they are pruned. Where nothing is pruned, that is not what it means: a reseed would not help, and no history is lost.
+ */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
+import type { LedgerQuestions } from '../ports/source.ts';
+
+/** The refusal of a list at an offset, compared with what the participant says is pruned. */
+export async function judgedRefusal(
+  error: IndexerError,
+  offset: number,
+  { state }: { readonly state: Pick<LedgerQuestions['state'], 'latestPrunedOffsets'> },
+): Promise<IndexerError> {
+  if (error.code !== 'LEDGER_PRUNED') return error;
+  const pruned = await state.latestPrunedOffsets().catch(() => undefined);
+  if (pruned === undefined || offset < pruned) return error;
+  const found =
+    `the participant refuses active contracts at offset ${String(offset)} as pruned, and is pruned up to ${String(pruned)} only: ` +
+    `reassignments were in flight there (${error.message})`;
+  return ledgerError('LEDGER_IN_FLIGHT', found, { facts: { ...error.facts, offset, pruned }, cause: error });
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import {
+  isFrom,
+  lacksInFlight,
+  listSource,
+  omitsInFlight,
+  readRelease,
+  releaseOf,
+  unreadRelease,
+} from '../../../src/ledger/api/release.ts';
+import { ledgerError } from '../../../src/ledger/errors/make-ledger-error.ts';
+
+describe('the release of a participant', () => {
+  it.each([
+    ['3.4.12', '3.4'],
+    ['3.7.4', '3.7'],
+    ['v3.7.1', '3.7'],
+    ['3.7.0-SNAPSHOT', '3.7'],
+    ['3.7.0-rc1', '3.7'],
+    ['3.7-20261029', '3.7'],
+    ['3.10.0', '3.10'],
+    ['', undefined],
+    ['main', undefined],
+    ['3', undefined],
+    ['release 3.7', undefined],
+  ])('%j is %s', (version, number) => {
+    expect(releaseOf(version)).toEqual({ version, number });
+  });
+
+  it('is compared by its numbers, not by its text; one that is not known is older than any', () => {
+    expect(isFrom(releaseOf('3.10.0'), '3.7')).toBe(true);
+    expect(isFrom(releaseOf('3.6.99'), '3.7')).toBe(false);
+    expect(isFrom(releaseOf('4.0.0'), '3.7')).toBe(true);
+    expect([isFrom(releaseOf('main'), '3.4'), isFrom(unreadRelease, '3.4')]).toEqual([false, false]);
+  });
+
+  it('is not known where the call is not served, and an error where nobody answers', async () => {
+    const failing = (code: 'LEDGER_NOT_A_LEDGER' | 'LEDGER_PERMISSION_DENIED' | 'LEDGER_UNREACHABLE') =>
+      readRelease({ node: { version: () => Promise.reject(ledgerError(code, 'no')) } });
+    expect(await failing('LEDGER_NOT_A_LEDGER')).toEqual(unreadRelease);
+    expect(await failing('LEDGER_PERMISSION_DENIED')).toEqual(unreadRelease);
+    await expect(failing('LEDGER_UNREACHABLE')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+    expect(await readRelease({ node: { version: async () => ({ version: '3.7.4' }) } })).toEqual(releaseOf('3.7.4'));
+  });
+});
+
+describe('a list of active contracts lacks what was in flight', () => {
+  const stored = (seedRelease: string | null, seedHasInFlight: boolean | null) => ({ seedRelease, seedHasInFlight });
+
+  it.each([
+    ['was noted to have it', stored('3.7.4', true), '3.7.4', false],
+    ['came from 3.6, and the participant was upgraded since', stored('3.6.2', true), '3.7.4', false],
+    ['came from 3.7 without it', stored('3.7.0', false), '3.7.4', true],
+    [
+      'came from a release that could not be read, of a participant that is 3.7 now',
+      stored(null, false),
+      '3.7.4',
+      true,
+    ],
+    ['came from a version that says nothing', stored('main', false), '3.7.4', true],
+    ['the same of a participant that is 3.6 now', stored(null, false), '3.6.2', false],
+    ['was stored before it was noted, of a participant that is 3.7 now', stored(null, null), '3.7.4', true],
+    ['was stored before it was noted, of one that is 3.5 now', stored(null, null), '3.5.10', false],
+  ])('or not, where it %s', (_what, source, now, expected) => {
+    expect(lacksInFlight(source, releaseOf(now))).toBe(expected);
+  });
+
+  it('is noted as having it where the release is known, for it is requested then', () => {
+    expect(listSource(releaseOf('3.7.4'))).toEqual({ release: '3.7.4', hasInFlight: true });
+    expect(listSource(releaseOf('main'))).toEqual({ release: 'main', hasInFlight: false });
+    expect(listSource(unreadRelease)).toEqual({ release: null, hasInFlight: false });
+    expect(isFrom(releaseOf(`${omitsInFlight}.0`), omitsInFlight)).toBe(true);
+  });
+});

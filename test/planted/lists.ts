@@ -1,0 +1,96 @@
+/**
+ * Lists of active contracts: continuation tokens that are stale or refused and rows that were read before them, what a list is
+ * requested with, and what a refusal means.
+ */
+import type { PlantedArea } from './planted.ts';
+
+const test = 'faults/continuation-tokens.test.ts';
+
+export const lists: PlantedArea = {
+  name: 'lists',
+  defects: [
+    {
+      name: 'a token that is refused is sent again for ever',
+      file: 'src/pipeline/seed.ts',
+      line: "  'LEDGER_CONTINUATION_TOKEN_INVALID',\n  'LEDGER_PRUNED',",
+      instead: "  'LEDGER_PRUNED',",
+      test,
+      only: 'that the ledger does not know any more',
+    },
+    {
+      name: 'a seed goes on with its token at another offset',
+      file: 'src/pipeline/seed.ts',
+      line: 'return { offset: seedOffset, token: seedToken, written: seedContracts };',
+      instead: 'return { offset: ledgerEnd, token: seedToken, written: seedContracts };',
+      test,
+    },
+    {
+      name: 'a seed that starts over keeps the stale token',
+      file: 'src/store/write/stream-row.ts',
+      line: "'seed_offset = $2, seed_token = null, seed_contracts = 0,",
+      instead: "'seed_offset = $2, seed_contracts = 0,",
+      test,
+    },
+    {
+      name: 'lifetimes of a seed that was given up stay',
+      file: 'migrations/0009_narrower_rights.sql',
+      line: 'truncate contracts, live, ended,',
+      instead: 'truncate contracts, ended,',
+      test,
+    },
+    {
+      name: 'an unfinished seed goes on under another filter',
+      file: 'src/store/write/stream-row.ts',
+      line: 'if (row.filter_hash !== identity.filterHash) {',
+      instead: 'if (row.seeded_at !== null && row.filter_hash !== identity.filterHash) {',
+      test,
+    },
+    {
+      name: 'reassignments in flight are requested of no participant',
+      file: 'src/ledger/api/request-format.ts',
+      line: '...(isFrom(release, omitsInFlight) ? { includeIncompleteReassignments: true } : {}),',
+      instead: '',
+      test: 'faults/in-flight.slow.test.ts',
+      only: 'with a participant of 3.7',
+      fast: { test: 'ledger/api/request-format.test.ts' },
+    },
+    {
+      name: 'a pre-release is older than its release',
+      file: 'src/ledger/api/release.ts',
+      line: '/^v?(\\d{1,4})\\.(\\d{1,4})(?![\\d])/u',
+      instead: '/^v?(\\d{1,4})\\.(\\d{1,4})(?:\\.\\d+)?$/u',
+      test: 'ledger/api/release.test.ts',
+    },
+    {
+      name: 'a cut seed goes on with the token of another version',
+      file: 'src/pipeline/seed.ts',
+      line: 'if (seedRelease === source.release) return',
+      instead: 'return',
+      test: 'pipeline/seed.test.ts',
+      only: 'was upgraded',
+    },
+    {
+      name: 'a list that two versions answered counts',
+      file: 'src/pipeline/seed.ts',
+      line: 'if (version === before) return undefined;',
+      instead: 'if (version !== undefined) return undefined;',
+      test: 'pipeline/seed.test.ts',
+      only: 'while the list was read',
+    },
+    {
+      name: 'reassignments in flight pass for pruned updates',
+      file: 'src/pipeline/proof/in-flight.ts',
+      line: 'if (pruned === undefined || offset < pruned) return error;',
+      instead: 'if (pruned !== undefined) return error;',
+      test: 'pipeline/seed.test.ts',
+      only: 'refused as pruned',
+    },
+    {
+      name: 'a seed that was requested without them is not doubted',
+      file: 'src/ledger/api/release.ts',
+      line: 'if (seedHasInFlight === true) return false;',
+      instead: 'if (seedHasInFlight !== null) return false;',
+      test: 'ledger/api/release.test.ts',
+    },
+  ],
+};
