@@ -4,8 +4,9 @@ import { createServer as createTcpServer, type AddressInfo, type Socket } from '
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { judgedPostgres } from '../../src/cli/check/release-checks.ts';
 import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
@@ -257,6 +258,46 @@ describe('check', { timeout: 180_000 }, () => {
     expect(participant.get('stored stream')?.found).toContain('participant2::1220bb');
     const filter = await check(env({ LEDGER_TOPOLOGY: 'false' }));
     expect(filter.get('stored stream')?.fix).toContain('accept-filter');
+  });
+
+  it('release: what is deprecated or gone, and what that means for this configuration', async () => {
+    const found = async (options: SandboxOptions, more: Env = {}): Promise<Line | undefined> => {
+      await using other = await startSandbox(options);
+      return (await check(env({ LEDGER_URL: other.url, ...more }))).get('release');
+    };
+    expect(await found({})).toMatchObject({ state: 'pass', found: expect.stringContaining('3.5.10: 11 calls') });
+    expect((await found({ release: '3.6' }))?.found).toContain('refused unless the participant enables them');
+    expect(await found({ release: '3.7' })).toMatchObject({
+      state: 'pass',
+      found: expect.stringContaining('reassignments in flight are requested'),
+    });
+    const bare = await token(signer, { sub: 'admin' });
+    const byScope = await found({ release: '3.7' }, { LEDGER_TOKEN: bare });
+    expect(byScope).toMatchObject({ state: 'fail', fix: expect.stringContaining('LEDGER_OAUTH_AUDIENCE') });
+    expect(await found({ version: 'main' })).toMatchObject({ state: 'warn' });
+    const answer = { path: '/docs/openapi', as: { status: 200, type: 'text/plain', content: 'activeAtOffset' } };
+    const undescribed = await found({ release: '3.7', faults: { answer } });
+    expect(undescribed).toMatchObject({ state: 'warn', fix: expect.stringContaining('verify --acs') });
+  });
+
+  it('stored seed: of a release that leaves out what is in flight, without having been asked for it', async () => {
+    await store();
+    expect((await check(env())).get('stored seed')).toMatchObject({
+      state: 'pass',
+      found: expect.stringContaining('release 3.5.10'),
+    });
+    await query(database.url, `update ledger.stream set seed_release = '3.7.0', seed_has_in_flight = false`);
+    const line = (await check(env())).get('stored seed');
+    expect(line).toMatchObject({ state: 'warn', found: expect.stringContaining('came from release 3.7.0') });
+    expect(line?.fix).toMatch(/verify --acs.*reseed --keep-history/u);
+  });
+
+  it('postgres release: how long the server is maintained', () => {
+    const at = (version: string, day: string) => judgedPostgres(version, Date.parse(day));
+    expect(at('14.20', '2026-11-12')).toMatchObject({ state: 'pass' });
+    expect(at('14.20', '2026-11-13')).toMatchObject({ state: 'warn', fix: expect.stringContaining('upgrade') });
+    expect(at('17.10 (Debian 17.10-1)', '2026-11-13')).toMatchObject({ state: 'pass' });
+    expect(at('99devel', '2026-11-13')).toMatchObject({ state: 'skip' });
   });
 
   it('stored history: pruned past the checkpoint, and a ledger that ends before it', async () => {

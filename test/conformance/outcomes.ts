@@ -23,6 +23,8 @@ export const outcomes = {
   '400 text/plain': { status: 400, code: 'LEDGER_REQUEST_INVALID' },
   '413 text/plain': { status: 413, code: 'LEDGER_REQUEST_INVALID' },
   '404 unknown path': { status: 404, code: 'LEDGER_NOT_A_LEDGER' },
+  /** Refused by the client, before anything is sent. */
+  removed: { status: 0, code: 'LEDGER_API_DISABLED' },
   '401': { status: 401, ledgerCode: 'NA', code: 'LEDGER_UNAUTHENTICATED' },
   '403': { status: 403, ledgerCode: 'NA', code: 'LEDGER_PERMISSION_DENIED' },
   JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: invalid('JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 413),

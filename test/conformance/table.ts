@@ -1,6 +1,6 @@
 /** The whole table: every case as rows, with the refusals that every operation has in common. */
 import { expect } from 'vitest';
-import { releases as all, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { isFrom, releases as all, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
 import { expectedOf, type Outcome } from './outcomes.ts';
 import type { Call, Case, Refusal, Row } from './rows/row.ts';
@@ -78,6 +78,19 @@ function rowOf(of: Case, outcome: Row['outcome'], refusal: Refusal, how = ''): R
   };
 }
 
+/** The client refuses what a release has removed; it does so for no stream, which only this suite opens. */
+function absentRows(of: Case, absent: readonly Release[]): readonly Row[] {
+  const { call, as = 'reader', operation, deprecated = false } = of;
+  if (absent.length === 0) return [];
+  const outcome = deprecated && !operation.startsWith('WS ') ? 'removed' : '404 unknown path';
+  const removed = outcome === 'removed' ? absent.filter((release) => isFrom(release, '3.7')) : absent;
+  const earlier = absent.filter((release) => !removed.includes(release));
+  return [
+    rowOf(of, outcome, { run: call, as, releases: removed }),
+    ...(earlier.length === 0 ? [] : [rowOf(of, '404 unknown path', { run: call, as, releases: earlier })]),
+  ];
+}
+
 function rowsOf(of: Case): readonly Row[] {
   const { call, needs = 'right', refused = {}, also = {}, as = 'reader' } = of;
   // What is deprecated is refused by 3.6, before anything else is looked at.
@@ -96,7 +109,7 @@ function rowsOf(of: Case): readonly Row[] {
     ...(needs === 'nothing' ? [] : [rowOf(of, '401', { run: call, as: 'stranger' })]),
     ...(needs === 'right' ? [rowOf(of, '403', { run: call, as: 'nobody' })] : []),
     ...(of.deprecated === true ? [rowOf(of, 'DEPRECATED_API_DISABLED', { run: call, as, releases: ['3.6'] })] : []),
-    ...(absent.length === 0 ? [] : [rowOf(of, '404 unknown path', { run: call, as, releases: absent })]),
+    ...absentRows(of, absent),
     ...undecodable(of).map(([how, broken]) => rowOf(of, '400 text/plain', { run: broken }, how)),
     ...streamRefusals(of).map(([outcome, refusal]) => rowOf(of, outcome, refusal)),
     ...refusals,

@@ -80,8 +80,8 @@ export const lists: PlantedArea = {
     {
       name: 'reassignments in flight pass for pruned updates',
       file: 'src/pipeline/proof/in-flight.ts',
-      line: 'if (pruned === undefined || offset < pruned) return error;',
-      instead: 'if (pruned !== undefined) return error;',
+      line: 'if (pruned === undefined || offset < pruned) return refusal;',
+      instead: 'if (pruned !== undefined) return refusal;',
       test: 'pipeline/seed.test.ts',
       only: 'refused as pruned',
     },

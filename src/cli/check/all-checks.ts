@@ -5,6 +5,7 @@ import type { Database } from '../../store/connection/database.ts';
 import { refuseNamedDatabase, refuseOtherName } from '../database/named-database.ts';
 import { databaseChecks, openForChecks } from './database-checks.ts';
 import { ledgerChecks, type LedgerView, openLedger } from './ledger-checks.ts';
+import { judgedSeed } from './release-checks.ts';
 import { type Check, fail, type Finding, type Outcome, pass, runChecks, skip, warn } from './outcome.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
 import { filterChanged, isUnused, whatDiffers } from '../../store/write/filter-changed.ts';
@@ -101,7 +102,7 @@ function failed(name: string, thrown: unknown): Outcome {
 function streamChecks(ledger: LedgerView | undefined, database: Database | undefined): readonly Check[] {
   const missing = ledger === undefined ? 'LEDGER_URL' : 'DATABASE_URL';
   if (ledger === undefined || database === undefined) {
-    return ['stored stream', 'stored history', 'parties that leave'].map((name) => ({
+    return ['stored stream', 'stored history', 'stored seed', 'parties that leave'].map((name) => ({
       name,
       run: () => Promise.resolve(skip(`needs both sides: ${missing} is not set, or of no use`)),
     }));
@@ -109,6 +110,7 @@ function streamChecks(ledger: LedgerView | undefined, database: Database | undef
   return [
     { name: 'stored stream', after: ['ledger', 'ledger end', 'postgres'], run: () => sameStream(ledger, database) },
     { name: 'stored history', after: ['ledger', 'ledger end', 'postgres'], run: () => sameHistory(ledger, database) },
+    { name: 'stored seed', after: ['ledger', 'postgres'], run: () => soundSeed(ledger, database) },
     { name: 'parties that leave', after: ['ledger', 'ledger end'], run: () => noticedLeaving(ledger) },
   ];
 }
@@ -177,6 +179,12 @@ async function sameHistory({ client, pruned }: LedgerView, database: Database): 
     `checkpoint ${String(checkpoint)}, ${String(ledgerEnd - checkpoint)} behind the ledger end, ` +
       `${String(checkpoint - prunedTo)} above what is pruned`,
   );
+}
+
+async function soundSeed(view: LedgerView, database: Database): Promise<Finding> {
+  const stream = await stored(database);
+  if (stream === undefined || !stream.seeded || stream.seedOffset === null) return skip(nothing);
+  return judgedSeed(view, stream);
 }
 
 /** Contracts of parties that left the participant end in no event: only the events of topology tell. */

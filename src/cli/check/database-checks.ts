@@ -22,6 +22,7 @@ import { judgeClock } from './ledger-checks.ts';
 import { operationChecks } from './operation-checks.ts';
 import { fail, pass, skip, type Check, type Finding, warn } from './outcome.ts';
 import { readerChecks } from './reader-checks.ts';
+import { judgedPostgres } from './release-checks.ts';
 import { settingsChecks } from './settings-checks.ts';
 
 /** A pool for the checks, all of which run at the same time. */
@@ -39,6 +40,11 @@ export function databaseChecks(database: Database, config: Config): readonly Che
         const { version, encoding, database: name, role } = await inspectServer(database);
         return pass(`version ${version}, database "${name}" stores ${encoding}, role "${role}"`);
       },
+    },
+    {
+      name: 'postgres release',
+      after,
+      run: async () => judgedPostgres((await inspectServer(database)).version, Date.now()),
     },
     {
       name: 'postgres rights',

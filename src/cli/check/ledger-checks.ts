@@ -10,6 +10,7 @@ import { openFrameStream, type StreamPath } from '../../ledger/transport/frame-s
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import { inWords, mostAsked, unknownParties } from '../../ledger/api/unknown-parties.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
+import { releaseCheck } from './release-checks.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
@@ -65,6 +66,7 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
       name: 'ledger',
       run: async () => pass(`${view.url} answers as release ${(await client.node.version()).version}`),
     },
+    releaseCheck(view),
     {
       name: 'ledger end',
       after: ['ledger'],

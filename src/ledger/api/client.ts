@@ -2,6 +2,8 @@
  * The client for one participant: the typed calls of the JSON Ledger API, grouped by area, over one transport. Request
  * and response of each call are described where the call is declared, beside this. Streams are `../transport/frame-stream.ts`.
  */
+import { withoutRemoved } from './deprecated-calls.ts';
+import { readRelease } from './release.ts';
 import { commandCalls, type CommandCalls } from './commands.ts';
 import { completionCalls, type CompletionCalls } from './completions.ts';
 import { eventCalls, type EventCalls } from './events.ts';
@@ -31,9 +33,11 @@ export interface LedgerClient {
 
 /** A client for one participant. Holds no connection of its own; the token is read again for every call. */
 export function createLedgerClient(options: TransportOptions): LedgerClient {
-  const transport = createTransport(options);
+  const plain = createTransport(options);
+  const node = nodeCalls(plain);
+  const transport = withoutRemoved(plain, () => readRelease({ node }));
   return {
-    node: nodeCalls(transport),
+    node,
     packages: packageCalls(transport),
     commands: commandCalls(transport),
     completions: completionCalls(transport),
@@ -43,6 +47,6 @@ export function createLedgerClient(options: TransportOptions): LedgerClient {
     parties: partyCalls(transport),
     users: userCalls(transport),
     interactive: interactiveCalls(transport),
-    transport,
+    transport: plain,
   };
 }

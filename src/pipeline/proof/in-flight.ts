@@ -8,15 +8,15 @@ import type { LedgerQuestions } from '../ports/source.ts';
 
 /** The refusal of a list at an offset, compared with what the participant says is pruned. */
 export async function judgedRefusal(
-  error: IndexerError,
+  refusal: IndexerError,
   offset: number,
   { state }: { readonly state: Pick<LedgerQuestions['state'], 'latestPrunedOffsets'> },
 ): Promise<IndexerError> {
-  if (error.code !== 'LEDGER_PRUNED') return error;
+  if (refusal.code !== 'LEDGER_PRUNED') return refusal;
   const pruned = await state.latestPrunedOffsets().catch(() => undefined);
-  if (pruned === undefined || offset < pruned) return error;
+  if (pruned === undefined || offset < pruned) return refusal;
   const found =
     `the participant refuses active contracts at offset ${String(offset)} as pruned, and is pruned up to ${String(pruned)} only: ` +
-    `reassignments were in flight there (${error.message})`;
-  return ledgerError('LEDGER_IN_FLIGHT', found, { facts: { ...error.facts, offset, pruned }, cause: error });
+    `reassignments were in flight there (${refusal.message})`;
+  return ledgerError('LEDGER_IN_FLIGHT', found, { facts: { ...refusal.facts, offset, pruned }, cause: refusal });
 }

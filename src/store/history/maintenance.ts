@@ -21,6 +21,9 @@ export interface StreamFacts {
   readonly seedOffset: number | null;
   /** Entries of a seed that was begun. */
   readonly seedContracts: number;
+  /** Version of the participant that the list came from, and whether it has reassignments in flight; null: not noted. */
+  readonly seedRelease: string | null;
+  readonly seedHasInFlight: boolean | null;
   readonly checkpoint: number | null;
   readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   /** Updates up to here were pruned in this schema; 0 when none were. */
@@ -52,7 +55,8 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
     .select(['participant_id as participantId', 'filter_hash as filterHash', 'transaction_shape as shape'])
     .select('widened_from as widenedFrom')
     .select(['seeded_at', 'seed_offset as seedOffset', 'checkpoint', 'kept_offset', 'epoch'])
-    .select('seed_contracts as seedContracts')
+    .select(['seed_contracts as seedContracts', 'seed_release as seedRelease'])
+    .select('seed_has_in_flight as seedHasInFlight')
     .select(['checkpoint_update_offset as markOffset', 'checkpoint_update_id as markId'])
     .select((e) => e.cast<string>('filter', 'text').as('filter'))
     .$if(locked, (stream) => stream.forUpdate())

@@ -46,7 +46,9 @@ describe('the ledger client', () => {
     const client = await clientOf(200, answer, seen);
     expect(await call(client)).toEqual(result);
     const sent = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
-    expect(seen).toEqual([{ method: operation.split(' ')[0], url, body: sent }]);
+    // Before a call that newer releases do not have, the release is read.
+    const others = seen.filter((one) => one.url === url || one.url !== '/v2/version');
+    expect(others).toEqual([{ method: operation.split(' ')[0], url, body: sent }]);
   });
 
   it.each(calls)('passes on a refusal of $operation', async ({ call }) => {

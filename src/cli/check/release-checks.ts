@@ -1,0 +1,107 @@
+/** Checks of releases: what of the participant's is deprecated or gone, what that means here, and how long Postgres is maintained. */
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import { deprecatedCalls, disabledIn, removedIn } from '../../ledger/api/deprecated-calls.ts';
+import { tokenClaims } from '../../ledger/access/token-claims.ts';
+import {
+  isFrom,
+  lacksInFlight,
+  omitsInFlight,
+  readRelease,
+  releaseOf,
+  type ParticipantRelease,
+  type StoredSource,
+} from '../../ledger/api/release.ts';
+import type { LedgerView } from './ledger-checks.ts';
+import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
+
+export function releaseCheck(view: LedgerView): Check {
+  return { name: 'release', after: ['ledger'], run: async () => judgedRelease(view, await readRelease(view.client)) };
+}
+
+const servedNow = `${String(deprecatedCalls.length)} calls and the fields filter and verbose are deprecated`;
+
+async function judgedRelease(view: LedgerView, release: ParticipantRelease): Promise<Finding> {
+  const { version = 'none' } = release;
+  if (release.number === undefined) {
+    return warn(
+      `the version "${version}" is of no known form: requests are those of releases before ${omitsInFlight}, whose lists ` +
+        'have reassignments in flight without being asked',
+      'let gateways between here and the participant pass GET /v2/version',
+    );
+  }
+  if (!isFrom(release, removedIn)) {
+    const state = isFrom(release, disabledIn)
+      ? `${servedNow}, refused unless the participant enables them`
+      : `${servedNow}, refused from ${disabledIn} on`;
+    return pass(`${version}: ${state}, and removed in ${removedIn}; the indexer uses none of them`);
+  }
+  return judgedNewest(view, version);
+}
+
+/** What 3.7 and later want of a configuration. */
+async function judgedNewest({ client, access }: LedgerView, version: string): Promise<Finding> {
+  const token = await access.tokenSource.read();
+  const claims = token === undefined ? undefined : tokenClaims(token);
+  if (claims !== undefined && claims.audience.length === 0) {
+    return fail(
+      `${version}: tokens without an audience are refused, and ours has none`,
+      'let the provider put https://daml.com/jwt/aud/participant/PARTICIPANT_ID, or the target-audience of the participant, ' +
+        'into "aud": with LEDGER_OAUTH_*, ask for it by LEDGER_OAUTH_AUDIENCE',
+    );
+  }
+  const gone = `${version}: what was deprecated before is removed; the indexer uses none of it`;
+  const described = await describesInFlight(client);
+  if (described === false) {
+    return warn(
+      `${gone}; but its description of active contracts does not have the field by which reassignments in flight are requested`,
+      'run `ledger-indexer verify --acs` after contracts were reassigned, and report this with the version of the participant',
+    );
+  }
+  return pass(`${gone}; reassignments in flight are requested with active contracts`);
+}
+
+/** Undefined where the participant describes nothing, or no such request. */
+async function describesInFlight({ node }: LedgerView['client']): Promise<boolean | undefined> {
+  const text = await node.openapi().catch((thrown: unknown) => {
+    if (toIndexerError(thrown).code === 'LEDGER_UNREACHABLE') throw thrown;
+    return '';
+  });
+  if (!text.includes('activeAtOffset')) return undefined;
+  return text.includes('includeIncompleteReassignments');
+}
+
+/** Whether contracts may be missing that were being reassigned when the list was read that the stream began with. */
+export async function judgedSeed({ client }: LedgerView, stored: StoredSource): Promise<Finding> {
+  const release = await readRelease(client);
+  const { seedRelease } = stored;
+  const from =
+    seedRelease === null ? 'a release that was not noted' : `release ${releaseOf(seedRelease).version ?? ''}`;
+  if (!lacksInFlight(stored, release))
+    return pass(`the active contracts came from ${from}, with reassignments in flight`);
+  return warn(
+    `the active contracts came from ${from}, and were not requested with reassignments in flight: some may be missing`,
+    'ledger-indexer verify --acs; if it finds contracts missing: ledger-indexer reseed --keep-history --yes',
+  );
+}
+
+/** The last day on which the Postgres project maintains a major version. */
+const maintainedUntil: Readonly<Record<number, string>> = {
+  14: '2026-11-12',
+  15: '2027-11-11',
+  16: '2028-11-09',
+  17: '2029-11-08',
+  18: '2030-11-14',
+};
+
+/** @param version as the server has it, e.g. `16.4 (Debian 16.4-1)` */
+export function judgedPostgres(version: string, now: number): Finding {
+  const major = Number(/^\d+/u.exec(version)?.[0]);
+  const last = maintainedUntil[major];
+  if (last === undefined) return skip(`version ${version}: how long it is maintained is not known here`);
+  const until = `Postgres ${String(major)} is maintained until ${last}`;
+  if (now <= Date.parse(`${last}T23:59:59Z`)) return pass(until);
+  return warn(
+    `${until}: it gets no corrections any more`,
+    'upgrade the server to a maintained major version, best 17 or newer',
+  );
+}

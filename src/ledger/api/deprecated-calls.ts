@@ -1,0 +1,118 @@
+/**
+ * What of the interface participants refuse from 3.6 on, unless they are configured otherwise, and do not have from 3.7 on; and
+ * what replaces it. A call that the release has removed is refused here, before anything is sent.
+ */
+import { ledgerError } from '../errors/make-ledger-error.ts';
+import type { Transport } from '../transport/transport.ts';
+import { isFrom, type ParticipantRelease, type ReleaseNumber } from './release.ts';
+
+export interface DeprecatedCall {
+  /** As the descriptions name it: method and path. */
+  readonly operation: string;
+  readonly deprecatedIn: '3.4' | '3.5';
+  readonly instead: string;
+}
+
+/** Refused from here on, unless an operator of the participant has enabled them again. */
+export const disabledIn: ReleaseNumber = '3.6';
+export const removedIn: ReleaseNumber = '3.7';
+
+const trees = 'POST /v2/updates with transactionShape TRANSACTION_SHAPE_LEDGER_EFFECTS (updates.list)';
+const byOffset = 'POST /v2/updates/update-by-offset (updates.byOffset)';
+const byId = 'POST /v2/updates/update-by-id (updates.byId)';
+
+export const deprecatedCalls: readonly DeprecatedCall[] = [
+  { operation: 'POST /v2/updates/flats', deprecatedIn: '3.4', instead: 'POST /v2/updates (updates.list)' },
+  { operation: 'POST /v2/updates/trees', deprecatedIn: '3.4', instead: trees },
+  { operation: 'POST /v2/updates/transaction-by-offset', deprecatedIn: '3.4', instead: byOffset },
+  { operation: 'POST /v2/updates/transaction-by-id', deprecatedIn: '3.4', instead: byId },
+  { operation: 'GET /v2/updates/transaction-tree-by-offset/{offset}', deprecatedIn: '3.4', instead: byOffset },
+  { operation: 'GET /v2/updates/transaction-tree-by-id/{update-id}', deprecatedIn: '3.4', instead: byId },
+  {
+    operation: 'POST /v2/commands/submit-and-wait-for-transaction-tree',
+    deprecatedIn: '3.4',
+    instead: 'POST /v2/commands/submit-and-wait-for-transaction',
+  },
+  {
+    operation: 'GET /v2/interactive-submission/preferred-package-version',
+    deprecatedIn: '3.4',
+    instead: 'POST /v2/interactive-submission/preferred-packages',
+  },
+  { operation: 'GET /v2/package-vetting', deprecatedIn: '3.5', instead: 'POST /v2/package-vetting/list' },
+  { operation: 'POST /v2/package-vetting', deprecatedIn: '3.5', instead: 'POST /v2/package-vetting/update' },
+  {
+    operation: 'GET /v2/state/active-contracts-page',
+    deprecatedIn: '3.5',
+    instead: 'POST /v2/state/active-contracts-page (state.activeContractsPage)',
+  },
+];
+
+/** Requests with fields that the release has removed: it would ignore them, and answer something else than was asked for. */
+const legacyFields: Readonly<Record<string, string>> = {
+  'POST /v2/updates': 'updateFormat',
+  'POST /v2/state/active-contracts': 'eventFormat',
+};
+
+function matches({ operation }: DeprecatedCall, called: string): boolean {
+  const [given, wanted] = [called.split('/'), operation.split('/')];
+  return given.length === wanted.length && wanted.every((part, at) => part.startsWith('{') || part === given[at]);
+}
+
+interface Removed {
+  readonly what: string;
+  readonly instead: string;
+}
+
+function removedOf(called: string, body: unknown): Removed | undefined {
+  const call = deprecatedCalls.find((one) => matches(one, called));
+  if (call !== undefined) return { what: called, instead: call.instead };
+  const format = legacyFields[called];
+  if (format === undefined || typeof body !== 'object' || body === null) return undefined;
+  const legacy = 'filter' in body || ('verbose' in body && body.verbose === true);
+  return legacy ? { what: `the fields filter and verbose of ${called}`, instead: `the field ${format}` } : undefined;
+}
+
+/** A version is good for so long: the answer of an upgraded participant is a refusal of its own. */
+const rereadMs = 60_000;
+
+/**
+ * The transport, which refuses what the participant has removed.
+ * @param read the release of the participant; read when such a call is made, and no other
+ */
+export function withoutRemoved(transport: Transport, read: () => Promise<ParticipantRelease>): Transport {
+  let known: { readonly release: Promise<ParticipantRelease>; readonly at: number } | undefined;
+  const release = (): Promise<ParticipantRelease> => {
+    if (known === undefined || performance.now() - known.at > rereadMs) {
+      known = { release: read(), at: performance.now() };
+      known.release.catch(() => (known = undefined));
+    }
+    return known.release;
+  };
+  const assertThere = async (method: string, path: string, body: unknown): Promise<void> => {
+    const removed = removedOf(`${method} ${path}`, body);
+    if (removed === undefined) return;
+    const found = await release();
+    if (!isFrom(found, removedIn)) return;
+    const { what, instead } = removed;
+    const message = `${what}: removed in release ${removedIn}, and the participant is ${found.version ?? 'newer'}`;
+    throw ledgerError('LEDGER_API_DISABLED', message, { remedy: `use ${instead}`, facts: { removedIn } });
+  };
+  return {
+    async request(method, path, body, query) {
+      await assertThere(method, path, body);
+      return transport.request(method, path, body, query);
+    },
+    async requestText(method, path, body, query) {
+      await assertThere(method, path, body);
+      return transport.requestText(method, path, body, query);
+    },
+    async requestBytes(method, path, body, query) {
+      await assertThere(method, path, body);
+      return transport.requestBytes(method, path, body, query);
+    },
+    async *requestElements(method, path, body, query) {
+      await assertThere(method, path, body);
+      yield* transport.requestElements(method, path, body, query);
+    },
+  };
+}
