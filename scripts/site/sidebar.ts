@@ -62,6 +62,7 @@ export const groups: readonly Group[] = [
       ['Webhooks', 'webhooks.md'],
       ['Testing with a ledger', 'testing.md'],
       ['Coverage of the interface', 'interface.md'],
+      ['Releases of the participant', 'releases.md'],
       ['Architecture', 'architecture.md'],
       ['Decisions', 'decisions.md'],
       ['Contributing', 'contributing.md'],

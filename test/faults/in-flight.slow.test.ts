@@ -147,6 +147,35 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
   });
 });
 
+describe('a participant that refuses other offsets than its ledger end while reassignments are in flight', () => {
+  it('has not pruned anything for `verify --acs --at`, a reseed and a wider filter', async () => {
+    await open('3.7');
+    const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
+    const wide = { LEDGER_TEMPLATES: `${narrow.LEDGER_TEMPLATES},${iou}` };
+    const travels = depart();
+    await world.index('ledger', narrow);
+    const at = world.sandbox.ledger.ledgerEnd();
+    world.grow(10);
+    world.sandbox.faults.refuseInFlight = {};
+    await world.index('ledger', narrow);
+    const run = await runVerify(['--acs', '--at', String(at)], world.env('ledger', narrow));
+    expect(run).toMatchObject({ code: 2, outcome: 'undecided' });
+    expect(JSON.stringify(run.results)).toContain('is pruned up to 0 only: reassignments were in flight there');
+    await world.command('reseed --keep-history --yes', 'ledger', narrow);
+    world.grow(10);
+    {
+      await using indexer = await world.run('ledger', narrow);
+      await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+      // Where the filter comes into force is not the ledger end any more when the list is read.
+      world.sandbox.ledger.skipOffsets(1);
+      await widened(world, wide);
+    }
+    expect(await known(travels.left)).toBe(3);
+    await world.index('ledger', wide);
+    await equal(wide);
+  });
+});
+
 describe('a participant of 3.7 whose version cannot be read', () => {
   const unread = { path: '/v2/version', as: { status: 404, type: 'text/html', content: '<html>' } } as const;
 
