@@ -8,7 +8,7 @@ import { namedColumn, numberedTables } from './dictionary-names.ts';
 
 /** Columns that differ from run to run and say nothing about the ledger. */
 const volatileColumns: Readonly<Record<string, readonly string[]>> = {
-  stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset'],
+  stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'pruned_offset'],
   updates: ['batch_offset'],
   schema_migrations: ['applied_at'],
   coverage: ['recorded_at'],

@@ -107,6 +107,11 @@ const streamFaults: readonly FaultKind[] = [
     socket.terminate();
     return 'over';
   }),
+  ...inStream('the participant is upgraded', ['seed'], ({ ledger, socket }) => {
+    ledger.version = '3.7.5';
+    socket.terminate();
+    return 'over';
+  }),
   ...owes('a question closed early with 1000', ({ ledger }) =>
     ledger.arm({
       at: 'bounded',

@@ -7,6 +7,7 @@ export interface StreamRequest {
   readonly endInclusive?: number;
   readonly activeAtOffset?: number;
   readonly streamContinuationToken?: string;
+  readonly includeIncompleteReassignments?: boolean;
 }
 
 /** An OffsetCheckpoint may be told again where the stream begins, an update may not. */

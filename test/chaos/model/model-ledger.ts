@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { endAfter, standingAt, type History } from '../history/history.ts';
+import { endAfter, type History } from '../history/history.ts';
 import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
-import { entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
+import { entriesAt, entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
 import { follows, framesBetween, readBody, type StreamRequest } from './ledger-requests.ts';
 import { pause } from '../../support/wait-for.ts';
 
@@ -64,6 +64,7 @@ export class ModelLedger implements AsyncDisposable {
   /** Entries that a list over HTTP may have. */
   listLimit = 200;
   participantId = modelParticipant;
+  version = '3.5.10';
   /** Called when an update stream is opened. */
   onFollow: () => void = () => undefined;
   /** Milliseconds before every frame. */
@@ -183,7 +184,7 @@ export class ModelLedger implements AsyncDisposable {
       case '/v2/state/connected-synchronizers':
         return [200, '{"connectedSynchronizers":[]}'];
       case '/v2/version':
-        return [200, '{"version":"3.5.10","features":{}}'];
+        return [200, JSON.stringify({ version: this.version, features: {} })];
       case '/v2/packages':
         return [200, '{"packageIds":[]}'];
       case '/v2/state/active-contracts':
@@ -280,9 +281,10 @@ export class ModelLedger implements AsyncDisposable {
     });
   }
 
-  async #entries(socket: WebSocket, { activeAtOffset = 0, streamContinuationToken }: StreamRequest): Promise<void> {
+  async #entries(socket: WebSocket, request: StreamRequest): Promise<void> {
+    const { activeAtOffset = 0, streamContinuationToken } = request;
     if (activeAtOffset < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
-    const entries = standingAt(this.history, activeAtOffset);
+    const entries = entriesAt(this.history, this.version, request);
     const sent: string[] = [];
     let index = indexOf(streamContinuationToken);
     for (const standing of entries.slice(index)) {

@@ -5,6 +5,20 @@ import { ledgerErrors } from './ledger-errors.ts';
 export interface ListRequest {
   readonly activeAtOffset?: number;
   readonly streamContinuationToken?: string;
+  readonly includeIncompleteReassignments?: boolean;
+}
+
+/** The participant of a seed: one in three leaves out what is in flight unless it is requested. */
+export function versionOf(seed: number): string {
+  return seed % 3 === 0 ? '3.7.4' : '3.5.10';
+}
+
+/** The entries at an offset as a participant of the version lists them. */
+export function entriesAt(history: History, version: string, request: ListRequest): readonly Standing[] {
+  const { activeAtOffset = 0, includeIncompleteReassignments } = request;
+  const all = standingAt(history, activeAtOffset);
+  if (!version.startsWith('3.7') || includeIncompleteReassignments === true) return all;
+  return all.filter(({ entry }) => !entry.startsWith('{"JsIncomplete'));
 }
 
 /** The frame of an entry, whose token says how many have come with it. */
@@ -20,6 +34,7 @@ export function indexOf(token: string | undefined): number {
 
 interface Ledger {
   readonly history: History;
+  readonly version: string;
   readonly pruned: number;
   readonly tokens: boolean;
   readonly listLimit: number;
@@ -27,12 +42,13 @@ interface Ledger {
 
 /** Status and body of a list over HTTP. */
 export function listAnswer(
-  { history, pruned, tokens, listLimit }: Ledger,
-  { activeAtOffset = 0, streamContinuationToken }: ListRequest,
+  { history, version, pruned, tokens, listLimit }: Ledger,
+  request: ListRequest,
   limit: number,
 ): readonly [number, string] {
+  const { activeAtOffset = 0, streamContinuationToken } = request;
   if (activeAtOffset < pruned) return [400, JSON.stringify(ledgerErrors.pruned(pruned))];
-  const entries = standingAt(history, activeAtOffset).map((standing, index) => entryFrame(standing, index, tokens));
+  const entries = entriesAt(history, version, request).map((standing, index) => entryFrame(standing, index, tokens));
   const taken = entries.slice(indexOf(streamContinuationToken)).slice(0, Math.min(limit, listLimit + 1));
   return taken.length > listLimit ? [413, JSON.stringify(ledgerErrors.listTooLong)] : [200, `[${taken.join(',')}]`];
 }

@@ -100,6 +100,7 @@ const volatile = new Set([
   'epoch',
   'writer',
   'seeded_at',
+  'seed_release',
   'ledger_end',
   'pruned_offset',
   'batch_offset',

@@ -123,6 +123,12 @@ export const mutants: readonly Mutant[] = [
     instead: 'return activeContractsRequest(seed.offset - 1, parts.filter, parts.release, seed.token);',
   },
   {
+    name: 'reassignments in flight are not requested',
+    file: 'ledger/api/request-format.js',
+    line: '...(isFrom(release, omitsInFlight) ? { includeIncompleteReassignments: true } : {}),',
+    instead: '',
+  },
+  {
     name: 'contracts of earlier batches never end',
     file: 'model/lifetimes.js',
     line: 'this.#firstEnds.set(contract, end);',

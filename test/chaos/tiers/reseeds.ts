@@ -12,6 +12,7 @@ import { faultKinds } from '../faults/fault-kinds.ts';
 import { activeSetAt, historyOf, offsetAfter, type History } from '../history/history.ts';
 import { defaults, startLife, startProxies } from './indexer-life.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
+import { versionOf } from '../model/model-list.ts';
 import { difference, type Outcome } from '../model/oracle.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Seeded } from '../history/random.ts';
@@ -107,6 +108,7 @@ async function tryReseed(context: TierContext, plan: ReseedPlan): Promise<void> 
 async function runReseed(context: TierContext, database: ChaosDatabase, plan: ReseedPlan): Promise<Outcome> {
   const { history, checkpoint, shown, pruned } = plan;
   await using ledger = await ModelLedger.start(history, shown[0]);
+  ledger.version = versionOf(plan.seed);
   ledger.tokens = plan.tokens;
   ledger.listLimit = plan.listLimit;
   await follow(database, ledger, checkpoint, context.patienceMs);

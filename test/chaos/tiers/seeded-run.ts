@@ -6,6 +6,7 @@ import { faultKinds } from '../faults/fault-kinds.ts';
 import { endAfter, historyOf, type History } from '../history/history.ts';
 import { startLife, type IndexerLife } from './indexer-life.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
+import { versionOf } from '../model/model-list.ts';
 import { outcomeOf, type Outcome } from '../model/oracle.ts';
 import { Seeded } from '../history/random.ts';
 import { WireFaults } from '../faults/wire-faults.ts';
@@ -75,6 +76,7 @@ export interface SeededOutcome {
 /** Indexes the history under the faults of the plan. @param patienceMs for what was shown, faults included, and for the rest in peace */
 export async function runSeed(database: ChaosDatabase, plan: Plan, patienceMs: number): Promise<SeededOutcome> {
   await using ledger = await ModelLedger.start(plan.history, plan.before);
+  ledger.version = versionOf(plan.seed);
   ledger.tokens = plan.tokens;
   ledger.listLimit = plan.listLimit;
   await using watch = await CheckpointWatch.over(database);
