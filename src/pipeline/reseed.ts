@@ -9,9 +9,9 @@ import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
 import { proveHistory, type LedgerBounds, type StoredHistory } from './proof/history-proof.ts';
-import { readRelease } from '../ledger/api/release.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { interfacesNamed } from '../config/interface-presets.ts';
+import { sessionRelease } from './proof/session-release.ts';
 import { askIdentity } from './proof/identity.ts';
 import { withInterfaces } from './proof/interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
@@ -167,7 +167,7 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
       const onProgress = (): void => {
         failures = 0;
       };
-      const asked = { ...parts, release: await readRelease(parts.ledger) };
+      const asked = { ...parts, release: await sessionRelease(parts) };
       const end = await gapEnd(parts, plan, refusedAt);
       const seeded$ = seed$(asked, session, end, { apart, onProgress, strict: true });
       return await lastValueFrom(seeded$, { defaultValue: undefined });

@@ -6,7 +6,7 @@ import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, ty
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { ledgerError } from '../ledger/errors/make-ledger-error.ts';
-import { listSource, readRelease } from '../ledger/api/release.ts';
+import { listSource } from '../ledger/api/release.ts';
 import { decodeActiveContract } from '../ledger/frames/decode.ts';
 import type { Batch } from '../model/batch.ts';
 import type { UpdateMark } from '../model/stream.ts';
@@ -16,6 +16,7 @@ import { takeAt, withStretch, type Stretch } from './retry/apart.ts';
 import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
 import { namingEntry } from './follow/follow-errors.ts';
 import { frames$, type Frames } from './intake/frames.ts';
+import { sessionRelease } from './proof/session-release.ts';
 import { judgedRefusal } from './proof/in-flight.ts';
 import { type EndedList, type ListQuestions, ListTally, unproven } from './proof/list-proof.ts';
 import type { PipelineParts } from './ports/parts.ts';
@@ -179,7 +180,7 @@ async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSe
   const questions = { ledger, streamed: (request: object) => streamed(parts, request) };
   const list = { offset, filter, release, read, ...(strict === undefined ? {} : { strict }) };
   for (const delayMs of [...proofDelaysMs, undefined]) {
-    const error = await doubt(list, questions).catch(toIndexerError);
+    const error = await doubt(parts, list, questions).catch(toIndexerError);
     if (error === undefined) return;
     if (startOver.has(error.code)) throw await overtaken(parts, session, seed, error);
     const passes = error.retry === 'retry' && !aboutList.has(error.code) && read.token === null;
@@ -191,12 +192,13 @@ async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSe
 
 /** Why the list does not count; undefined when it does: it is whole, and of one version of the participant. */
 async function doubt(
+  parts: PipelineParts,
   list: EndedList,
-  questions: ListQuestions & Pick<PipelineParts, 'ledger'>,
+  questions: ListQuestions,
 ): Promise<IndexerError | undefined> {
   const error = await unproven(list, questions);
   if (error !== undefined) return error;
-  const { version } = await readRelease(questions.ledger);
+  const { version } = await sessionRelease(parts);
   const { version: before } = list.release;
   if (version === before) return undefined;
   const [from, to] = [before, version].map((one) => one ?? 'an unknown version');

@@ -8,13 +8,14 @@ import { interfacesNamed } from '../config/interface-presets.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
-import { readRelease, unreadRelease } from '../ledger/api/release.ts';
+import { unreadRelease } from '../ledger/api/release.ts';
 import { keptFilter, type WantedWidening } from '../model/stream.ts';
 import { AskedWork } from './beside/asked-work.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import { quietObserver } from './ports/quiet-observer.ts';
 import type { Filled, WideningPlace } from './ports/widening.ts';
 import { withFilter } from './proof/filter-in-force.ts';
+import { sessionRelease } from './proof/session-release.ts';
 import { askIdentity, type Connected } from './proof/identity.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
 import { pause } from './retry/retry.ts';
@@ -197,7 +198,7 @@ async function listed(
       const offset = refused ? await state.ledgerEnd() : Math.max(notBefore, await state.latestPrunedOffsets());
       all.observer.widening({ kind: 'gathering', offset });
       const run = { apart, strict: true as const, onProgress: () => (failures = 0) };
-      const release = await readRelease(parts.ledger);
+      const release = await sessionRelease(parts);
       return await lastValueFrom(seed$({ ...parts, release }, session, offset, run), { defaultValue: undefined });
     } catch (thrown) {
       const error = toIndexerError(thrown);

@@ -1,5 +1,6 @@
 /** Session after session, with a ledger and a sink in memory: what ends one, what follows, and where the next one begins. */
 import { describe, expect, it } from 'vitest';
+import { ledgerError } from '../../src/ledger/errors/make-ledger-error.ts';
 import { usualPace } from '../../src/pace.ts';
 import { runPipeline } from '../../src/pipeline/run.ts';
 import { deferred } from '../support/deferred.ts';
@@ -183,6 +184,25 @@ describe('a run', () => {
     await reached(world, 10);
     await over(world, running);
     expect(world.ledger.streams.map(({ token }) => token)).toEqual(['good']);
+  });
+
+  it('does not take a gateway that lacks the route for a moment for an older participant', async () => {
+    const world = memoryWorld({ start: 'seed' });
+    world.ledger.grow(9);
+    world.ledger.version = '3.7.4';
+    let reads = 0;
+    const version = (): Promise<{ version: string }> => {
+      reads += 1;
+      if (reads > 1) return Promise.resolve({ version: world.ledger.version });
+      return Promise.reject(
+        ledgerError('LEDGER_NOT_A_LEDGER', 'the ledger URL answered HTTP 404', { facts: { httpStatus: 404 } }),
+      );
+    };
+    Object.assign(world.ledger, { node: { version } });
+    const running = started(world);
+    await reached(world, 9);
+    expect(world.ledger.streams[0]?.request.includeIncompleteReassignments).toBe(true);
+    await over(world, running);
   });
 
   it('parks where every seed is refused for reassignments in flight, although each has stored something', async () => {

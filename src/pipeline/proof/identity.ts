@@ -5,11 +5,12 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { lacksInFlight, readRelease } from '../../ledger/api/release.ts';
+import { lacksInFlight } from '../../ledger/api/release.ts';
 import type { StreamIdentity, StreamState, WantedInterface } from '../../model/stream.ts';
 import { onHost } from '../host/on-host.ts';
 import { proveHistory } from './history-proof.ts';
 import { filterInForce, optionsBehind } from './filter-in-force.ts';
+import { sessionRelease } from './session-release.ts';
 import { interfacesInForce, withInterfaces } from './interfaces.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
@@ -30,7 +31,7 @@ export interface Connected {
 /** @param anew whether the participant has refused an interface that the stream asks for */
 export async function connect(configured: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
   const { ledger, sink } = configured;
-  const release = await readRelease(ledger);
+  const release = await sessionRelease(configured);
   const asked = await askIdentity(configured);
   const { identity, parts: all } = filterInForce(configured, asked, await sink.widening.filter());
   const { participantId } = identity;

@@ -1,0 +1,13 @@
+/** The release of the participant for a session: a gateway that lacks the route for a moment does not make an older one of it. */
+import { readRelease, type ParticipantRelease } from '../../ledger/api/release.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import { pastMissingRoute } from '../retry/missing-route.ts';
+
+/** @throws IndexerError when the participant cannot be reached or asked at all */
+export function sessionRelease(
+  parts: Pick<PipelineParts, 'ledger' | 'observer' | 'stop'>,
+): Promise<ParticipantRelease> {
+  const version = (): ReturnType<PipelineParts['ledger']['node']['version']> =>
+    pastMissingRoute(parts, () => parts.ledger.node.version());
+  return readRelease({ node: { version } });
+}
