@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { judgedPostgres } from '../../src/cli/check/release-checks.ts';
 import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
@@ -292,14 +291,6 @@ describe('check', { timeout: 180_000 }, () => {
     expect(line?.fix).toMatch(/verify --acs.*reseed --keep-history/u);
   });
 
-  it('postgres release: how long the server is maintained', () => {
-    const at = (version: string, day: string) => judgedPostgres(version, Date.parse(day));
-    expect(at('14.20', '2026-11-12')).toMatchObject({ state: 'pass' });
-    expect(at('14.20', '2026-11-13')).toMatchObject({ state: 'warn', fix: expect.stringContaining('upgrade') });
-    expect(at('17.10 (Debian 17.10-1)', '2026-11-13')).toMatchObject({ state: 'pass' });
-    expect(at('99devel', '2026-11-13')).toMatchObject({ state: 'skip' });
-  });
-
   it('stored history: pruned past the checkpoint, and a ledger that ends before it', async () => {
     await store();
     const stored = sandbox.ledger.ledgerEnd();
@@ -340,32 +331,6 @@ describe('check', { timeout: 180_000 }, () => {
     await query(database.url, `insert into ledger.schema_migrations (id) values ('9999_later')`);
     expect((await check(env())).get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_NEWER' });
   });
-
-  it.each([
-    ['explore', 'ledger'],
-    ['typed', 'ledger'],
-    ['pqs', 'ledger'],
-    ['desk_typed', 'desk'],
-    ['ledger', 'typed'],
-  ])(
-    'schema: %s is refused beside the stream in %s, by check and by the start, before anything is made',
-    async (name, stream) => {
-      const made =
-        'select n.nspname, count(c.oid)::int as tables from pg_namespace n left join pg_class c on c.relnamespace = n.oid group by 1 order by 1';
-      await store(env({ POSTGRES_SCHEMA: stream }));
-      const before = await query(database.url, made);
-      const given = env({ POSTGRES_SCHEMA: name });
-      const line = (await check(given)).get('schema');
-      expect(line).toMatchObject({ state: 'fail', code: 'SCHEMA_FOREIGN' });
-      expect(line?.found).toContain(`belongs to the stream in schema "${stream}" of this database`);
-      expect(line?.fix).toContain('name another POSTGRES_SCHEMA');
-      const ended = await programInProcess(['run', '--stop-at', 'end', '--http-port', '0'], given);
-      expect(ended.code).toBe(78);
-      expect(ended.stdout + ended.stderr).toContain('SCHEMA_FOREIGN');
-      expect(await query(database.url, made)).toEqual(before);
-      expect(failures(await check(env({ POSTGRES_SCHEMA: 'second' })))).toEqual([]);
-    },
-  );
 
   it('schema: made for another INDEXER_EXERCISE_JSON', async () => {
     await store();

@@ -1,7 +1,7 @@
 /** Checks of what can stop the writer later, or stops it now: sessions in its way, rights after an upgrade, transaction ids. */
 import { hasTables } from '../../store/connection/inspection.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { transactionIds } from '../../store/connection/transaction-ids.ts';
+import { transactionIds } from '../../store/lock/transaction-ids.ts';
 import { writerBlockers, type Blocker } from '../../store/lock/blockers.ts';
 import { differingRoles, type DifferingRole } from '../../store/roles/differing-rights.ts';
 import { pageUrl } from '../../project-urls.ts';

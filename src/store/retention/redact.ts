@@ -10,6 +10,7 @@ import { shortTransaction } from '../connection/short-transaction.ts';
 import { sql, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { reading } from './retention-session.ts';
+import { similarParties } from './similar-parties.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface RedactionRequest {
@@ -269,16 +270,6 @@ interface ContractRow {
   readonly state: 'active' | 'unknown' | 'unassigned' | 'witnessed' | 'archived';
   /** Something of it still has its contents. */
   readonly open: boolean;
-}
-
-/** In brackets; empty where there are none. */
-async function similarParties(client: ClientBase, schema: string, party: string): Promise<string> {
-  const explore = escapeIdentifier(readSchemas(schema).explore);
-  const { rows } = await client.query<{ nearest: string | null }>(`select ${explore}.similar_parties($1) as nearest`, [
-    party,
-  ]);
-  const nearest = rows[0]?.nearest ?? null;
-  return nearest === null ? '' : ` (nearest parties: ${nearest})`;
 }
 
 /** Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for what is not here, or active and not asked for */

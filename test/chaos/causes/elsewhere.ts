@@ -37,7 +37,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   STREAM_HANDED_OVER: 'test/rebuild',
   STREAM_FILLING: 'test/rebuild',
   UPDATE_KIND_UNKNOWN: 'test/faults/unknown.slow.test.ts',
-  UPDATE_QUARANTINED: 'test/pipeline/retry.test.ts: the stream continues',
+  UPDATE_QUARANTINED: 'test/pipeline/retry/retry.test.ts: the stream continues',
   SEED_OVERTAKEN: 'test/pipeline/seed.test.ts: passes with the next seed',
   STOP_AT_REFUSED: 'test/cli/bounded.long.test.ts: of runs with an end',
   CHECKPOINT_MOVED: 'test/pipeline/run.test.ts: another writer has taken over',

@@ -1,11 +1,11 @@
 /** From an error to what the pipeline does about it. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ErrorCode } from '../../src/errors/catalogue.ts';
-import type { RetryClass } from '../../src/errors/failure-kind.ts';
-import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { FailureCount, decide, pause, type Streak } from '../../src/pipeline/retry/retry.ts';
-import { expectProperty } from '../support/chance/property.ts';
+import type { ErrorCode } from '../../../src/errors/catalogue.ts';
+import type { RetryClass } from '../../../src/errors/failure-kind.ts';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { FailureCount, decide, pause, type Streak } from '../../../src/pipeline/retry/retry.ts';
+import { expectProperty } from '../../support/chance/property.ts';
 
 /** The n-th failure in a row, each of another kind. */
 const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0 });

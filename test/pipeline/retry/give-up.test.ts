@@ -1,8 +1,8 @@
 /** How long a run with an end tries again: until nothing was stored for its limit. */
 import { describe, expect, it } from 'vitest';
-import { Patience } from '../../src/pipeline/retry/give-up.ts';
-import { failure } from './memory-ledger.ts';
-import { memoryWorld } from './memory-parts.ts';
+import { Patience } from '../../../src/pipeline/retry/give-up.ts';
+import { failure } from '../memory-ledger.ts';
+import { memoryWorld } from '../memory-parts.ts';
 
 const error = failure('LEDGER_UNREACHABLE');
 

@@ -5,8 +5,8 @@ import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts'
 import * as tokens from '../read/tokens/token-frames.ts';
 import * as frames from '../support/frames.ts';
 import { query } from '../support/database.ts';
-import { programInProcess } from './in-process.ts';
-import type { Ended } from './program.ts';
+import { programInProcess } from '../cli/in-process.ts';
+import type { Ended } from '../cli/program.ts';
 
 const role = `unseen_${randomBytes(4).toString('hex')}`;
 const dso = 'dso::1220dd';

@@ -1,0 +1,70 @@
+/** A stream takes no schema of another one in the same database: `check` and the start refuse it before anything is made. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { programInProcess } from '../cli/in-process.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+beforeEach(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 3, updates: 20 });
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+interface Line {
+  readonly name: string;
+  readonly state: string;
+  readonly code?: string;
+  readonly found: string;
+  readonly fix?: string;
+}
+
+type Env = Readonly<Record<string, string>>;
+
+const env = (schema: string): Env => ({
+  LEDGER_URL: sandbox.url,
+  DATABASE_URL: database.url,
+  POSTGRES_SCHEMA: schema,
+});
+const run = (given: Env): ReturnType<typeof programInProcess> =>
+  programInProcess(['run', '--stop-at', 'end', '--http-port', '0', '--log-level', 'error'], given);
+
+async function check(given: Env): Promise<readonly Line[]> {
+  const { stdout } = await programInProcess(['check', '--json'], given);
+  return (JSON.parse(stdout) as { readonly checks: readonly Line[] }).checks;
+}
+
+/** Every schema of the database and how many relations it has. */
+const made = (): ReturnType<typeof query> =>
+  query(
+    database.url,
+    'select n.nspname, count(c.oid)::int as relations from pg_namespace n left join pg_class c on c.relnamespace = n.oid group by 1 order by 1',
+  );
+
+it.each([
+  ['explore', 'ledger'],
+  ['typed', 'ledger'],
+  ['pqs', 'ledger'],
+  ['desk_typed', 'desk'],
+  ['ledger', 'typed'],
+])('schema %s is refused beside the stream in %s', async (name, stream) => {
+  expect(await run(env(stream))).toMatchObject({ code: 0 });
+  const before = await made();
+  const line = (await check(env(name))).find((one) => one.name === 'schema');
+  expect(line).toMatchObject({ state: 'fail', code: 'SCHEMA_FOREIGN' });
+  expect(line?.found).toContain(`belongs to the stream in schema "${stream}" of this database`);
+  expect(line?.fix).toContain('name another POSTGRES_SCHEMA');
+  const ended = await run(env(name));
+  expect(ended.code).toBe(78);
+  expect(ended.stdout + ended.stderr).toContain('SCHEMA_FOREIGN');
+  expect(await made()).toEqual(before);
+  const second = await check(env('second'));
+  expect(second.filter(({ state }) => state === 'fail')).toEqual([]);
+});

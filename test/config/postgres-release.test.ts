@@ -1,0 +1,11 @@
+/** How long the major version of a server is maintained, as `check` says it. */
+import { expect, it } from 'vitest';
+import { judgedPostgres } from '../../src/cli/check/release-checks.ts';
+
+it('a version of Postgres is warned of from the day after its end', () => {
+  const at = (version: string, day: string) => judgedPostgres(version, Date.parse(day));
+  expect(at('14.20', '2026-11-12')).toMatchObject({ state: 'pass' });
+  expect(at('14.20', '2026-11-13')).toMatchObject({ state: 'warn', fix: expect.stringContaining('upgrade') });
+  expect(at('17.10 (Debian 17.10-1)', '2026-11-13')).toMatchObject({ state: 'pass' });
+  expect(at('99devel', '2026-11-13')).toMatchObject({ state: 'skip' });
+});
