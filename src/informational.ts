@@ -33,7 +33,10 @@ interface Parsed {
   readonly parser?: { onIncoming?: (message: unknown) => number } | null;
 }
 
-/** Has Node drop the other messages that have arrived on a connection which is about to be closed: one read holds a thousand. */
+/** What a parser is told of a message behind which there is no HTTP any more: it reads no further. */
+const upgraded = 2;
+
+/** Has Node drop, unparsed, what else has arrived on a connection which is about to be closed: one read holds a thousand messages. */
 export function dropArrived(socket: Socket & Parsed): void {
-  if (socket.parser) socket.parser.onIncoming = () => 0;
+  if (socket.parser) socket.parser.onIncoming = () => upgraded;
 }
