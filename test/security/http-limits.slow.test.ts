@@ -1,5 +1,7 @@
 /** The endpoints against clients that mean harm: slow ones, large ones, many of them. Raw sockets, no client in between. */
+import { spawnSync } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Gauge } from 'prom-client';
@@ -32,6 +34,16 @@ afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   await server.close();
 });
+
+/** Opens so many connections to a port, and ends when the system has connected all of them. */
+const connects = `
+  const [port, count] = process.argv.slice(1).map(Number);
+  let connected = 0;
+  for (let nth = 0; nth < count; nth += 1) {
+    require('node:net').connect(port, '127.0.0.1', () => ++connected === count && process.exit(0));
+  }`;
+/** What the system allows, which is not known outside of Linux. */
+const mostWaiting = process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0;
 
 interface Talk {
   readonly socket: Socket;
@@ -154,6 +166,13 @@ describe('limits', () => {
       const answer = await fetch(`${server.url}${path}`, { headers: { connection: 'close' } });
       expect([path, answer.status]).toEqual([path, path === '/readyz' ? 503 : 200]);
     }
+  });
+
+  it.skipIf(mostWaiting < 1_000)('a thousand connections wait to be accepted while the event loop is busy', () => {
+    const { port } = new URL(server.url);
+    // It blocks this process. Without room the system drops connections, and tries them again after seconds.
+    const { status } = spawnSync(process.execPath, ['--eval', connects, port, '1000'], { timeout: 30_000 });
+    expect(status).toBe(0);
   });
 
   it('a client that does not read its answer is cut off within seconds', async () => {

@@ -39,6 +39,12 @@ const idleLimit = { most: 250, graceMs: 1_000, mostInGrace: 900 };
 /** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off; beside streams of `/changes`. */
 const mostConnections = 2_000;
 
+/**
+ * Connections that wait to be accepted. With the 511 of Node a thousand that came at once had the one of a probe dropped, whose system tries again
+ * after a second, and then after two. The system has a limit of its own (net.core.somaxconn).
+ */
+const backlog = 4_096;
+
 export interface HttpServerOptions {
   readonly host: string;
   /** 0 takes any free port; `url` tells which. */
@@ -134,7 +140,7 @@ export async function assertPortFree(host: string, port: number): Promise<void> 
 function listen(server: Server, { host, port }: Pick<HttpServerOptions, 'host' | 'port'>): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, host, port)));
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog }, () => {
       server.removeAllListeners('error');
       server.on('error', () => undefined);
       resolve();
