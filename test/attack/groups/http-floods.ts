@@ -33,6 +33,11 @@ const floods: readonly (readonly [string, string, Flood])[] = [
     { connections: 16, text: get('/metrics'), repeat: 990, read: false, holdMs },
   ],
   [
+    'livez-pipelined',
+    '1,400 requests for /livez on each of 1,000 connections',
+    { connections: 1_000, text: 'GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n', repeat: 1_400, holdMs: 8_000 },
+  ],
+  [
     'metrics-pipelined-and-read',
     '200 requests for /metrics on each of 100 connections',
     { connections: 100, text: get('/metrics'), repeat: 200, holdMs },

@@ -183,7 +183,7 @@ export class World implements AsyncDisposable {
     await this.reachesLedgerEnd();
     await this.succeed(['views', 'rebuild'], { DATABASE_URL: this.urlOf('migrator') });
     await this.#limitReaders();
-    this.#watcher = new Watcher(this.databaseUrl, this.ledgerUrl, () => this.httpUrl);
+    this.#watcher = new Watcher(this.databaseUrl, this.ledgerUrl, () => ({ url: this.httpUrl, pid: this.indexer.pid }));
   }
 
   async #startIndexer(): Promise<void> {
