@@ -34,6 +34,7 @@ const settled: Readonly<Record<string, string>> = {
   INDEXER_CONSOLE: 'the query page answers the machine it runs on, and in the container nobody sits',
   INDEXER_CONSOLE_DATABASE_URL: 'the same',
   INDEXER_STOP_AT: 'the service is started again whenever it ends; `docker compose run` is for what ends by itself',
+  INDEXER_GIVE_UP_AFTER: 'the same',
   INDEXER_DATA_DIR: 'nothing is embedded in the container; the sandbox has a volume of its own',
 };
 

@@ -33,7 +33,7 @@ export const lists: PlantedArea = {
     },
     {
       name: 'lifetimes of a seed that was given up stay',
-      file: 'migrations/0009_narrower_rights.sql',
+      file: 'migrations/0012_redactor_bounds.sql',
       line: 'truncate contracts, live, ended,',
       instead: 'truncate contracts, ended,',
       test,
@@ -41,8 +41,8 @@ export const lists: PlantedArea = {
     {
       name: 'an unfinished seed goes on under another filter',
       file: 'src/store/write/stream-row.ts',
-      line: 'if (row.filter_hash !== identity.filterHash) {',
-      instead: 'if (row.seeded_at !== null && row.filter_hash !== identity.filterHash) {',
+      line: 'const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts };',
+      instead: 'const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts: 0 };',
       test,
     },
     {

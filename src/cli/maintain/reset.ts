@@ -6,7 +6,6 @@ import type { StreamIdentity } from '../../model/stream.ts';
 import { writing, yes, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { asWriter, countLines, withStream, writerName } from '../database/maintenance.ts';
-import { lackLines } from './participant-lacks.ts';
 
 export const resetCommand: Command = {
   name: 'reset',
@@ -53,6 +52,7 @@ async function back(database: Database, to: number, { yes, ...asked }: Wanted, p
     const counts = await planReset(database, to);
     print(`going back to offset ${String(to)} would remove from schema "${database.schema}":`);
     for (const line of countLines(counts)) print(line);
+    const { lackLines } = await import('./participant-lacks.ts');
     for (const line of await lackLines(database, { ...asked, keptTo: to })) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
@@ -69,6 +69,7 @@ async function all(database: Database, { yes, ...asked }: Wanted, print: Print):
   if (!yes) {
     print(`starting over would remove from schema "${database.schema}":`);
     for (const line of countLines(await planEmpty(database))) print(line);
+    const { lackLines } = await import('./participant-lacks.ts');
     for (const line of await lackLines(database, asked)) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
