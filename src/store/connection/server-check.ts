@@ -86,13 +86,17 @@ interface SessionFacts {
   readonly of_role: boolean | null;
   readonly of_database: boolean | null;
   readonly locks: readonly string[];
+  /** Not so of a reader's role; true where there are no tables yet. */
+  readonly is_writer: boolean;
 }
 
 const sessionFacts = `
 select current_user::text as role, session_user::text as login, current_database()::text as database,
        pg_is_in_recovery() as standby, p.setting::boolean as read_only, p.source, s.of_role, s.of_database,
        array(select f from unnest($1::text[]) with ordinality u (f, nth)
-              where not has_function_privilege('pg_catalog.' || f, 'execute') order by nth) as locks
+              where not has_function_privilege('pg_catalog.' || f, 'execute') order by nth) as locks,
+       coalesce((select has_any_column_privilege(c.oid, 'update') from pg_class c
+                  where c.relname = 'stream' and c.relnamespace = to_regnamespace(quote_ident($2))), true) as is_writer
   from pg_settings p
   left join lateral (
     select d.setrole <> 0 as of_role, d.setdatabase <> 0 as of_database from pg_db_role_setting d
@@ -109,7 +113,7 @@ select current_user::text as role, session_user::text as login, current_database
  */
 export async function assertWritable(database: Database): Promise<void> {
   await database.withClient(async (client) => {
-    const { rows } = await client.query<SessionFacts>(sessionFacts, [lockFunctions]);
+    const { rows } = await client.query<SessionFacts>(sessionFacts, [lockFunctions, database.schema]);
     const [facts] = rows;
     if (facts === undefined) return;
     refuseWithoutLocks(facts);
@@ -117,8 +121,9 @@ export async function assertWritable(database: Database): Promise<void> {
   });
 }
 
-function refuseWithoutLocks({ locks, role, database }: SessionFacts): void {
-  if (locks.length === 0) return;
+function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: SessionFacts): void {
+  // A role that lacks more than that is refused with what it lacks: a reader is not to be given locks.
+  if (locks.length === 0 || !isWriter) return;
   const grant = `grant execute on function ${locks.map((name) => `pg_catalog.${name}`).join(', ')} to ${escapeIdentifier(role)}`;
   throw new IndexerError(
     `role "${role}" may not take advisory locks, which writing needs: it lacks execute on ${locks.join(', ')}`,
