@@ -21,7 +21,7 @@ describe('an indexer behind a ledger with traffic', needs(noLimits), () => {
     const results = await runGroups(world, [group], () => undefined);
     const bad = results.filter(({ held, crashed }) => !held || crashed);
     expect(bad.map(({ id, seen }) => `${id}: ${seen}`)).toEqual([]);
-    expect(results.length).toBeGreaterThan(5);
+    expect(results.length).toBeGreaterThan(2);
   });
 
   it('has more than a hundred quick attempts, each with a name of its own', () => {

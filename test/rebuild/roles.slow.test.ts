@@ -57,7 +57,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
       from pg_trigger g join pg_class c on c.oid = g.tgrelid
      where c.relnamespace = 'ledger'::regnamespace and not g.tgisinternal`;
     const before = [await value(world, rights), await value(world, guards)];
-    expect(before[1]).toHaveLength(10);
+    expect(before[1]).toHaveLength(11);
     expect(await rebuild(world, '--yes', { DATABASE_URL: urlOf('migrator') })).toContain('done: swapped');
     expect([await value(world, rights), await value(world, guards)]).toEqual(before);
     const forged = query(urlOf('redactor'), `update ledger.contracts set payload = 'null'`);

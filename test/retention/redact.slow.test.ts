@@ -21,7 +21,7 @@ async function contract(schema: string, archived: boolean): Promise<string> {
        join ${schema}.lifetimes l on l.activated_offset = c."offset" and l.node_id = c.node_id
       where (l.deactivated_offset is not null) = $1 and c.payload is not null
         and exists (select from ${schema}.interface_views v where v."offset" = c."offset" and v.node_id = c.node_id)
-      order by c."offset" desc limit 1`,
+      order by c."offset" desc, c.node_id desc limit 1`,
     [archived],
   );
   if (row === undefined) throw new Error('the history has no such contract');

@@ -82,7 +82,7 @@ describe('verify respects', () => {
     await index(200);
     const contract = await one<{ contract_id: string }>(
       `select contract_id from ledger.plain_contracts c join ledger.lifetimes l using (contract_id)
-        where c.origin = 'create' and l.deactivated_offset is null limit 1`,
+        where c.origin = 'create' and l.deactivated_offset is null order by c."offset", c.node_id limit 1`,
     );
     const id = contract.contract_id;
     const meant = `id_text(contract_id) = '${id}'`;

@@ -122,8 +122,9 @@ export async function assertWritable(database: Database): Promise<void> {
 }
 
 function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: SessionFacts): void {
-  // A role that lacks more than that is refused with what it lacks: a reader is not to be given locks.
-  if (locks.length === 0 || !isWriter) return;
+  if (locks.length === 0) return;
+  // A reader is not to be given locks.
+  if (!isWriter) throw notTheWriter(role);
   const grant = `grant execute on function ${locks.map((name) => `pg_catalog.${name}`).join(', ')} to ${escapeIdentifier(role)}`;
   throw new IndexerError(
     `role "${role}" may not take advisory locks, which writing needs: it lacks execute on ${locks.join(', ')}`,
@@ -132,6 +133,15 @@ function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: Sess
       remedy: `let a superuser run in database "${database}": \`${grant}\` (\`grant-roles\` leaves these functions to the roles of streams that are there)`,
     },
   );
+}
+
+function notTheWriter(role: string): IndexerError {
+  return new IndexerError(`role "${role}" may not write in this stream`, {
+    code: 'STORE_NOT_PERMITTED',
+    remedy:
+      'connect as the writer of the stream; or, to give it what writing needs, run `ledger-indexer grant-roles` as the owner of the schema ' +
+      'and make it a member of the role of the writer',
+  });
 }
 
 function readOnlySessions({ role, login, database, source, of_role: ofRole, of_database: ofDatabase }: SessionFacts) {

@@ -3,6 +3,7 @@ import { counter, gauge, histogram } from './description.ts';
 
 /** Calls of the running program; any other counts as other. */
 export const endpoints = [
+  '/v2/version',
   '/v2/state/ledger-end',
   '/v2/state/latest-pruned-offsets',
   '/v2/parties/participant-id',

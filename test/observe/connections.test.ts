@@ -1,8 +1,8 @@
-/** Which connections are cut off when many ask for nothing. Raw sockets; limits of the test's own, so that no clock decides. */
-import { createServer, type Server } from 'node:http';
+/** Which connections are cut off: when many ask for nothing, and when one asks twice. Raw sockets; limits of the test's own, so that no clock decides. */
+import { createServer, IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { limitIdleSockets, type IdleLimit } from '../../src/observe/http/connections.ts';
+import { limitIdleSockets, OneAtATime, type IdleLimit } from '../../src/observe/http/connections.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const most = 10;
@@ -82,4 +82,25 @@ describe('connections that ask for nothing', () => {
     await waitFor('one cut off', () => (second !== undefined && !isOpen(second) ? true : undefined));
     expect(clients.filter(isOpen)).toEqual(clients.filter((client) => client !== second));
   });
+});
+
+it('a second request before the answer ends the connection, and the others are not parsed', async () => {
+  let [parsed, answered] = [0, 0];
+  class Counted extends IncomingMessage {
+    constructor(...of: ConstructorParameters<typeof IncomingMessage>) {
+      super(...of);
+      parsed += 1;
+    }
+  }
+  const oneAtATime = new OneAtATime();
+  server = createServer({ IncomingMessage: Counted }, (request, response) => {
+    if (oneAtATime.begin(request.socket, response)) answered += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(900));
+  await new Promise((resolve) => socket.once('close', resolve));
+  expect(answered).toBe(1);
+  // The one behind the second is parsed to be told to stop there.
+  expect(parsed).toBe(3);
 });
