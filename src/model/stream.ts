@@ -23,6 +23,14 @@ export interface ContractMark {
   readonly offset: number;
 }
 
+/** Where a list of active contracts came from. */
+export interface ListSource {
+  /** The version of the participant; null when it could not be read, or no list was read. */
+  readonly release: string | null;
+  /** Whether the list has the reassignments in flight, as far as anyone can tell. */
+  readonly hasInFlight: boolean;
+}
+
 /** Where the stream is when a session begins. */
 export interface StreamState {
   readonly epoch: number;

@@ -1,7 +1,7 @@
 /** A sink that is no database: it keeps what its sessions commit, with the fence of a real one, and fails where it is told to. */
 import type { PackageModel } from '../../src/daml/package-model.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import type { ListSource } from '../../src/ledger/api/release.ts';
+import type { ListSource } from '../../src/model/stream.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
 import type {

@@ -79,13 +79,16 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   );
   const { dataDir } = config.indexer;
   const { url } = config.ledger;
+  const warn = (message: string) => (err: unknown) => {
+    if (!over.signal.aborted) logging.logger.warn({ err }, message);
+  };
   // Not before: an address of another participant parks, and leaves the folder as it is.
   if (run.embeddedParts.embeddedDatabase && url !== undefined)
-    void indexer.live.then(() => noteParticipant(dataDir, url));
-  // Beside the stream; what hinders it is told and no reason to end.
-  greetWhenLive({ ...run, over: over.signal }).catch((err: unknown) => {
-    if (!over.signal.aborted) logging.logger.warn({ err }, 'the greeting failed');
-  });
+    indexer.live
+      .then(() => noteParticipant(dataDir, url))
+      .catch(warn('the folder was not given the address of its participant'));
+  // Neither is a reason to end.
+  greetWhenLive({ ...run, over: over.signal }).catch(warn('the greeting failed'));
   try {
     await Promise.race([indexer.done, aborted(stop)]);
   } finally {

@@ -2,6 +2,7 @@
  * The release of a participant, as far as requests depend on it. It is read at the beginning of every session, because a
  * participant is upgraded while we run.
  */
+import type { ListSource } from '../../model/stream.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { NodeCalls } from './node.ts';
@@ -64,14 +65,6 @@ export async function readRelease({
 }
 
 // What is noted of a list of active contracts beside its offset.
-
-/** Where a list of active contracts came from. */
-export interface ListSource {
-  /** The version of the participant; null when it could not be read, or no list was read. */
-  readonly release: string | null;
-  /** Whether the list has the reassignments in flight, as far as anyone can tell. */
-  readonly hasInFlight: boolean;
-}
 
 export function listSource(release: ParticipantRelease): ListSource {
   return { release: release.version ?? null, hasInFlight: release.number !== undefined };

@@ -3,11 +3,11 @@
  * for whoever implements it; over Postgres that is src/store/postgres-sink.ts. Offsets are those of the ledger. Every
  * method may reject with an IndexerError; its code says what follows (src/errors).
  */
-import type { ListSource } from '../../ledger/api/release.ts';
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
 import type {
+  ListSource,
   CompletionGap,
   CompletionStart,
   ContractMark,

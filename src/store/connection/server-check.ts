@@ -139,8 +139,7 @@ function notTheWriter(role: string): IndexerError {
   return new IndexerError(`role "${role}" may not write in this stream`, {
     code: 'STORE_NOT_PERMITTED',
     remedy:
-      'connect as the writer of the stream; or, to give it what writing needs, run `ledger-indexer grant-roles` as the owner of the schema ' +
-      'and make it a member of the role of the writer',
+      'connect as the writer of the stream, a role that `ledger-indexer grant-roles` makes; or grant the role of the writer to this one',
   });
 }
 

@@ -9,6 +9,7 @@ import type { Dictionary } from '../../model/dictionary.ts';
 import { Lifetimes } from '../../model/lifetimes.ts';
 import type { Redactions } from '../../model/redactions.ts';
 import type {
+  ListSource,
   QuarantinedUpdate,
   SeedOrigin,
   StreamIdentity,
@@ -41,7 +42,6 @@ import {
   noteParticipant,
   publishSeed,
   seedStatement,
-  type SeedSource,
 } from './stream-row.ts';
 
 /** A batch whose rows are encoded for COPY as they are added. */
@@ -178,7 +178,7 @@ export class StoreSession {
   }
 
   /** Begins a seed at `offset`: what an earlier one left is removed, names included. `source`: undefined without a list. */
-  async beginSeed(offset: number, source?: SeedSource): Promise<void> {
+  async beginSeed(offset: number, source?: ListSource): Promise<void> {
     await this.#database.transaction(async (client) => {
       await beginSeed(client, this.state.epoch, offset, source);
       this.#dictionary = await loadDictionary(client);

@@ -4,7 +4,7 @@
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
+import type { ListSource, StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import { markAnew } from './departures.ts';
 import { filterChanged, isUnused, takeFilter, whatDiffers } from './filter-changed.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
@@ -204,14 +204,8 @@ export function compareAndSet(change: {
   };
 }
 
-/** Where the list of a seed comes from: the version of the participant, and whether it has reassignments in flight. */
-export interface SeedSource {
-  readonly release: string | null;
-  readonly hasInFlight: boolean;
-}
-
 /** Of a history that begins without a list: nothing is missing in what is not there. */
-const withoutList: SeedSource = { release: null, hasInFlight: true };
+const withoutList: ListSource = { release: null, hasInFlight: true };
 
 /**
  * Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed.
@@ -222,7 +216,7 @@ export async function beginSeed(
   client: ClientBase,
   epoch: number,
   offset: number,
-  { release, hasInFlight }: SeedSource = withoutList,
+  { release, hasInFlight }: ListSource = withoutList,
 ): Promise<void> {
   // A function, so that the writer's role needs no right to truncate.
   const { rows } = await client.query<{ cleared: boolean }>('select clear_unfinished_seed($1) as cleared', [epoch]);
