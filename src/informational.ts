@@ -33,7 +33,7 @@ interface Parsed {
   readonly parser?: { onIncoming?: (message: unknown) => number } | null;
 }
 
-/** What a parser is told of a message behind which there is no HTTP any more: it reads no further. */
+/** What a parser gets as answer to a message behind which there is no HTTP any more: it reads no further. */
 const upgraded = 2;
 
 /** Has Node drop, unparsed, what else has arrived on a connection which is about to be closed: one read holds a thousand messages. */

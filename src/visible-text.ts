@@ -29,7 +29,7 @@ function escaped(found: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-// Filters of secrets, made independent of characters that nobody sees. A stranger who puts one into a token, or before it, would have a filter
+// Filters of secrets, made independent of hidden characters. A stranger who puts one into a token, or before it, would have a filter
 // find nothing, and whoever copies the text would have the token.
 
 /** Format, control and ignorable characters, but for those that part words and lines. */

@@ -123,7 +123,7 @@ export const storeCodes = {
     'park',
     ExitCode.undecodable,
     'a constraint, an index or a trigger refuses a row',
-    'drop or change the one that somebody added, which the message names',
+    'drop or change the rule that the message names: it is not one of the indexer',
   ),
   STORE_NOT_PERMITTED: kind(
     'park',

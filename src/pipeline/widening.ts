@@ -203,7 +203,7 @@ async function listed(
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
-      // Once: what can be shown at the ledger end only is gathered there.
+      // Once: what the participant shows at its ledger end only is read there.
       const atEnd: boolean = error.code === 'LEDGER_IN_FLIGHT' && !refused;
       refused ||= atEnd;
       if (atEnd) continue;

@@ -1,4 +1,4 @@
-/** The login of a token whose password somebody changed: Postgres lets every role do that, and then refuses the indexer. */
+/** The login of a token whose password was changed: Postgres lets every role do that, and then refuses the indexer. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
 import { query } from '../support/database.ts';

@@ -10,7 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 type Message = Readonly<Record<string, Json>>;
 
-/** Of these the contents are somebody else's: a contract's, a choice's, or an error's. */
+/** Fields whose contents belong to a contract, a choice or an error. */
 const contents: ReadonlySet<string> = new Set([
   'createArgument',
   'contractKey',

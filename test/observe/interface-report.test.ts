@@ -1,4 +1,4 @@
-/** Interfaces that the participant does not know are a warning only where somebody named them one by one. */
+/** Interfaces that the participant does not know are a warning only where they are named one by one. */
 import { expect, it } from 'vitest';
 import { interfacesNamed } from '../../src/config/interface-presets.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';

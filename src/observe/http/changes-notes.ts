@@ -1,4 +1,4 @@
-/** What a client of `/changes` is told before the first change: its request may wait for what never comes. */
+/** Notes to a client of `/changes` before the first change: its request may wait for what never comes. */
 import { formatCursor } from '../../changes.ts';
 import type { Begun } from '../changes/change-stream.ts';
 

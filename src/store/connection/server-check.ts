@@ -108,7 +108,7 @@ select current_user::text as role, session_user::text as login, current_database
 
 /**
  * Passes when a session of this role may take the locks of a writer, and its transactions may write. A standby passes:
- * Postgres refuses its writes by itself.
+ * Postgres refuses its writes.
  * @throws IndexerError `STORE_NOT_PERMITTED` (park) or `STORE_READ_ONLY` (retry), with the statement that helps
  */
 export async function assertWritable(database: Database): Promise<void> {
@@ -166,7 +166,7 @@ function readOnlySessions({ role, login, database, source, of_role: ofRole, of_d
     `this is the primary server, and sessions of role "${role}" are read-only: ${name} is on for ${found}`,
     {
       code: 'STORE_READ_ONLY',
-      remedy: `${remedy}; the indexer goes on by itself`,
+      remedy: `${remedy}; the indexer needs no restart`,
     },
   );
 }

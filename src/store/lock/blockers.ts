@@ -1,4 +1,4 @@
-/** Sessions for which the sessions that write wait, so that somebody can end them. */
+/** Sessions for which the sessions that write wait, so that an operator can end them. */
 import type { ClientBase } from 'pg';
 import { writerSessionName } from './writer-lock.ts';
 

@@ -149,7 +149,7 @@ const unread = { read: false, holdMs: 30_000 };
 
 export const changesUnread: Group = {
   name: 'changes-unread',
-  what: 'streams of changes that nobody reads, or that one token has many of',
+  what: 'unread streams of changes, and many streams of one token',
   quick: false,
   attempts: [
     crowded,

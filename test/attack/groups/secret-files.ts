@@ -1,4 +1,4 @@
-/** Files that the operator names for a secret, replaced by somebody who can write where they are. */
+/** Files that the operator names for a secret, replaced by another user who can write to their folder. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { runProgram } from '../world/program.ts';
 type Prepare = (path: string) => unknown;
 
 const kinds: Readonly<Record<string, readonly [what: string, prepare: Prepare]>> = {
-  pipe: ['a pipe that nobody writes into', (path) => spawnSync('mkfifo', [path])],
+  pipe: ['a pipe without a writer', (path) => spawnSync('mkfifo', [path])],
   large: ['a file of 1 GiB', async (path) => writeFile(path, '').then(() => truncate(path, 1024 ** 3))],
   endless: ['a link to /dev/zero', (path) => symlink('/dev/zero', path)],
 };

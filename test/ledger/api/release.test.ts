@@ -34,7 +34,7 @@ describe('the release of a participant', () => {
     expect([isFrom(releaseOf('main'), '3.4'), isFrom(unreadRelease, '3.4')]).toEqual([false, false]);
   });
 
-  it('is not known where the call is not served, and an error where nobody answers', async () => {
+  it('is unknown where the call is not served, and an error where no server answers', async () => {
     const failing = (code: 'LEDGER_NOT_A_LEDGER' | 'LEDGER_PERMISSION_DENIED' | 'LEDGER_UNREACHABLE') =>
       readRelease({ node: { version: () => Promise.reject(ledgerError(code, 'no')) } });
     expect(await failing('LEDGER_NOT_A_LEDGER')).toEqual(unreadRelease);

@@ -151,7 +151,7 @@ it('is a purchase like one by the choice of the rules, in both versions of the s
   );
 });
 
-it('is told by the transfer to a role that sees nothing else of it', async () => {
+it('is shown by the transfer to a role that sees nothing else of it', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   await update(sent({ receiver: 'somebody::1220ff', output: completed('00x') }));
   const owner = openDatabase({

@@ -1,4 +1,4 @@
-/** Tokens with characters that nobody sees in them, before them and behind them: no filter of secrets is passed by that. */
+/** Tokens with hidden characters in, before and behind them: each filter of secrets still finds them. */
 import { ResponseBodyError } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { errorFromBody, errorFromClose } from '../../../src/ledger/errors/ledger-error.ts';

@@ -1,4 +1,4 @@
-/** What an operator is told of roles: rights that an upgrade changed, sessions that keep the writer waiting, and limits of such sessions. */
+/** What an operator learns about roles: rights that an upgrade changed, sessions that keep the writer waiting, and limits of such sessions. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../support/wait-for.ts';
@@ -97,7 +97,7 @@ describe('a session that was left in a transaction', () => {
         ),
       );
       expect(line.fix).toContain(`select pg_terminate_backend(${String(pid)})`);
-      // Whoever may see the transaction is told how long it is open.
+      // Whoever may see the transaction sees how long it is open.
       expect((await checked('administrator', 'blocked writer'))?.found).toMatch(
         /left open, in a transaction of \d+ s\)/,
       );

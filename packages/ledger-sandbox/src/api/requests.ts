@@ -48,7 +48,7 @@ export interface ActiveContractsRequest {
   readonly skip: number;
   /** What the tokens of the answer are bound to. */
   readonly binding: string;
-  /** Whether reassignments in flight are told of. */
+  /** Whether the answer has reassignments in flight. */
   readonly incomplete: boolean;
 }
 
@@ -202,7 +202,7 @@ export function requireNotNegative(activeAtOffset: number | bigint): void {
   if (activeAtOffset < 0) throw negativeOffset(activeAtOffset, 'active_at_offset');
 }
 
-/** Whether a request for active contracts is told of reassignments in flight: from 3.7 on only when it asks for it. */
+/** Whether the answer to a request for active contracts has reassignments in flight: from 3.7 on only if the request sets the field. */
 export function showsIncomplete(body: JsonObject, release: Release): boolean {
   return !isFrom(release, '3.7') || body['includeIncompleteReassignments'] === true;
 }

@@ -178,7 +178,7 @@ const inputTags: ReadonlyMap<string, string> = new Map([
   [names.developmentCoupon, 'InputDevelopmentFundCoupon'],
 ]);
 
-/** Whether a coupon can be collected: its round issues, or it is Amulet by itself and its time has come. */
+/** Whether a coupon can be collected: its round issues, or it is minted without a round and its time has come. */
 function isDue(coupon: CreatedEvent, issuing: ReadonlySet<number>, at: number): boolean {
   const { createArgument: payload } = coupon;
   if (nameOf(coupon) === names.rewardCoupon) return Date.parse(textAt(payload, 'expiresAt')) * 1000 > at;
