@@ -3,16 +3,7 @@
  * version may need fewer rights: only granting again changes them.
  */
 import type { ClientBase } from 'pg';
-import {
-  contents,
-  inserted,
-  maintained,
-  noted,
-  pruned,
-  redactorFunctions,
-  removed,
-  writerFunctions,
-} from './role-rights.ts';
+import { redactorRights, writerRights, type Rights } from './role-rights.ts';
 
 export interface DifferingRole {
   readonly role: string;
@@ -24,27 +15,14 @@ export interface DifferingRole {
   readonly superfluous: readonly string[];
 }
 
-interface Rights {
-  readonly inserted: readonly string[];
-  readonly updated: Readonly<Record<string, string>>;
-  readonly deleted: readonly string[];
-  readonly called: readonly string[];
-}
-
 type Kind = 'writer' | 'redactor';
-
-function expectedOf(kind: Kind, storage: string): Rights {
-  return kind === 'writer'
-    ? { inserted, updated: maintained, deleted: removed, called: writerFunctions(storage) }
-    : { inserted: noted, updated: contents, deleted: pruned, called: redactorFunctions(storage) };
-}
 
 /** Reads the catalog; empty where the roles have their rights, or none was made. The storage is the search path. */
 export async function differingRoles(client: ClientBase, storage: string): Promise<readonly DifferingRole[]> {
   const { rows } = await client.query<{ role: string; prefix: string; kind: Kind }>(madeRoles);
   const differing: DifferingRole[] = [];
   for (const { role, prefix, kind } of rows) {
-    const expected = expectedOf(kind, storage);
+    const expected = kind === 'writer' ? writerRights(storage) : redactorRights(storage);
     const wanted = new Set(wantedOf(expected));
     const found = await client.query<{ right: string }>(grantedTo, [role]);
     const has = new Set(found.rows.map(({ right }) => right));

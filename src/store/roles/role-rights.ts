@@ -39,7 +39,7 @@ export const inserted: readonly string[] = [
 ];
 
 /** Columns the writer changes. What the ledger said once is not among them. */
-export const maintained: Readonly<Record<string, string>> = {
+const maintained: Readonly<Record<string, string>> = {
   // The filter as long as there is no history: a trigger says so.
   stream:
     'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, seed_release, seed_has_in_flight, ' +
@@ -71,13 +71,13 @@ export const maintained: Readonly<Record<string, string>> = {
  * Tables the writer removes rows of: a contract that ended goes from `live` to another table, and what is wanted no more is
  * forgotten, as is what was delivered at last.
  */
-export const removed: readonly string[] = ['live', 'filter_interfaces', 'webhook_dead', 'retention_holds'];
+const removed: readonly string[] = ['live', 'filter_interfaces', 'webhook_dead', 'retention_holds'];
 
 /** Tables the redactor adds rows to. */
-export const noted: readonly string[] = ['redactions', 'redacted_contracts', 'redacted_exercises', 'retention_holds'];
+const noted: readonly string[] = ['redactions', 'redacted_contracts', 'redacted_exercises', 'retention_holds'];
 
 /** Columns the redactor changes: those that hold contents, and holds. */
-export const contents: Readonly<Record<string, string>> = {
+const contents: Readonly<Record<string, string>> = {
   contracts: 'payload, contract_key, created_event_blob, redaction_id',
   exercises: 'argument, result, redaction_id',
   interface_views: 'view, status_message, status_details, redaction_id',
@@ -141,11 +141,29 @@ const departures = [
 const inWords = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
 
 /** Functions that the writer calls, with the types of their parameters. @param storage schema of the stream */
-export function writerFunctions(storage: string): readonly string[] {
+function writerFunctions(storage: string): readonly string[] {
   return [
     withOwnersRights(storage),
     ...[...departures, ...inWords].map((called) => `${escapeIdentifier(storage)}.${called}`),
   ];
+}
+
+/** Tables, columns and functions beyond reading, as the lists above have them. */
+export interface Rights {
+  readonly inserted: readonly string[];
+  readonly updated: Readonly<Record<string, string>>;
+  readonly deleted: readonly string[];
+  readonly called: readonly string[];
+}
+
+/** @param storage schema of the stream */
+export function writerRights(storage: string): Rights {
+  return { inserted, updated: maintained, deleted: removed, called: writerFunctions(storage) };
+}
+
+/** @param storage schema of the stream */
+export function redactorRights(storage: string): Rights {
+  return { inserted: noted, updated: contents, deleted: pruned, called: redactorFunctions(storage) };
 }
 
 /** What the writer may do. */
@@ -172,7 +190,7 @@ export function writerGrants(role: string, storage: string): readonly string[] {
 }
 
 /** Functions that the redactor calls, with the types of their parameters. @param storage schema of the stream */
-export function redactorFunctions(storage: string): readonly string[] {
+function redactorFunctions(storage: string): readonly string[] {
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
   return [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
 }

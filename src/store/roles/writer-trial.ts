@@ -5,17 +5,7 @@
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
-import {
-  contents,
-  inserted,
-  maintained,
-  noted,
-  pruned,
-  pruningFunctions,
-  redactorFunctions,
-  removed,
-  writerFunctions,
-} from './role-rights.ts';
+import { inserted, pruned, pruningFunctions, redactorRights, type Rights, writerRights } from './role-rights.ts';
 
 interface Trial {
   /** As it stands in a GRANT: `update (to_offset) on completion_ranges`. */
@@ -111,21 +101,12 @@ async function isPermitted(client: ClientBase, statement: string): Promise<boole
 /** Of each table that is there the columns that may be given a value, quoted. */
 type Columns = ReadonlyMap<string, readonly string[]>;
 
-interface Rights {
-  readonly inserted: readonly string[];
-  readonly updated: Readonly<Record<string, string>>;
-  readonly deleted: readonly string[];
-  readonly called: readonly string[];
-}
-
 function writerTrials(columns: Columns, schema: string): readonly Trial[] {
-  const called = writerFunctions(schema);
-  return [...readerTrials(columns), ...trialsOf(columns, { inserted, updated: maintained, deleted: removed, called })];
+  return [...readerTrials(columns), ...trialsOf(columns, writerRights(schema))];
 }
 
 function redactorTrials(columns: Columns, schema: string): readonly Trial[] {
-  const called = redactorFunctions(schema);
-  return trialsOf(columns, { inserted: noted, updated: contents, deleted: pruned, called });
+  return trialsOf(columns, redactorRights(schema));
 }
 
 function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
