@@ -186,6 +186,8 @@ begin atomic
    where not r.divulged_only
      and r.created_at_offset >= (select :pqs.__from(from_offset)) and r.created_at_offset <= (select :pqs.__inside(to_offset))
      and upper(r.life_ix) <= (select :pqs.__inside(to_offset))
+     -- Checks the offsets where nothing is found as well, see creates.
+     and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null)
    group by r.template_fqn, r.payload_type;
 end;
 comment on function :multisync.summary_transients(bigint, bigint) is
