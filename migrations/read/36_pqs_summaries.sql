@@ -32,6 +32,8 @@ begin atomic
              and v."offset" = l.activated_offset and v.node_id = l.node_id and v.status_code = 0
            group by v.interface_pk) l
     join :pqs.__names n on n.template_pk = l.type_pk
+   -- Checks the offset before a row is looked for, so that it is refused under every plan.
+   where (select :pqs.__inside(summary_active."offset")) is not null
    group by n.package_name, n.module_name, n.entity_name, l.payload_type;
 end;
 comment on function :pqs.summary_active(bigint) is 'Contracts and interface views active at an offset, counted. An error where the session does not read, see oldest_offset and latest_offset.';
@@ -110,7 +112,9 @@ begin atomic
     join :pqs.__names n on n.template_pk = r.template_pk
     left join synchronizers a on a.synchronizer_pk = r.source_pk
     left join synchronizers b on b.synchronizer_pk = r.target_pk
-   where r."offset" >= (select :pqs.__inside(from_offset)) and r."offset" <= (select :pqs.__inside(to_offset))
+   -- The first two check the offsets before a row is looked for, so that they are refused under every plan.
+   where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
+     and r."offset" >= (select :pqs.__inside(from_offset)) and r."offset" <= (select :pqs.__inside(to_offset))
      and not r.incomplete
    group by 1, 2, 3;
 end;

@@ -54,7 +54,7 @@ describe('a Retry-After', () => {
       const headers = { 'retry-after': value, date: new Date(0).toUTCString() };
       ledger.refusal = { status, headers, of: where === 'http' ? 'requests' : 'handshakes' };
       await using daemon = start(ledger);
-      const path = where === 'http' ? '/v2/parties/participant-id' : 'upgrade';
+      const path = where === 'http' ? '/v2/version' : 'upgrade';
       await waitFor('three attempts', () => (ledger.count(path) >= 3 ? true : undefined), 30_000);
       const times = ledger.asked.filter((asked) => asked.path === path).map(({ atMs }) => atMs);
       expect(shortestPause(times)).toBeGreaterThan(1_990);
