@@ -23,7 +23,8 @@ interface Asked {
 }
 
 /**
- * All updates of a range that the filter shows, in order; undefined when there are more than `most`, or it was stopped.
+ * All updates of a range that the filter shows, in order; undefined when it was stopped, or as soon as there are surely more
+ * than `most`.
  * @throws IndexerError: what the ledger answers, UPDATE_UNDECODABLE, UPDATE_KIND_UNKNOWN
  */
 export async function earlierUpdates(

@@ -13,7 +13,8 @@ let world: HistoryWorld;
 let client: Client;
 let former: Record<string, string>;
 beforeEach(async () => {
-  world = await HistoryWorld.open(160);
+  // More than one range holds, with all checkpoints between them.
+  world = await HistoryWorld.open(320);
   const some = world.sandbox.ledger.localParties().slice(-3);
   former = { ...wider, LEDGER_PARTIES: some.join() };
   client = new Client({ connectionString: world.database.url });
