@@ -28,8 +28,9 @@ start_engine() {
   docker version >/dev/null 2>&1 && return
   [[ "$(id -u)" == 0 ]] || skip 'no container engine, and not root to start one'
   need dockerd docker.io
-  # Nothing of the machine's network is changed: the containers are reached by 127.0.0.1 only.
-  dockerd --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/docker.pid" -H "unix://$work/docker.sock" \
+  # Nothing of the machine's network is changed: the containers are reached by 127.0.0.1 only. Their network is not the usual one:
+  # an engine that was killed leaves containers' addresses behind, which answer in place of new ones.
+  dockerd --bip "172.$((18 + RANDOM % 12)).$((RANDOM % 256)).1/24" --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/docker.pid" -H "unix://$work/docker.sock" \
     --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false >"$work/dockerd.log" 2>&1 &
   engine=$!
   export DOCKER_HOST="unix://$work/docker.sock" TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1
