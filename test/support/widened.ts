@@ -54,7 +54,7 @@ export async function differences(
   other: string,
   after: number,
   most = 10,
-): Promise<readonly string[]> {
+): Promise<string[]> {
   const [ours, theirs] = await Promise.all([one, other].map((schema) => rowsOf(url, schema, after)));
   const found: string[] = [];
   for (const [here, there, name] of [

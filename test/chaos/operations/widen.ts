@@ -7,6 +7,7 @@
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { accountTemplate } from '../../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
 import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { assign, unassign } from '../../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
@@ -25,6 +26,8 @@ const updatesPerSecond = { killed: 100, measured: 500 };
 const tickMs = 20;
 /** Contracts that one update of the load makes; the one made a while before is archived. */
 const loadKept = 200;
+/** Contracts on their way to another synchronizer, about: a list of 3.7 has them only where they are requested. */
+const inFlightKept = 20;
 
 /** @returns figures of all runs; `lag_max_s` is of the one that nobody killed */
 export async function run({
@@ -34,7 +37,7 @@ export async function run({
   patienceMs,
   progress,
 }: OperationOptions): Promise<OperationFigures> {
-  const sums = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0 };
+  const sums = { runs: 0, kills: 0, in_flight: 0, lost: 0, duplicated: 0, altered: 0 };
   await using server = await openChaosServer();
   await using world = await World.open(await server.lend(), patienceMs);
   world.fill(contracts);
@@ -42,6 +45,7 @@ export async function run({
     const found = await oneRun(world, seed);
     sums.runs += 1;
     sums.kills += found.kills;
+    sums.in_flight += found.in_flight;
     sums.lost += found.lost;
     sums.duplicated += found.duplicated;
     sums.altered += found.altered;
@@ -51,12 +55,26 @@ export async function run({
   return { ...sums, ...measured };
 }
 
+/** Of a contract to another synchronizer. */
+interface Journey {
+  readonly contractId: string;
+  readonly reassignmentId: string;
+  readonly leftAt: number;
+  /** Offset. */
+  arrivedAt?: number;
+}
+
 class World implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: ChaosDatabase;
   readonly #patienceMs: number;
   #made = 0;
   readonly #open: string[] = [];
+  /** Those that the added party alone sees are all that `inFlightAt` needs. */
+  readonly #shared = new Set<string>();
+  readonly #inFlight: Journey[] = [];
+  /** In the order in which they began. */
+  readonly #journeys: Journey[] = [];
   /** When each offset of the load was made, milliseconds. */
   readonly madeAt: { readonly offset: number; readonly at: number }[] = [];
 
@@ -67,7 +85,7 @@ class World implements AsyncDisposable {
   }
 
   static async open(database: ChaosDatabase, patienceMs: number): Promise<World> {
-    const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    const sandbox = await startSandbox({ release: '3.7', limits: { checkpointIntervalMs: 50 } });
     for (const party of [former, added]) sandbox.ledger.addLocalParty(party);
     return new World(sandbox, database, patienceMs);
   }
@@ -101,23 +119,53 @@ class World implements AsyncDisposable {
         return { kind: 'create' as const, templateId: `#${accountTemplate}`, argument };
       });
       for (const event of this.#ledger.submit({ commands, actAs: [added, former] }).events) {
-        if ('CreatedEvent' in event) this.#open.push(event.CreatedEvent.contractId);
+        if (!('CreatedEvent' in event)) continue;
+        const { contractId, witnessParties } = event.CreatedEvent;
+        this.#open.push(contractId);
+        if (witnessParties.includes(former)) this.#shared.add(contractId);
       }
     }
   }
 
-  /** One update: a create or an archive, of contracts old and new. */
+  /** One update: a create, an archive, or a reassignment that begins or ends, of contracts old and new. */
   load(random: Random): void {
-    if (this.#open.length > loadKept && random.chance(0.5)) {
+    const moves = random.chance(0.1);
+    const arriving =
+      moves && this.#inFlight.length > random.between(0, 2 * inFlightKept) ? this.#inFlight.shift() : undefined;
+    if (arriving !== undefined) {
+      arriving.arrivedAt = assign(this.#ledger, arriving.reassignmentId);
+      this.#open.push(arriving.contractId);
+    } else if (this.#open.length > loadKept && random.chance(0.5)) {
       const [contractId = ''] = this.#open.splice(random.between(0, this.#open.length - 1), 1);
-      this.#ledger.exercise(contractId, 'Archive', {}, [added, former]);
+      if (moves) {
+        this.#leave(contractId);
+      } else this.#ledger.exercise(contractId, 'Archive', {}, [added, former]);
     } else {
       this.#made += 1;
       const bank = random.chance(0.5) ? former : added;
       const argument = { bank, owner: added, number: String(this.#made), balance: '1.0', version: '1' };
-      this.#open.push(this.#ledger.create(`#${accountTemplate}`, argument, [bank, added]).contractId);
+      const { contractId } = this.#ledger.create(`#${accountTemplate}`, argument, [bank, added]);
+      this.#open.push(contractId);
+      if (bank === former) this.#shared.add(contractId);
     }
     this.madeAt.push({ offset: this.#ledger.ledgerEnd(), at: performance.now() });
+  }
+
+  #leave(contractId: string): void {
+    const reassignmentId = unassign(this.#ledger, contractId);
+    const journey = { contractId, reassignmentId, leftAt: this.#ledger.ledgerEnd() };
+    this.#inFlight.push(journey);
+    this.#journeys.push(journey);
+  }
+
+  /** Contracts that only the party that is added sees, and that were on their way after this offset. */
+  inFlightAt(offset: number): readonly string[] {
+    return this.#journeys
+      .filter(({ contractId, leftAt, arrivedAt = Infinity }) => {
+        return !this.#shared.has(contractId) && leftAt <= offset && offset < arrivedAt;
+      })
+      .map(({ contractId }) => contractId)
+      .sort();
   }
 
   /** A steady load until it is stopped. */
@@ -198,6 +246,8 @@ const wide = { LEDGER_PARTIES: `${added},${former}` };
 
 interface Found {
   readonly kills: number;
+  /** Contracts on their way when the filter came into force, which the former filter did not show. */
+  readonly in_flight: number;
   readonly lost: number;
   readonly duplicated: number;
   readonly altered: number;
@@ -237,7 +287,10 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
   await world.reaches('fresh', end);
   await fresh.kill();
   const [range] = await query(url, 'select max(from_offset)::int as at from ledger.coverage');
-  const found = await differences(url, 'ledger', 'fresh', Number(range?.['at']), Infinity);
+  const from = Number(range?.['at']);
+  const inFlight = world.inFlightAt(from);
+  const found = await differences(url, 'ledger', 'fresh', from, Infinity);
+  found.push(...(await lackingOf(inFlight, url)));
   // A row that both sides have, and not alike, is one of each.
   const places = (side: string): readonly string[] =>
     found
@@ -246,7 +299,17 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
   const [ours, theirs] = [places('only ledger: '), places('only fresh: ')];
   const altered = ours.filter((place) => theirs.includes(place)).length;
   if (found.length > 0) for (const line of found.slice(0, 5)) console.error(line);
-  return { lost: theirs.length - altered, duplicated: ours.length - altered, altered };
+  return { in_flight: inFlight.length, lost: theirs.length - altered, duplicated: ours.length - altered, altered };
+}
+
+/** Contracts that were on their way when the filter came into force: the list alone has them, updates have not. */
+async function lackingOf(inFlight: readonly string[], url: string): Promise<readonly string[]> {
+  const stored = await query(
+    url,
+    'select ledger.id_text(contract_id) as id from ledger.reassignments where incomplete',
+  );
+  const ids = new Set(stored.map(({ id }) => id));
+  return inFlight.filter((id) => !ids.has(id)).map((id) => `only fresh: in flight ${id}`);
 }
 
 /** How long the oldest update that is not stored has waited, at most, from the question until all is added. */
