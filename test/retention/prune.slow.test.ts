@@ -135,12 +135,14 @@ describe('prune', () => {
     const before = ['--before', at?.time.toISOString() ?? ''];
     const held = await world.prune('ahead', ...before);
     expect(undocumented(held)).toEqual([]);
+    // Of most of those behind it, of which the first was recorded first.
+    const { since } = held['heldBy'] as { since: string };
+    expect([at?.since.toISOString() ?? '', since, at?.time.toISOString() ?? ''].toSorted()[1]).toBe(since);
     expect(held).toMatchObject({
       boundary: offset - 1,
       heldBy: {
         name: `update ${String(offset)}, recorded at 2099-01-01T00:00:00.000Z,`,
         offset: offset - 1,
-        since: at?.since.toISOString(),
         isUpdate: true,
       },
     });
@@ -150,6 +152,45 @@ describe('prune', () => {
     });
     await world.query('update ahead.updates set record_time = $1 where "offset" = $2', [at?.since, offset]);
     expect(await world.prune('ahead', ...before)).toMatchObject({ heldBy: null });
+  });
+
+  it('blames no update when single ones behind it were recorded early', async () => {
+    await world.fill('early');
+    // Sparse, so that the update at the boundary was recorded long after the time.
+    await world.query(`update early.updates set record_time = now() - (5_000 - "offset") * interval '1 day'`);
+    const rows = await world.query<{ offset: number }>(
+      `select "offset"::int as offset from early.updates order by "offset" limit 40`,
+    );
+    const [at, last, early] = [rows[19], rows[20], rows[25]].map((row) => row?.offset ?? 0);
+    const [row] = await world.query<{ time: Date }>(
+      `select record_time + interval '1 hour' as time from early.updates where "offset" = $1`,
+      [at],
+    );
+    for (const recorded of ["'1970-01-01T00:00:00Z'", "$1::timestamptz - interval '1 hour'"]) {
+      await world.query(
+        `update early.updates set record_time = ${recorded} where "offset" = $2 and $1::timestamptz is not null`,
+        [row?.time, early],
+      );
+      const target = await world.prune('early', '--before', row?.time.toISOString() ?? '');
+      expect(target, recorded).toMatchObject({ boundary: (last ?? 0) - 1, heldBy: null });
+    }
+  });
+
+  it('names the first of many updates that were recorded far ahead', async () => {
+    world.grow(1_200);
+    await world.fill('many');
+    const rows = await world.query<{ offset: number }>(
+      `select "offset"::int as offset from many.updates order by "offset"`,
+    );
+    const [first, end] = [rows[10]?.offset ?? 0, rows[rows.length - 130]?.offset ?? 0];
+    expect(rows.length).toBeGreaterThan(1_150);
+    const [row] = await world.query<{ time: Date }>('select max(record_time) as time from many.updates');
+    await world.query(`update many.updates set record_time = '2099-01-01T00:00:00Z' where "offset" between $1 and $2`, [
+      first,
+      end,
+    ]);
+    const target = await world.prune('many', '--before', row?.time.toISOString() ?? '');
+    expect(target).toMatchObject({ boundary: first - 1, heldBy: { offset: first - 1, isUpdate: true } });
   });
 
   it('does the same in shape ACS_DELTA, and in a stream that began with a seed', async () => {

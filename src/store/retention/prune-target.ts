@@ -16,7 +16,7 @@ export interface Holding {
   readonly name: string;
   /** What comes after it is kept. */
   readonly offset: number;
-  /** Of an update: the record time of the one behind it. */
+  /** Of an update: the record time of most of those behind it. */
   readonly since: Date;
   /** Only a boundary given as an offset goes past it. */
   readonly isUpdate?: true;
@@ -100,18 +100,30 @@ async function firstOffsetSince(client: ClientBase, time: Date): Promise<number 
 
 /** More than the clocks of two synchronizers are apart. */
 const farAheadMs = 3_600_000;
-/** Enough to find an older one behind an update that is ahead; one page or a few of the primary key. */
-const lookedAt = 1_000;
+/** Updates in a window, of which most have to be older than the time. */
+const windowSize = 100;
 
-/** The update as a holding when it was recorded far after the time, and others behind it before the time. */
+/**
+ * The update as a holding when it was recorded far after the time, and most of those behind it before the time. Single ones
+ * behind it may be early themselves. Others ahead may follow it, so windows are looked at in distances that double, and at
+ * the end.
+ */
 async function updateAhead(client: ClientBase, offset: number, time: Date): Promise<Holding | null> {
   const { rows } = await client.query<{ recorded: Date; since: Date }>(
     `select u.record_time as recorded, behind.since
        from updates u,
-            lateral (select min(b.record_time) as since
-                       from (select record_time from updates where "offset" > $1 order by "offset" limit ${String(lookedAt)}) b) behind
-      where u."offset" = $1 and u.record_time > $2::timestamptz + ${String(farAheadMs)} * interval '1 millisecond'
-        and behind.since < $2`,
+            lateral (
+              select w.since
+                from (select $1 + 1 as begin union all select $1 + (${String(windowSize)}::bigint << doubled) from generate_series(0, 40) doubled
+                      union all (select min("offset") from (select "offset" from updates order by "offset" desc limit ${String(windowSize)}) newest)) at,
+                     lateral (select 2 * count(*) filter (where b.record_time < $2) > count(*) as is_older,
+                                     percentile_disc(0.5) within group (order by b.record_time) filter (where b.record_time < $2) as since
+                                from (select record_time from updates
+                                       where "offset" > $1 and "offset" >= at.begin and record_time is not null
+                                       order by "offset" limit ${String(windowSize)}) b) w
+               where at.begin <= (select checkpoint from stream) and w.is_older
+               order by at.begin limit 1) behind
+      where u."offset" = $1 and u.record_time > $2::timestamptz + ${String(farAheadMs)} * interval '1 millisecond'`,
     [offset, time],
   );
   const [row] = rows;
