@@ -96,12 +96,16 @@ function configure(provider: Provider, client: ClientCredentials, method: AuthMe
   return config;
 }
 
-/** Whether the provider did not recognize the client, so that another method may be the one it is registered for. */
+/** Whether the provider may not have recognized the client, so that another method may be the one it is registered for. */
 function isUnrecognized({ code, facts }: IndexerError): boolean {
+  // A page instead of an answer: what reads the form alone may not know what else to say.
+  if (code === 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE') return facts['httpStatus'] === 400;
   if (code !== 'LEDGER_TOKEN_REFUSED') return false;
-  // A provider that reads the form alone misses the client id in it.
-  return facts['httpStatus'] === 401 || facts['oauthError'] === 'invalid_client' || isIncomplete(facts);
+  return facts['httpStatus'] === 401 || unrecognized.has(String(facts['oauthError'])) || isIncomplete(facts);
 }
+
+/** Errors of providers that did not read how the client authenticated: some read the form alone. */
+const unrecognized: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
 
 function isIncomplete(facts: IndexerError['facts']): boolean {
   return facts['oauthError'] === 'invalid_request';
@@ -216,7 +220,8 @@ class OAuthTokenSource implements TokenSource {
         if (refusal === undefined || isIncomplete(refusal.facts)) refusal = failure;
       }
     }
-    this.#refused = true;
+    // Of a page nobody knows whether it was the client.
+    this.#refused = refusal?.code === 'LEDGER_TOKEN_REFUSED';
     throw refusal;
   }
 

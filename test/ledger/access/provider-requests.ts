@@ -63,6 +63,24 @@ const clientRows: readonly ProviderRow[] = [
     expected: { requests: 2 },
   },
   {
+    provider: 'Reads the form only, and reports with 400 `unauthorized_client` that the secret is missing',
+    indexer: 'Tries the other method',
+    behavior: {
+      accepts: ['form'],
+      unrecognized: refused('unauthorized_client', 'AADSTS7000216: client_assertion or client_secret is required'),
+    },
+    expected: { requests: 2 },
+  },
+  {
+    provider: 'Reads the form only, and answers 400 with a page to anything else',
+    indexer: 'Tries the other method',
+    behavior: {
+      accepts: ['form'],
+      unrecognized: { status: 400, body: '<html>', headers: { 'content-type': 'text/html' } },
+    },
+    expected: { requests: 2 },
+  },
+  {
     provider: 'Form only, and the client may not have the scope',
     indexer: 'Parks and reports `invalid_scope`',
     behavior: { accepts: ['form'], refuses: () => refused('invalid_scope', 'Invalid scopes: daml_ledger_api') },
