@@ -95,8 +95,16 @@ function readSecret(name: string, file: string, problems: Set<string>): Given | 
 const knownVariables = new Set(
   optionList.flatMap((option) => (option.fileVariant ? [option.env, `${option.env}_FILE`] : [option.env])),
 );
-/** Set for tests that read packages of other compilers; not an option of the program. */
-const tolerated = new Set(['LEDGER_DARS']);
+/** Read by docker-compose.yml, and by tests of packages of other compilers: a shell that has them may run the program as well. */
+const tolerated = new Set([
+  'LEDGER_DARS',
+  'INDEXER_PORT',
+  'INDEXER_STOP_GRACE',
+  'LEDGER_GRAPHQL_IMAGE',
+  'LEDGER_INDEXER_IMAGE',
+  'LEDGER_SANDBOX_IMAGE',
+  'LEDGER_SANDBOX_PORT',
+]);
 /** Kubernetes puts these into every pod for each service, also for one that is called `ledger-…` or `indexer`. */
 const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
 

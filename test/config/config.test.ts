@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -205,6 +205,14 @@ describe('loadConfig', () => {
       LEDGER_INDEXER_PORT_7580_TCP_ADDR: '10.0.0.1',
     };
     expect(() => loadConfig([], env)).not.toThrow();
+  });
+
+  it('leaves alone the variables that docker-compose.yml reads', () => {
+    const compose = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+    const names = [...compose.matchAll(/\$\{((?:LEDGER|INDEXER)_[A-Z_]+)/g)].map(([, name = '']) => name);
+    expect(names).toContain('INDEXER_PORT');
+    const optional = names.filter((name) => !optionList.some(({ env }) => env === name));
+    expect(() => loadConfig([], Object.fromEntries(optional.map((name) => [name, '1'])))).not.toThrow();
   });
 
   it('explains why a package id is no template filter', () => {
