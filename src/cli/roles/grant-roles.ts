@@ -24,7 +24,11 @@ export const grantRolesCommand: Command = {
   operands: [],
   flags: [
     { name: 'prefix', value: 'NAME', doc: 'before the names of the roles' },
-    { name: 'password-dir', value: 'FOLDER', doc: 'files named after the roles, with their passwords' },
+    {
+      name: 'password-dir',
+      value: 'FOLDER',
+      doc: 'files migrator, writer, redactor, reader (without the prefix), with their passwords',
+    },
     connections,
     sharedDatabase,
     dryRun,
@@ -89,10 +93,15 @@ async function passwordsOf(
   if (Object.keys(passwords).length === 0) {
     throw misuse(
       `${folder.slice(0, 200)} has none of the files ${loginRoles.join(', ')}, each with a password`,
-      `make them first: (umask 077; mkdir -p '${folder}'; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > '${folder}'/$role; done)`,
+      `make them first: (umask 077; mkdir -p ${inShell(folder)}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${inShell(folder)}/$role; done)`,
     );
   }
   return passwords;
+}
+
+/** As one word of a shell. */
+function inShell(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Undefined when there is no such file. */
@@ -106,6 +115,6 @@ async function passwordIn(file: string): Promise<string | undefined> {
     throw misuse(`the password file ${file} cannot be read: ${why}`, usage);
   }
   const password = text.replace(/\r?\n$/, '');
-  if (password === '') throw misuse('a password file is empty', usage);
+  if (password === '') throw misuse(`the password file ${file} is empty`, usage);
   return password;
 }

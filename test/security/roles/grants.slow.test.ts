@@ -1,6 +1,6 @@
 /** What `grant-roles` needs, and a writer whose rights were granted by an earlier version. */
 import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,13 +16,17 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 it('a folder without passwords is refused with the command that makes them, whatever its name', async () => {
-  const folder = join(world.folder, 'of the night shift');
+  const folder = join(world.folder, "of the night's shift");
   const words = ['grant-roles', ...world.named, '--password-dir', folder];
   const { code, stderr } = await world.run('administrator', words);
   expect(code).toBe(2);
   expect(stderr).toContain(`${folder} has none of the files migrator, writer, redactor, reader`);
   const command = /make them first: (\(.*\))/.exec(stderr)?.[1] ?? '';
   await promisify(execFile)('sh', ['-c', command]);
+  writeFileSync(join(folder, 'writer'), '\n');
+  const empty = await world.run('administrator', [...words, '--dry-run']);
+  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining(`${join(folder, 'writer')} is empty`)]);
+  writeFileSync(join(folder, 'writer'), 'of-the-writer');
   await world.succeeds('administrator', [...words, '--dry-run']);
   for (const kind of ['migrator', 'writer', 'redactor', 'reader']) {
     expect(statSync(join(folder, kind)).mode & 0o777, kind).toBe(0o600);
