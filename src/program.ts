@@ -2,7 +2,7 @@
 import { ExitCode } from './errors/exit-code.ts';
 import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/figures/scrub.ts';
-import { escapeSteeringInLines } from './visible-text.ts';
+import { escapeSteeringInLines } from './errors/visible-text.ts';
 
 const [first, ...others] = process.argv.slice(2);
 const verb = first === undefined || first.startsWith('-') ? 'run' : first;

@@ -1,4 +1,4 @@
-/** The version of this program, from its own package.json, and the commit it was built from. */
+/** The version of this program, from its own package.json, the commit it was built from, and where its pages are. */
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -15,4 +15,12 @@ function builtFrom(): string {
   } catch {
     return 'unknown';
   }
+}
+
+/** Where the project is on the web, for somebody who has the program only. The one place that says so. */
+const project = 'https://github.com/ledger-indexer/ledger-indexer';
+
+/** The address of a page, e.g. of `docs/sql.md#tokens`. */
+export function pageUrl(path: string): string {
+  return `${project}/blob/main/${path}`;
 }

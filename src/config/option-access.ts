@@ -2,7 +2,7 @@
  * The options that say how the participant is reached: token, OAuth client, certificates. Each is read like any other;
  * what cannot go together is refused here, by the names the operator used.
  */
-import { travelsInClear } from '../loopback.ts';
+import { travelsInClear } from './loopback.ts';
 import type { OptionSource } from './option-sources.ts';
 import { options } from './option-table.ts';
 

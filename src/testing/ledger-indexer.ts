@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Commands } from '../ledger/api/commands.ts';
 import { createLedgerClient, type LedgerClient } from '../ledger/api/client.ts';
 import { createTokenSource } from '../ledger/access/token.ts';
-import { demoSandbox, sandboxFailures } from '../optional-parts.ts';
+import { demoSandbox, sandboxFailures } from '../cli/demo/optional-parts.ts';
 import { Ending } from './ending.ts';
 import { startOwnDatabase } from './own-database.ts';
 import { startOwnIndexer } from './own-indexer.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embeddedPostgres } from '../optional-parts.ts';
+import { embeddedPostgres } from '../cli/demo/optional-parts.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
 import type { Ending } from './ending.ts';
 

@@ -1,9 +1,9 @@
 /** The indexer inside this process, asked over its own endpoints. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openAccess } from '../access.ts';
+import { openAccess } from '../ledger/open-access.ts';
 import { loadConfig } from '../config/config.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
-import { startIndexer, type Indexer } from '../indexer.ts';
+import { startIndexer, type Indexer } from '../indexer/indexer.ts';
 import { createLogger } from '../observe/log/logger.ts';
 import { version } from '../version.ts';
 import type { Ending } from './ending.ts';

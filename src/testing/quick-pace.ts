@@ -1,5 +1,5 @@
 /** Polling intervals for an indexer that a test waits for: what the test changed is noticed soon. */
-import { type Pace, usualPace } from '../pace.ts';
+import { type Pace, usualPace } from '../config/pace.ts';
 
 export const quickPace: Pace = {
   // A test that depends on the ledger end sets INDEXER_BLIND_AFTER; others count what is asked of the ledger.

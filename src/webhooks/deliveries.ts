@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toIndexerError } from '../errors/indexer-error.ts';
-import type { Webhook } from '../webhook.ts';
+import type { Webhook } from '../model/push/webhook.ts';
 import { HookRun } from './hook-run.ts';
 import type { DeliveryOptions } from './ports.ts';
 

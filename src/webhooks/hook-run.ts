@@ -4,9 +4,9 @@
  * the window or the database, so nothing of it happens at the same time.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Change, ChangesPage } from '../changes.ts';
+import type { Change, ChangesPage } from '../model/push/changes.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
-import type { DeadLetter, Webhook } from '../webhook.ts';
+import type { DeadLetter, Webhook } from '../model/push/webhook.ts';
 import { backOff } from './back-off.ts';
 import type { DeliveryOptions } from './ports.ts';
 import { Poster, type Answer } from './post.ts';

@@ -1,6 +1,6 @@
 /** What deliveries need of the database and of the process; the composition root puts it in. */
-import type { ChangeCursor, ChangesPage, ChangesWanted } from '../changes.ts';
-import type { DeadLetter, Webhook, WebhookObserver, WebhookStanding } from '../webhook.ts';
+import type { ChangeCursor, ChangesPage, ChangesWanted } from '../model/push/changes.ts';
+import type { DeadLetter, Webhook, WebhookObserver, WebhookStanding } from '../model/push/webhook.ts';
 import type { Reach } from './reach.ts';
 
 /** @throws IndexerError STORE_ errors, each of them */

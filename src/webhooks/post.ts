@@ -2,7 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import { TooManyInformational, limitInformational } from '../informational.ts';
+import { TooManyInformational, limitInformational } from '../errors/informational.ts';
 import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } from './reach.ts';
 
 /**

@@ -4,7 +4,7 @@
  */
 import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback } from '../config/loopback.ts';
 
 /** Each allows what those before it do; `nowhere`: nothing is delivered. */
 export type Reach = 'nowhere' | 'public' | 'private' | 'loopback';

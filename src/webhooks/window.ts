@@ -2,7 +2,7 @@
  * Events of one webhook between its cursor and what was read last, each sent when those of its contract before it were taken. An
  * event that fails holds up its contract, and no other one until the window is full. Pure: told of time and outcomes.
  */
-import { formatCursor, type Change, type ChangeCursor } from '../changes.ts';
+import { formatCursor, type Change, type ChangeCursor } from '../model/push/changes.ts';
 
 export interface WindowEvent {
   readonly change: Change;

@@ -1,6 +1,6 @@
 /** `/changes` with one token that asks for much at once: what another token still gets. Real requests; pages come when the test says so. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChangesPage, ChangesWanted } from '../../src/changes.ts';
+import type { ChangesPage, ChangesWanted } from '../../src/model/push/changes.ts';
 import { ChangePages } from '../../src/observe/changes/change-pages.ts';
 import { ChangeStream } from '../../src/observe/changes/change-stream.ts';
 import { Turns } from '../../src/observe/changes/turns.ts';
@@ -9,7 +9,7 @@ import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { ChangesAnswers, thisMachine } from '../../src/observe/http/changes-endpoint.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
-import { usualPace } from '../../src/pace.ts';
+import { usualPace } from '../../src/config/pace.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const most = 100;

@@ -1,8 +1,8 @@
 /** Every sample of a frame, served over sockets and indexed: each field is found again in Postgres. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { openAccess } from '../../src/access.ts';
-import { startIndexer, type Indexer } from '../../src/indexer.ts';
+import { openAccess } from '../../src/ledger/open-access.ts';
+import { startIndexer, type Indexer } from '../../src/indexer/indexer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';

@@ -1,8 +1,8 @@
 /** Bounded runs that end where nothing of the usual is: on topology, a reassignment, a checkpoint, or no update at all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openAccess } from '../../src/access.ts';
+import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { startIndexer } from '../../src/indexer.ts';
+import { startIndexer } from '../../src/indexer/indexer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';

@@ -1,8 +1,8 @@
 /** A stream that is alive by all its pings and says nothing, while the ledger goes on. */
 import { expect, it } from 'vitest';
-import { openAccess } from '../../src/access.ts';
+import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { pipelineParts } from '../../src/indexer.ts';
+import { pipelineParts } from '../../src/indexer/indexer.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { createObserver } from '../../src/observe/indexer-observer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';

@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { noFormula } from '../../src/csv.ts';
+import { noFormula } from '../../src/model/push/csv.ts';
 import { scrub } from '../../src/observe/figures/scrub.ts';
 import { expectProperty } from '../support/chance/property.ts';
 

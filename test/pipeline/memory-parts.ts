@@ -4,7 +4,7 @@ import type { AccessToken, TokenSource } from '../../src/ledger/access/token.ts'
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { Observer } from '../../src/pipeline/ports/observer.ts';
 import type { PipelineLimits, PipelineParts } from '../../src/pipeline/ports/parts.ts';
-import { usualPace } from '../../src/pace.ts';
+import { usualPace } from '../../src/config/pace.ts';
 import { deferred } from '../support/deferred.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemorySink } from './memory-sink.ts';

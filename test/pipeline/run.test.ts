@@ -1,7 +1,7 @@
 /** Session after session, with a ledger and a sink in memory: what ends one, what follows, and where the next one begins. */
 import { describe, expect, it } from 'vitest';
 import { ledgerError } from '../../src/ledger/errors/make-ledger-error.ts';
-import { usualPace } from '../../src/pace.ts';
+import { usualPace } from '../../src/config/pace.ts';
 import { runPipeline } from '../../src/pipeline/run.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';

@@ -1,6 +1,6 @@
 /** Waiting for the right to write: what is looked at meanwhile, and what ends it. */
 import { describe, expect, it } from 'vitest';
-import { usualPace } from '../../src/pace.ts';
+import { usualPace } from '../../src/config/pace.ts';
 import { acquireLock } from '../../src/pipeline/beside/standby.ts';
 import { PhaseKeeper } from '../../src/pipeline/ports/parts.ts';
 import { Patience } from '../../src/pipeline/retry/give-up.ts';

@@ -1,8 +1,8 @@
 /** Receivers whose answers are no HTTP, or have no end: events of different contracts are sent to them one by one. Raw sockets. */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Change } from '../../src/changes.ts';
-import type { Webhook } from '../../src/webhook.ts';
+import type { Change } from '../../src/model/push/changes.ts';
+import type { Webhook } from '../../src/model/push/webhook.ts';
 import { HookRun } from '../../src/webhooks/hook-run.ts';
 import type { DeliveryOptions } from '../../src/webhooks/ports.ts';
 import { waitFor } from '../support/wait-for.ts';

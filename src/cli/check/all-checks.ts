@@ -11,7 +11,7 @@ import { readStream, type StreamFacts } from '../../store/history/maintenance.ts
 import { filterChanged, isUnused, whatDiffers } from '../../store/write/filter-changed.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { pageUrl } from '../../project-urls.ts';
+import { pageUrl } from '../../version.ts';
 
 /** In the order in which they are shown. @param words options of the configuration @param limitMs of each check, milliseconds */
 export async function allOutcomes(

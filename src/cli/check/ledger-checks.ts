@@ -1,5 +1,5 @@
 /** Checks of the participant: who it is, whether it talks to us, what our token says, and whether we may read what is configured. */
-import { type LedgerAccess, openAccess } from '../../access.ts';
+import { type LedgerAccess, openAccess } from '../../ledger/open-access.ts';
 import type { Config, LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 import type { Right } from '../../ledger/api/users.ts';

@@ -4,7 +4,7 @@ import type { Database } from '../../store/connection/database.ts';
 import { transactionIds } from '../../store/lock/transaction-ids.ts';
 import { writerBlockers, type Blocker } from '../../store/lock/blockers.ts';
 import { differingRoles, type DifferingRole } from '../../store/roles/differing-rights.ts';
-import { pageUrl } from '../../project-urls.ts';
+import { pageUrl } from '../../version.ts';
 import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
 /** In the order in which they are shown. */

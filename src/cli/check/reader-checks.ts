@@ -6,7 +6,7 @@ import { contentStatistics } from '../../store/roles/content-statistics.ts';
 import { defaultConnections, readerUse, type ReaderUse } from '../../store/roles/reader-limits.ts';
 import { readerLogins } from '../../store/roles/reader-logins.ts';
 import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
-import { pageUrl } from '../../project-urls.ts';
+import { pageUrl } from '../../version.ts';
 import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
 /** In the order in which they are shown. */

@@ -1,6 +1,6 @@
 /** How rows are printed: what the flags ask for, else what suits who reads. */
 import type { Terminal } from './command.ts';
-import { noFormula } from '../../csv.ts';
+import { noFormula } from '../../model/push/csv.ts';
 import type { CommandFlag, Given } from './parse.ts';
 import { misuse } from './refusals.ts';
 

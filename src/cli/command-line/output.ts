@@ -5,7 +5,7 @@
 import type { Writable } from 'node:stream';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { escapeFormat, escapeSteeringInLines } from '../../visible-text.ts';
+import { escapeFormat, escapeSteeringInLines } from '../../errors/visible-text.ts';
 import { aligned, lineUp } from './aligned.ts';
 
 export interface Column {

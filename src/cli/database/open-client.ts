@@ -1,5 +1,5 @@
 /** The client with which a command asks the configured participant. */
-import { openAccess, type LedgerAccess } from '../../access.ts';
+import { openAccess, type LedgerAccess } from '../../ledger/open-access.ts';
 import type { LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 

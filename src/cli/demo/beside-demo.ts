@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseFlags } from '../../config/option-flags.ts';
 import { options } from '../../config/option-table.ts';
 import type { Option } from '../../config/option.ts';
-import { runningServerUrl } from '../../optional-parts.ts';
+import { runningServerUrl } from './optional-parts.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
 import { notedDemo } from './running-demo.ts';
 

@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { runningServerUrl } from '../../optional-parts.ts';
+import { runningServerUrl } from './optional-parts.ts';
 import { json, type Command } from '../command-line/command.ts';
 import { runningDemo, type DemoNote } from './running-demo.ts';
 

@@ -5,7 +5,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePortFrom, isFree, portHolder } from '../../local-ports.ts';
+import { freePortFrom, isFree, portHolder } from '../../observe/http/local-ports.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 

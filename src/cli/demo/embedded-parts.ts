@@ -5,7 +5,7 @@ import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
-import { demoLedger, embeddedPostgres } from '../../optional-parts.ts';
+import { demoLedger, embeddedPostgres } from './optional-parts.ts';
 import { readStream } from '../../store/history/maintenance.ts';
 import { emptyHistory } from '../../store/history/reset.ts';
 import { openDatabase } from '../../store/connection/database.ts';

@@ -1,7 +1,7 @@
 /** Says where to look once there is something to see: the stream is level with the ledger, and the first query answers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
-import type { Indexer } from '../../indexer.ts';
+import type { Indexer } from '../../indexer/indexer.ts';
 import type { Logging } from '../../observe/log/logger.ts';
 import { openDatabase } from '../../store/connection/database.ts';
 import { placeOf } from '../../store/connection/hosts.ts';

@@ -7,7 +7,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { isLoopback } from '../../loopback.ts';
+import { isLoopback } from '../../config/loopback.ts';
 import type { StatusDocument } from '../../observe/health/health-tracker.ts';
 
 export interface DemoNote {

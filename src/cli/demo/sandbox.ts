@@ -1,7 +1,7 @@
 /** `sandbox`: only the sandbox ledger, for developing against it. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { demoLedger } from '../../optional-parts.ts';
+import { demoLedger } from './optional-parts.ts';
 import type { Command } from '../command-line/command.ts';
 import { demoFlags, optionWords, stopFlag } from '../command-line/demo-flags.ts';
 import type { Given } from '../command-line/parse.ts';

@@ -1,10 +1,10 @@
 /** Indexes the ledger of LEDGER_URL into DATABASE_URL, or an embedded Postgres; without both, runs a demo. */
-import { openAccess } from '../../access.ts';
+import { openAccess } from '../../ledger/open-access.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
-import { freePortFrom } from '../../local-ports.ts';
+import { freePortFrom } from '../../observe/http/local-ports.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { startIndexer, type Indexer, type IndexerOptions } from '../../indexer.ts';
-import type { ConsoleParts } from '../../open-console.ts';
+import { startIndexer, type Indexer, type IndexerOptions } from '../../indexer/indexer.ts';
+import type { ConsoleParts } from '../../indexer/console.ts';
 import { createLogger, type Logging } from '../../observe/log/logger.ts';
 import { assertPortFree } from '../../observe/http/http-server.ts';
 import { version } from '../../version.ts';

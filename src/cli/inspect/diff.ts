@@ -2,7 +2,7 @@
 import { loadConfig } from '../../config/config.ts';
 import type { Diff, DiffRow, DiffWanted } from '../../store/reads/diff.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
-import { csvLine } from '../../csv.ts';
+import { csvLine } from '../../model/push/csv.ts';
 import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
 import { createOutput, joined, type RowFormat } from '../command-line/output.ts';

@@ -3,7 +3,7 @@ import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Answer, AnswerRow, Question } from '../../store/reads/answer.ts';
 import type { Call, Command, Terminal } from '../command-line/command.ts';
-import { csvLine } from '../../csv.ts';
+import { csvLine } from '../../model/push/csv.ts';
 import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';

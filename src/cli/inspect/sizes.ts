@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { volume } from '../../config/option.ts';
-import { runningServerUrl } from '../../optional-parts.ts';
+import { runningServerUrl } from '../demo/optional-parts.ts';
 import { placeOf, samePlace } from '../../store/connection/hosts.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { bytesInWords, wholeNumber } from '../command-line/amounts.ts';

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.ts';
 import type { Statement, StatementOf, StatementRow } from '../../store/reads/statement.ts';
 import { aligned } from '../command-line/aligned.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
-import { csvLine, noFormula } from '../../csv.ts';
+import { csvLine, noFormula } from '../../model/push/csv.ts';
 import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';

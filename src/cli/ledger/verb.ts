@@ -1,5 +1,5 @@
 /** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does; and its command line. */
-import type { LedgerAccess } from '../../access.ts';
+import type { LedgerAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Output } from '../command-line/output.ts';

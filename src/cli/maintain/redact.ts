@@ -1,7 +1,7 @@
 /** `redact contract|exercise|party …`: removes contents for good; shows what would go unless told to do it. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { pageUrl } from '../../project-urls.ts';
+import { pageUrl } from '../../version.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { FoundInLake, RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';

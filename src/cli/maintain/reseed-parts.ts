@@ -1,7 +1,7 @@
 /** What `reseed` reads the active contracts with. */
-import { openAccess } from '../../access.ts';
+import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
-import { pipelineParts } from '../../indexer.ts';
+import { pipelineParts } from '../../indexer/indexer.ts';
 import { HealthTracker } from '../../observe/health/health-tracker.ts';
 import { createObserver } from '../../observe/indexer-observer.ts';
 import { createLogger } from '../../observe/log/logger.ts';

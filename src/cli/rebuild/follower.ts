@@ -1,7 +1,7 @@
 /** Fills the storage beside the live one: the pipeline of the indexer, with tables of its own and no reader. */
-import { openAccess } from '../../access.ts';
+import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
-import { pipelineParts } from '../../indexer.ts';
+import { pipelineParts } from '../../indexer/indexer.ts';
 import { WorkClock } from '../../observe/figures/work-clock.ts';
 import { HealthTracker } from '../../observe/health/health-tracker.ts';
 import { createObserver } from '../../observe/indexer-observer.ts';

@@ -1,5 +1,5 @@
 /** `webhook`: who is told of changes over HTTP. */
-import { parseCursor, type ChangeCursor } from '../../changes.ts';
+import { parseCursor, type ChangeCursor } from '../../model/push/changes.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { AddedWebhook, ListedWebhook } from '../../store/webhooks/hooks.ts';

@@ -5,8 +5,8 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
-import { limitInformational } from '../../informational.ts';
-import { travelsInClear } from '../../loopback.ts';
+import { limitInformational } from '../../errors/informational.ts';
+import { travelsInClear } from '../../config/loopback.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { isObject } from '../frames/field.ts';
 

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
-import { travelsInClear } from '../../loopback.ts';
+import { travelsInClear } from '../../config/loopback.ts';
 import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { leaseOfFound, type TokenLease } from './token-lifetime.ts';

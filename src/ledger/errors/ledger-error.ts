@@ -8,7 +8,7 @@ import { isTlsErrno } from '../../errors/tls-errno.ts';
 import { isObject } from '../frames/field.ts';
 import { decodeLedgerError, type ErrorResource, isUnknownEndpoint, type LedgerErrorBody } from './ledger-error-body.ts';
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
-import { escapeFormat, filterHidden } from '../../visible-text.ts';
+import { escapeFormat, filterHidden } from '../../errors/visible-text.ts';
 import { ledgerError } from './make-ledger-error.ts';
 
 type Facts = Record<string, string | number | boolean>;

@@ -1,7 +1,7 @@
 /** What a token provider's failure means. Never the secret, and nothing of an answer but its OAuth error code and description. */
 import { ClientError, ResponseBodyError } from 'openid-client';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { escapeSteering, filterHidden } from '../../visible-text.ts';
+import { escapeSteering, filterHidden } from '../../errors/visible-text.ts';
 import { isObject } from '../frames/field.ts';
 import { ledgerError } from './make-ledger-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { limitInformational } from '../../informational.ts';
+import { limitInformational } from '../../errors/informational.ts';
 import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
 import { isErrorFrame } from '../errors/ledger-error-body.ts';

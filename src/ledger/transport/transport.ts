@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { limitInformational } from '../../informational.ts';
+import { limitInformational } from '../../errors/informational.ts';
 import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
 import { jsonArrayElements } from './json-array.ts';
 import { errorFromNetwork } from '../errors/ledger-error.ts';

@@ -2,7 +2,7 @@
  * Pages of changes for many who read the same. Whoever follows the end of history asks for the page behind the same place: it
  * is read once and kept for those who come a moment later, so that clients cost connections of theirs and none of the database.
  */
-import { formatCursor, type ChangesPage, type ChangesWanted } from '../../changes.ts';
+import { formatCursor, type ChangesPage, type ChangesWanted } from '../../model/push/changes.ts';
 import { SharedWork, type Turns } from './turns.ts';
 
 /** Reads one page. @throws IndexerError as `readChanges` does */

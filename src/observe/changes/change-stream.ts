@@ -3,8 +3,8 @@
  * held for it but its place, no snapshot and no connection.
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../changes.ts';
-import type { Pace } from '../../pace.ts';
+import { formatCursor, type ChangeCursor, type ChangesWanted } from '../../model/push/changes.ts';
+import type { Pace } from '../../config/pace.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 

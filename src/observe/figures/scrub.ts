@@ -5,7 +5,7 @@
  * The text may be megabytes that a stranger chose, and nothing else runs meanwhile. So the time is linear in its length: each pattern
  * takes a whole run of characters and always matches, because one that fails late would be tried again at every character of the run.
  */
-import { filterHidden } from '../../visible-text.ts';
+import { filterHidden } from '../../errors/visible-text.ts';
 
 /**
  * The line without JWTs, tokens of readers, bearer tokens, URL credentials and queries of URLs, also where hidden characters are in them or

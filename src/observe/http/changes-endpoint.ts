@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { behindNodes, formatCursor, parseCursor } from '../../changes.ts';
+import { behindNodes, formatCursor, parseCursor } from '../../model/push/changes.ts';
 import type { TokenEnd } from '../../reader-token.ts';
 import { refuse, refuseAsker } from './answers.ts';
 import { noNotes, notesOf, type Notes, type UnseenName } from './changes-notes.ts';

@@ -1,5 +1,5 @@
 /** Notes to a client of `/changes` before the first change: its request may wait for what never comes. */
-import { formatCursor } from '../../changes.ts';
+import { formatCursor } from '../../model/push/changes.ts';
 import type { Begun } from '../changes/change-stream.ts';
 
 /** What of a filter finds nothing. An interface is no template: events name the template of their contract. */

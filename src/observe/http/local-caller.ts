@@ -3,7 +3,7 @@
  * Reasons are for the person who asks.
  */
 import type { IncomingMessage } from 'node:http';
-import { isLoopback } from '../../loopback.ts';
+import { isLoopback } from '../../config/loopback.ts';
 
 /**
  * Headers that browsers, command lines, HTTP libraries and scrapers send by themselves. Any other one may come from a proxy, and then the

@@ -4,7 +4,7 @@
  */
 import { type Logger, pino } from 'pino';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { escapeSteering } from '../../visible-text.ts';
+import { escapeSteering } from '../../errors/visible-text.ts';
 import { scrub } from '../figures/scrub.ts';
 
 export type { Logger } from 'pino';

@@ -1,5 +1,5 @@
 /** Tells of webhooks: metrics, and a line whenever something about one changes. Never an address, a secret or contents. */
-import type { WebhookObserver, WebhookStanding } from '../../webhook.ts';
+import type { WebhookObserver, WebhookStanding } from '../../model/push/webhook.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 

@@ -3,7 +3,7 @@
  * parties. It shows contents: who may ask is decided before. A few questions at a time, each with a limit on time, rows and bytes.
  */
 import type { ServerResponse } from 'node:http';
-import { csvLine, noFormula } from '../../csv.ts';
+import { csvLine, noFormula } from '../../model/push/csv.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
 import type { ConsoleExplained, ConsoleFailure, ConsoleGuide, ConsoleRows } from './console-messages.ts';

@@ -5,7 +5,7 @@ import type { TokenSource } from '../../ledger/access/token.ts';
 import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { Pace } from '../../pace.ts';
+import type { Pace } from '../../config/pace.ts';
 import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
 import type { Observer, PruneFacts } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';

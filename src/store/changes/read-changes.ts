@@ -3,7 +3,13 @@
  * is a row of explore.events: a create, an archive, an exercise, an assignment, an unassignment, a change of topology.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
-import { behindNodes, type Change, type ChangeCursor, type ChangesPage, type ChangesWanted } from '../../changes.ts';
+import {
+  behindNodes,
+  type Change,
+  type ChangeCursor,
+  type ChangesPage,
+  type ChangesWanted,
+} from '../../model/push/changes.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { inSnapshot } from '../reads/snapshot-read.ts';

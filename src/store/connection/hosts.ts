@@ -5,7 +5,7 @@
  */
 import type { ClientBase } from 'pg';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import { isLoopback } from '../../loopback.ts';
+import { isLoopback } from '../../config/loopback.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 
 /** What a client meets on a host that is not, or no longer, the one to write to. */

@@ -6,7 +6,7 @@ import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Client } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { isLoopback } from '../../loopback.ts';
+import { isLoopback } from '../../config/loopback.ts';
 
 const revealing = {
   authenticationCleartextPassword: 'in clear text',

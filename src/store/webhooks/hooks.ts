@@ -1,8 +1,8 @@
 /** Webhooks as people set them up: tables `webhooks`, `webhook_secrets` and `webhook_dead`, for owners of the tables. */
 import type { ClientBase } from 'pg';
-import type { ChangeCursor } from '../../changes.ts';
+import type { ChangeCursor } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { DeadLetter, Webhook } from '../../webhook.ts';
+import type { DeadLetter, Webhook } from '../../model/push/webhook.ts';
 import type { Database } from '../connection/database.ts';
 import { holdWithin, retaining } from '../retention/holds.ts';
 import { letReadAs } from '../roles/read-as.ts';

@@ -1,6 +1,6 @@
 /** How far webhooks were told, for whoever delivers: one statement each, with no more rights than the writer has. */
-import type { ChangeCursor } from '../../changes.ts';
-import type { DeadLetter, Webhook, WebhookStanding } from '../../webhook.ts';
+import type { ChangeCursor } from '../../model/push/changes.ts';
+import type { DeadLetter, Webhook, WebhookStanding } from '../../model/push/webhook.ts';
 import { readChanges } from '../changes/read-changes.ts';
 import type { Database } from '../connection/database.ts';
 

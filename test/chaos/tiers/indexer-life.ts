@@ -1,7 +1,7 @@
 /** One life of the indexer inside this process: started as the program starts it, stopped by an operator, or dropped dead. */
-import { openAccess } from '../../../src/access.ts';
+import { openAccess } from '../../../src/ledger/open-access.ts';
 import { loadConfig, type Config } from '../../../src/config/config.ts';
-import { startIndexer, type Indexer } from '../../../src/indexer.ts';
+import { startIndexer, type Indexer } from '../../../src/indexer/indexer.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
 import { WireProxy, type Tap } from '../faults/wire-proxy.ts';
 

@@ -1,9 +1,9 @@
 /** The whole indexer inside the test's process, configured by environment variables as an operator does it. */
-import { openAccess } from '../../../src/access.ts';
+import { openAccess } from '../../../src/ledger/open-access.ts';
 import { pageGuide } from '../../../src/cli/demo/greeting.ts';
 import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
 import { loadConfig } from '../../../src/config/config.ts';
-import { startIndexer } from '../../../src/indexer.ts';
+import { startIndexer } from '../../../src/indexer/indexer.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
 import { quickPace } from '../../../src/testing/quick-pace.ts';
 import { waitFor } from '../../support/wait-for.ts';

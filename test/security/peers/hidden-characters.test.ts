@@ -5,7 +5,7 @@ import { createOutput } from '../../../src/cli/command-line/output.ts';
 import { errorFromBody } from '../../../src/ledger/errors/ledger-error.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
 import { openSession } from '../../../src/store/write/session.ts';
-import { escapeFormat } from '../../../src/visible-text.ts';
+import { escapeFormat } from '../../../src/errors/visible-text.ts';
 import { programInProcess } from '../../cli/in-process.ts';
 import * as frames from '../../support/frames.ts';
 import { identity, schemasOfFile } from '../../support/schemas.ts';

@@ -5,7 +5,7 @@ import { errorFromBody, errorFromClose } from '../../../src/ledger/errors/ledger
 import { errorFromProvider } from '../../../src/ledger/errors/oauth-error.ts';
 import { createLogger } from '../../../src/observe/log/logger.ts';
 import { scrub } from '../../../src/observe/figures/scrub.ts';
-import { escapeFormat, escapeSteering } from '../../../src/visible-text.ts';
+import { escapeFormat, escapeSteering } from '../../../src/errors/visible-text.ts';
 
 const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJsZWRnZXIifQ.c2lnbmF0dXJl';
 const readerToken = `lir_${'k'.repeat(43)}`;

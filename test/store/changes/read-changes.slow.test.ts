@@ -1,7 +1,7 @@
 /** Pages of changes: together every event behind the cursor once, in order, and under a role only what it may see. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { formatCursor, parseCursor, type Change, type ChangesWanted } from '../../../src/changes.ts';
+import { formatCursor, parseCursor, type Change, type ChangesWanted } from '../../../src/model/push/changes.ts';
 import { readChanges } from '../../../src/store/changes/read-changes.ts';
 import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
 import { grantReader } from '../../../src/store/roles/reader-role.ts';

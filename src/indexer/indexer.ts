@@ -2,22 +2,22 @@
  * The composition root: builds every part from the configuration, runs the pipeline, and takes everything down in
  * reverse order. One instance is one stream: one participant into one schema.
  */
-import type { LedgerAccess } from './access.ts';
-import type { Config } from './config/config.ts';
-import { createLedgerClient } from './ledger/api/client.ts';
-import { unreadRelease } from './ledger/api/release.ts';
-import { openFrameStream } from './ledger/transport/frame-stream.ts';
-import { assertTokenMayTravel } from './ledger/access/token.ts';
-import type { RequestFacts, TransportOptions } from './ledger/transport/transport.ts';
-import { inWords, unknownParties } from './ledger/api/unknown-parties.ts';
-import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
-import { type HealthOptions, HealthTracker } from './observe/health/health-tracker.ts';
-import { noticeReport } from './observe/log/notice-report.ts';
-import { watchUnknownParties } from './observe/log/party-report.ts';
-import { startHttpServer, type RunningHttpServer } from './observe/http/http-server.ts';
-import { notFromHere } from './observe/http/local-caller.ts';
-import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
-import type { Logging } from './observe/log/logger.ts';
+import type { LedgerAccess } from '../ledger/open-access.ts';
+import type { Config } from '../config/config.ts';
+import { createLedgerClient } from '../ledger/api/client.ts';
+import { unreadRelease } from '../ledger/api/release.ts';
+import { openFrameStream } from '../ledger/transport/frame-stream.ts';
+import { assertTokenMayTravel } from '../ledger/access/token.ts';
+import type { RequestFacts, TransportOptions } from '../ledger/transport/transport.ts';
+import { inWords, unknownParties } from '../ledger/api/unknown-parties.ts';
+import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
+import { type HealthOptions, HealthTracker } from '../observe/health/health-tracker.ts';
+import { noticeReport } from '../observe/log/notice-report.ts';
+import { watchUnknownParties } from '../observe/log/party-report.ts';
+import { startHttpServer, type RunningHttpServer } from '../observe/http/http-server.ts';
+import { notFromHere } from '../observe/http/local-caller.ts';
+import { createObserver, type IndexerObserver } from '../observe/indexer-observer.ts';
+import type { Logging } from '../observe/log/logger.ts';
 import {
   countRequest,
   createMetrics,
@@ -25,33 +25,33 @@ import {
   type MetricsOptions,
   type PoolFacts,
   timeQuery,
-} from './observe/metrics/metrics.ts';
-import { type Pace, usualPace } from './pace.ts';
-import type { PageGuide } from './observe/page/messages.ts';
-import { StatusPage } from './observe/page/status-page.ts';
-import { openTracer } from './observe/tracing/tracing.ts';
-import { WorkClock } from './observe/figures/work-clock.ts';
-import type { PipelineLimits, PipelineParts, Retention } from './pipeline/ports/parts.ts';
-import type { OpenStream } from './pipeline/ports/source.ts';
-import { runPipeline } from './pipeline/run.ts';
-import { type ConsoleParts, openConsole } from './open-console.ts';
-import { openPushedChanges, type PushedChanges } from './pushed-changes.ts';
-import { openReaderTokens, type OpenTokens } from './open-reader-tokens.ts';
-import { openDatabase, type Database } from './store/connection/database.ts';
-import { placeOf } from './store/connection/hosts.ts';
-import { readRecentFacts } from './store/reads/recent-facts.ts';
-import { readUpdateOutline } from './store/reads/update-outline.ts';
-import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
-import { pruneBeside } from './store/retention/prune.ts';
-import { stagingSchema } from './store/history/staging.ts';
+} from '../observe/metrics/metrics.ts';
+import { type Pace, usualPace } from '../config/pace.ts';
+import type { PageGuide } from '../observe/page/messages.ts';
+import { StatusPage } from '../observe/page/status-page.ts';
+import { openTracer } from '../observe/tracing/tracing.ts';
+import { WorkClock } from '../observe/figures/work-clock.ts';
+import type { PipelineLimits, PipelineParts, Retention } from '../pipeline/ports/parts.ts';
+import type { OpenStream } from '../pipeline/ports/source.ts';
+import { runPipeline } from '../pipeline/run.ts';
+import { type ConsoleParts, openConsole } from './console.ts';
+import { openPushedChanges, type PushedChanges } from './changes.ts';
+import { openReaderTokens, type OpenTokens } from './reader-tokens.ts';
+import { openDatabase, type Database } from '../store/connection/database.ts';
+import { placeOf } from '../store/connection/hosts.ts';
+import { readRecentFacts } from '../store/reads/recent-facts.ts';
+import { readUpdateOutline } from '../store/reads/update-outline.ts';
+import { WriterCandidate, writerSessionName } from '../store/lock/writer-lock.ts';
+import { pruneBeside } from '../store/retention/prune.ts';
+import { stagingSchema } from '../store/history/staging.ts';
 import {
   postgresSink,
   postgresViewStaging,
   postgresEarlierPlace,
   postgresWideningPlace,
-} from './store/postgres-sink.ts';
-import { commit } from './version.ts';
-import { type Delivering, startDelivering } from './webhook-deliveries.ts';
+} from '../store/postgres-sink.ts';
+import { commit } from '../version.ts';
+import { type Delivering, startDelivering } from './webhooks.ts';
 
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;

@@ -6,8 +6,8 @@ import type * as DemoLedgerModule from 'ledger-indexer-sandbox/demo/demo-ledger'
 import type * as SandboxModule from 'ledger-indexer-sandbox/demo/sandbox';
 import type * as FailureModule from 'ledger-indexer-sandbox/wire/failure';
 import type * as PostgresModule from 'ledger-indexer-postgres/embedded-postgres';
-import { IndexerError } from './errors/indexer-error.ts';
-import { version } from './version.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { version } from '../../version.ts';
 
 const bin = 'ledger-indexer';
 

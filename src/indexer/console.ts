@@ -1,14 +1,14 @@
 /** The query page of one process, and what it reads with. */
-import type { Config } from './config/config.ts';
-import type { IndexerError } from './errors/indexer-error.ts';
-import type { ConsoleEndpoint } from './observe/http/console-endpoint.ts';
-import type { ReaderTokens } from './observe/http/reader-tokens.ts';
-import type { Logging } from './observe/log/logger.ts';
-import type { ReadyQuery } from './observe/page/console-messages.ts';
-import { ConsolePage } from './observe/page/console-page.ts';
-import { readSchemas } from './store/connection/read-schemas.ts';
-import { openConsoleReads, type QuestionReads } from './store/console/console-reads.ts';
-import type { Explained } from './store/reads/explain.ts';
+import type { Config } from '../config/config.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
+import type { ConsoleEndpoint } from '../observe/http/console-endpoint.ts';
+import type { ReaderTokens } from '../observe/http/reader-tokens.ts';
+import type { Logging } from '../observe/log/logger.ts';
+import type { ReadyQuery } from '../observe/page/console-messages.ts';
+import { ConsolePage } from '../observe/page/console-page.ts';
+import { readSchemas } from '../store/connection/read-schemas.ts';
+import { openConsoleReads, type QuestionReads } from '../store/console/console-reads.ts';
+import type { Explained } from '../store/reads/explain.ts';
 
 /** Longest statement of the query page, where POSTGRES_STATEMENT_TIMEOUT allows it as much; a request has 75 s. */
 const consoleStatementMs = 30_000;

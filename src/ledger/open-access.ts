@@ -2,9 +2,9 @@
  * How the participant is reached: certificates and tokens. Opened before anything else is started, so that what can be
  * refused without asking anybody is refused before a database is touched.
  */
-import type { LedgerConfig } from './config/config.ts';
-import { readTlsFiles, type TlsMaterial } from './ledger/transport/tls.ts';
-import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/access/token.ts';
+import type { LedgerConfig } from '../config/config.ts';
+import { readTlsFiles, type TlsMaterial } from './transport/tls.ts';
+import { assertTokenMayTravel, createTokenSource, type TokenSource } from './access/token.ts';
 
 export interface LedgerAccess {
   readonly tls: TlsMaterial;
@@ -12,7 +12,7 @@ export interface LedgerAccess {
 }
 
 /** Loaded only when a provider issues the token: its packages cost CPU time at every start. */
-const oauthModule = () => import('./ledger/access/oauth.ts');
+const oauthModule = () => import('./access/oauth.ts');
 
 /**
  * Reads the certificates and builds the token source; no token is obtained yet.

@@ -1,13 +1,13 @@
 /** Webhooks of one process: what deliveries read with, on connections of their own, and when they may. */
-import type { Config } from './config/config.ts';
-import type { Logger } from './observe/log/logger.ts';
-import { WebhookReport } from './observe/log/webhook-report.ts';
-import type { Metrics } from './observe/metrics/metrics.ts';
-import { type Pace, usualPace } from './pace.ts';
-import { openDatabase } from './store/connection/database.ts';
-import type { WriterCandidate } from './store/lock/writer-lock.ts';
-import { webhookProgress } from './store/webhooks/webhook-progress.ts';
-import { WebhookDeliveries } from './webhooks/deliveries.ts';
+import type { Config } from '../config/config.ts';
+import type { Logger } from '../observe/log/logger.ts';
+import { WebhookReport } from '../observe/log/webhook-report.ts';
+import type { Metrics } from '../observe/metrics/metrics.ts';
+import { type Pace, usualPace } from '../config/pace.ts';
+import { openDatabase } from '../store/connection/database.ts';
+import type { WriterCandidate } from '../store/lock/writer-lock.ts';
+import { webhookProgress } from '../store/webhooks/webhook-progress.ts';
+import { WebhookDeliveries } from '../webhooks/deliveries.ts';
 
 /** For all webhooks; whoever waits for one holds nothing. */
 const connections = 2;

@@ -1,18 +1,18 @@
 /** `/changes` of one process: what it reads with, on connections of its own, and whom it answers. */
 import type { IncomingMessage } from 'node:http';
-import type { Config } from './config/config.ts';
-import { ChangePages } from './observe/changes/change-pages.ts';
-import { ChangeStream } from './observe/changes/change-stream.ts';
-import { Turns } from './observe/changes/turns.ts';
-import { CheckpointWaiters } from './observe/health/checkpoint-waiters.ts';
-import { ChangesAnswers, thisMachine, type Reader } from './observe/http/changes-endpoint.ts';
-import { isNamedOrigin } from './observe/http/cors.ts';
-import { notFromHere, ofAnotherOrigin } from './observe/http/local-caller.ts';
-import type { ReaderTokens } from './observe/http/reader-tokens.ts';
-import type { ChangesFacts } from './observe/metrics/metrics.ts';
-import type { Pace } from './pace.ts';
-import { readChanges, readCheckpoint, unseenNames } from './store/changes/read-changes.ts';
-import { openDatabase } from './store/connection/database.ts';
+import type { Config } from '../config/config.ts';
+import { ChangePages } from '../observe/changes/change-pages.ts';
+import { ChangeStream } from '../observe/changes/change-stream.ts';
+import { Turns } from '../observe/changes/turns.ts';
+import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
+import { ChangesAnswers, thisMachine, type Reader } from '../observe/http/changes-endpoint.ts';
+import { isNamedOrigin } from '../observe/http/cors.ts';
+import { notFromHere, ofAnotherOrigin } from '../observe/http/local-caller.ts';
+import type { ReaderTokens } from '../observe/http/reader-tokens.ts';
+import type { ChangesFacts } from '../observe/metrics/metrics.ts';
+import type { Pace } from '../config/pace.ts';
+import { readChanges, readCheckpoint, unseenNames } from '../store/changes/read-changes.ts';
+import { openDatabase } from '../store/connection/database.ts';
 
 /** Connections that pages are read by; whoever waits for one holds nothing. */
 const readers = 2;

@@ -1,11 +1,11 @@
 /** Tokens of readers in one process: looked up on a connection of their own, so that no page that is read keeps them waiting. */
-import type { Config } from './config/config.ts';
-import { ReaderTokens } from './observe/http/reader-tokens.ts';
-import type { Pace } from './pace.ts';
-import { openDatabase, type Database } from './store/connection/database.ts';
-import { readTokens } from './store/roles/reader-tokens.ts';
-import { limitedRoles } from './store/roles/secure-views.ts';
-import { endExpiredLogins } from './store/roles/token-logins.ts';
+import type { Config } from '../config/config.ts';
+import { ReaderTokens } from '../observe/http/reader-tokens.ts';
+import type { Pace } from '../config/pace.ts';
+import { openDatabase, type Database } from '../store/connection/database.ts';
+import { readTokens } from '../store/roles/reader-tokens.ts';
+import { limitedRoles } from '../store/roles/secure-views.ts';
+import { endExpiredLogins } from '../store/roles/token-logins.ts';
 
 /** A look at a handful of rows; with the time between two of them it is less than five seconds. */
 const statementTimeoutMs = 2_000;
