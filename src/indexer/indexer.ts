@@ -4,20 +4,18 @@
  */
 import type { LedgerAccess } from '../ledger/open-access.ts';
 import type { Config } from '../config/config.ts';
-import { createLedgerClient } from '../ledger/api/client.ts';
-import { unreadRelease } from '../ledger/api/release.ts';
-import { openFrameStream } from '../ledger/transport/frame-stream.ts';
-import { assertTokenMayTravel } from '../ledger/access/token.ts';
-import type { RequestFacts, TransportOptions } from '../ledger/transport/transport.ts';
+import { type Pace, usualPace } from '../config/pace.ts';
 import { inWords, unknownParties } from '../ledger/api/unknown-parties.ts';
+import type { RequestFacts } from '../ledger/transport/transport.ts';
+import { WorkClock } from '../observe/figures/work-clock.ts';
 import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
 import { type HealthOptions, HealthTracker } from '../observe/health/health-tracker.ts';
+import { startHttpServer } from '../observe/http/http-server.ts';
+import { notFromHere } from '../observe/http/local-caller.ts';
+import { createObserver } from '../observe/indexer-observer.ts';
+import type { Logger, Logging } from '../observe/log/logger.ts';
 import { noticeReport } from '../observe/log/notice-report.ts';
 import { watchUnknownParties } from '../observe/log/party-report.ts';
-import { startHttpServer, type RunningHttpServer } from '../observe/http/http-server.ts';
-import { notFromHere } from '../observe/http/local-caller.ts';
-import { createObserver, type IndexerObserver } from '../observe/indexer-observer.ts';
-import type { Logging } from '../observe/log/logger.ts';
 import {
   countRequest,
   createMetrics,
@@ -26,38 +24,28 @@ import {
   type PoolFacts,
   timeQuery,
 } from '../observe/metrics/metrics.ts';
-import { type Pace, usualPace } from '../config/pace.ts';
 import type { PageGuide } from '../observe/page/messages.ts';
 import { StatusPage } from '../observe/page/status-page.ts';
-import { openTracer } from '../observe/tracing/tracing.ts';
-import { WorkClock } from '../observe/figures/work-clock.ts';
-import type { PipelineLimits, PipelineParts, Retention } from '../pipeline/ports/parts.ts';
-import type { OpenStream } from '../pipeline/ports/source.ts';
+import { Commits } from '../pipeline/ports/commits.ts';
+import type { PipelineParts } from '../pipeline/ports/parts.ts';
 import { runPipeline } from '../pipeline/run.ts';
-import { type ConsoleParts, openConsole } from './console.ts';
-import { openPushedChanges, type PushedChanges } from './changes.ts';
-import { openReaderTokens, type OpenTokens } from './reader-tokens.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
 import { placeOf } from '../store/connection/hosts.ts';
+import { WriterCandidate, writerSessionName } from '../store/lock/writer-lock.ts';
 import { readRecentFacts } from '../store/reads/recent-facts.ts';
 import { readUpdateOutline } from '../store/reads/update-outline.ts';
-import { WriterCandidate, writerSessionName } from '../store/lock/writer-lock.ts';
-import { pruneBeside } from '../store/retention/prune.ts';
-import { stagingSchema } from '../store/history/staging.ts';
-import {
-  postgresSink,
-  postgresViewStaging,
-  postgresEarlierPlace,
-  postgresWideningPlace,
-} from '../store/postgres-sink.ts';
 import { commit } from '../version.ts';
-import { type Delivering, startDelivering } from './webhooks.ts';
+import { openPushedChanges } from './changes.ts';
+import { type ConsoleParts, openConsole } from './console.ts';
+import { Lifetime } from './lifetime.ts';
+import { pipelineParts } from './parts.ts';
+import { openReaderTokens } from './reader-tokens.ts';
+import { startDelivering } from './webhooks.ts';
 
-/** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
-const ledgerSilenceMs = 120_000;
-const requestTimeoutMs = 20_000;
-/** Views of years of history become part of the stream in one statement, and a look for what is old may read them all. */
-const longStatementMs = 60 * 60_000;
+/** Of a stop: for connections and sockets, after the pipeline. */
+const closingMs = 4_000;
+/** For what was opened before a part that could not be. */
+const failedStartMs = 5_000;
 /** The page is worth less than a busy server's time. */
 const pageReadMs = 500;
 /** Connections for what runs beside the lanes (polls, packages, views), so that no lane waits for one. */
@@ -91,58 +79,105 @@ export interface Indexer {
 
 /** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
-  const { config, logging, pace = usualPace } = options;
-  const waiters = new CheckpointWaiters();
-  const work = new WorkClock();
-  let onLive = (): void => undefined;
-  const live = new Promise<void>((resolve) => {
-    onLive = resolve;
-  });
-  const access = openReaderTokens(config, options.databaseUrl, pace);
-  const pushed = openPushedChanges(config, options.databaseUrl, access.tokens, pace);
-  const onCheckpoint = (checkpoint: number): void => {
-    for (const told of [waiters, pushed, delivering]) told.reached(checkpoint);
-  };
-  const health = new HealthTracker({ ...healthOptions(options), onCheckpoint, onLive, work });
-  const asked = { waits: () => waiters.size, changes: pushed.facts, pool: () => connectionsOf(database) };
-  const metrics = metricsOf(options, work, asked);
-  const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });
-  const database = openForStream(options, metrics);
-  const shown = openForPage(options);
-  const console = openConsole(options, access.tokens);
-  const page = pageOf(options, health, shown, console !== undefined);
-  const candidate = new WriterCandidate(database, config.indexer.leaseMs);
-  const delivering = startDelivering(options, { logger: logging.logger, metrics, candidate });
+  const lifetime = new Lifetime();
   try {
-    const stop = new AbortController();
-    const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
-    const onNotice = noticeReport({ metrics, logger: logging.logger });
-    const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal, onRequest, onNotice });
-    const http = await startHttpServer({
-      ...endpointsOf(config),
-      metrics,
-      metricsMs: pace.metricsMs,
-      status: () => health.status(),
-      verdict: () => health.verdict(),
-      waiters,
-      page,
-      console: console?.endpoint,
-      overview: access,
-      changes: pushed.answers,
-    });
-    const opened = { database, shown, pushed, access, delivering, closeConsole: console?.close };
-    return new RunningIndexer(options, { stop, parts, http, health, live, ...opened, observer, candidate });
+    return await start(options, lifetime);
   } catch (thrown) {
-    observer.close();
-    page.close();
-    await Promise.all([database.close(), shown.close(), pushed.close(), delivering.close(0), console?.close()]);
-    await access.close();
+    await lifetime.close(failedStartMs);
     throw thrown;
   }
 }
 
+async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Indexer> {
+  const { config, logging, pace = usualPace } = options;
+  const { logger, progress } = logging;
+  const commits = new Commits();
+  const waiters = new CheckpointWaiters();
+  const work = new WorkClock();
+  const live = deferred();
+  const health = new HealthTracker({ ...healthOptions(options), onLive: live.resolve, work });
+  // First: whoever is woken by a commit may ask for the status.
+  commits.listen((checkpoint) => health.checkpointReached(checkpoint));
+  commits.listen((checkpoint) => waiters.reached(checkpoint));
+  const reads = openReads(options, lifetime);
+  const { access, pushed, console } = reads;
+  commits.listen(pushed.reached);
+  const asked = { waits: () => waiters.size, changes: pushed.facts, pool: () => connectionsOf(database) };
+  const metrics = metricsOf(options, work, asked);
+  const observer = lifetime.own(createObserver({ logger, metrics, health, work, progress }), (it) => it.close());
+  const database = openForStream(options, metrics);
+  const candidate = lifetime.own(new WriterCandidate(database, config.indexer.leaseMs), (it) => it.close());
+  // Before the lock goes to a standby: what did not end in time is rolled back by the server when its connection is cut.
+  lifetime.own(database, closeBriefly);
+  const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (it) => it.close());
+  const stop = new AbortController();
+  const opened = { database, observer, commits, candidate, stop: stop.signal };
+  const parts = pipelineParts(options, { ...opened, ...countedBy(metrics, logger) });
+  const seen = { ...endpointsOf(config), metrics, metricsMs: pace.metricsMs, ...verdictsOf(health), waiters, page };
+  const answers = { console: console?.endpoint, overview: access, changes: pushed.answers };
+  const http = lifetime.own(await startHttpServer({ ...seen, ...answers }), (it) => it.close());
+  const done = lifetime.own(runPipeline(parts), (running, leftMs) => endIn(leftMs - closingMs, running, stop));
+  // Whoever waits for `done` sees the rejection; until then it must not end the process.
+  done.catch(() => undefined);
+  // Closed before the lock goes to a standby, which delivers from then on; the batch in hand has its time all the same.
+  const delivering = lifetime.own(startDelivering(options, { logger, metrics, candidate }), (it, leftMs) =>
+    it.close(Math.max(0, leftMs - closingMs) / 2),
+  );
+  commits.listen(delivering.reached);
+  lifetime.own(pushed, (it) => it.stopping());
+  void live.promise.then(() => watchParties(options, parts, { health, stop: stop.signal }));
+  let stopped: Promise<void> | undefined;
+  return {
+    httpUrl: http.url,
+    live: live.promise,
+    done,
+    stop: () => (stopped ??= lifetime.close(config.indexer.stopTimeoutMs)),
+  };
+}
+
+/** What answers over HTTP reads with connections of its own; they are made when somebody asks. */
+function openReads(options: IndexerOptions, lifetime: Lifetime) {
+  const { config, databaseUrl, pace = usualPace } = options;
+  const access = lifetime.own(openReaderTokens(config, databaseUrl, pace), closeBriefly);
+  const pushed = lifetime.own(openPushedChanges(config, databaseUrl, access.tokens, pace), closeBriefly);
+  const shown = lifetime.own(openForPage(options), closeBriefly);
+  const console = lifetime.own(openConsole(options, access.tokens), (it) => it?.close());
+  return { access, pushed, shown, console };
+}
+
+/** Requests to the participant, and notices of the server. */
+function countedBy(metrics: Metrics, logger: Logger) {
+  const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
+  return { onRequest, onNotice: noticeReport({ metrics, logger }) };
+}
+
+/** The batch in hand is committed if that does not take longer. */
+async function endIn(limitMs: number, running: Promise<void>, stop: AbortController): Promise<void> {
+  stop.abort();
+  await Promise.race([running.catch(() => undefined), elapsed(limitMs)]);
+}
+
+function closeBriefly(opened: { close(limitMs?: number): Promise<void> }, leftMs: number): Promise<void> {
+  return opened.close(Math.min(leftMs, 500));
+}
+
+/** Says which of the configured parties the participant does not know. */
+async function watchParties(
+  { config, logging: { logger } }: IndexerOptions,
+  { ledger }: PipelineParts,
+  watched: { readonly health: HealthTracker; readonly stop: AbortSignal },
+): Promise<void> {
+  const unknownOf = async (parties: readonly string[]) =>
+    (await unknownParties(ledger, parties)).map((each) => ({ party: each.party, sentence: inWords(each) }));
+  await watchUnknownParties({ ...watched, logger, parties: config.ledger.parties, unknownOf });
+}
+
 function endpointsOf({ indexer: { httpHost: host, httpPort: port, httpNames: names, corsOrigins } }: Config) {
   return { host, port, names, corsOrigins };
+}
+
+function verdictsOf(health: HealthTracker) {
+  return { status: () => health.status(), verdict: () => health.verdict() };
 }
 
 function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Metrics): Database {
@@ -198,203 +233,16 @@ function openForPage({ config: { database }, databaseUrl: url }: IndexerOptions)
   return openDatabase({ url, urlFile, schema, statementTimeoutMs: pageReadMs, applicationName, maxConnections: 1 });
 }
 
-interface Running {
-  readonly stop: AbortController;
-  readonly parts: PipelineParts;
-  readonly http: RunningHttpServer;
-  readonly health: HealthTracker;
-  readonly live: Promise<void>;
-  readonly database: Database;
-  /** What the status page reads from. */
-  readonly shown: Database;
-  readonly pushed: PushedChanges;
-  readonly access: OpenTokens;
-  readonly delivering: Delivering;
-  readonly closeConsole: (() => Promise<void>) | undefined;
-  readonly observer: IndexerObserver;
-  readonly candidate: WriterCandidate;
-}
-
-class RunningIndexer implements Indexer {
-  readonly httpUrl: string;
-  readonly live: Promise<void>;
-  readonly done: Promise<void>;
-  readonly #running: Running;
-  readonly #stopTimeoutMs: number;
-  #stopped: Promise<void> | undefined;
-
-  constructor(options: IndexerOptions, running: Running) {
-    this.#running = running;
-    this.#stopTimeoutMs = options.config.indexer.stopTimeoutMs;
-    this.httpUrl = running.http.url;
-    this.live = running.live;
-    this.done = runPipeline(running.parts);
-    // Whoever waits for `done` sees the rejection; until then it must not end the process.
-    this.done.catch(() => undefined);
-    const { parts, health, stop } = running;
-    const watched = {
-      health,
-      logger: options.logging.logger,
-      stop: stop.signal,
-      parties: options.config.ledger.parties,
-    };
-    const unknownOf = async (parties: readonly string[]) =>
-      (await unknownParties(parts.ledger, parties)).map((each) => ({ party: each.party, sentence: inWords(each) }));
-    void this.live.then(() => watchUnknownParties({ ...watched, unknownOf }));
-  }
-
-  stop(): Promise<void> {
-    this.#stopped ??= this.#takeDown();
-    return this.#stopped;
-  }
-
-  async #takeDown(): Promise<void> {
-    const { stop, http, database, shown, pushed, access, delivering, closeConsole, observer, candidate } =
-      this.#running;
-    const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
-    const until = performance.now() + limit;
-    pushed.stopping();
-    // Before the lock goes to a standby, which delivers from then on; the batch in hand has its time all the same.
-    await delivering.close(limit / 2);
-    stop.abort();
-    // What does not end in time is rolled back by the server when its connection is cut.
-    await Promise.race([this.done.catch(() => undefined), elapsed(Math.max(0, until - performance.now()))]);
-    await Promise.all([database, shown, pushed, access].map((opened) => opened.close(500)));
-    await Promise.all([closeConsole?.(), candidate.close()]);
-    await http.close();
-    observer.close();
-  }
-}
-
 function elapsed(ms: number): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
+    setTimeout(resolve, Math.max(0, ms)).unref();
   });
 }
 
-/** What the pipeline needs of the configuration; commands that seed by hand take it too. */
-export function pipelineParts(
-  options: IndexerOptions,
-  built: Pick<Running, 'database' | 'observer' | 'candidate'> & {
-    readonly stop: AbortSignal;
-    readonly onRequest?: TransportOptions['onRequest'];
-    readonly onNotice?: ReturnType<typeof noticeReport>;
-  },
-): PipelineParts {
-  const { config, ledgerUrl, pace = usualPace } = options;
-  const { database, observer, candidate, stop, onRequest, onNotice } = built;
-  const { ledger, indexer } = config;
-  const { tls, tokenSource } = options.access;
-  const { insecure, parties, templates, createdEventBlobs, shape, topology, maxFrameBytes: maxAnswerBytes } = ledger;
-  const calls = { requestTimeoutMs, maxAnswerBytes, signal: stop, onRequest };
-  const client = { url: ledgerUrl, tokenSource, tls, insecure, ...calls };
-  return {
-    ledger: createLedgerClient(client),
-    polledLedger: createLedgerClient({ ...client, requestTimeoutMs: pollTimeoutMs(indexer) }),
-    openStream: streamOpener(options),
-    tokenSource,
-    sink: postgresSink(database, candidate, {
-      migrate: config.database.migrate,
-      exerciseJson: indexer.exerciseJson,
-      notify: indexer.notify,
-      onNotice,
-    }),
-    // Which release the participant has, and which of the wanted interfaces are asked for, is known in a session only.
-    release: unreadRelease,
-    filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
-    wantedInterfaces: ledger.wantedInterfaces,
-    viewStaging: viewStaging(options, candidate),
-    wideningPlace: wideningPlace(options, candidate),
-    earlierPlace: async () => postgresEarlierPlace(openBeside(options, 'history', 1), () => candidate.assertHeld()),
-    retention: retention(options),
-    start: indexer.start,
-    stopAt: indexer.stopAt,
-    observer,
-    tracer: openTracer(),
-    quarantine: indexer.quarantine,
-    unknownUpdates: indexer.unknownUpdates,
-    completions: indexer.completions,
-    limits: limitsOf(indexer, pace),
-    pace,
-    stop,
-  };
-}
-
-/** For work beside the stream: opened when there is some, and closed after it, with time for large tables. */
-function openBeside({ config, databaseUrl: url }: IndexerOptions, name: string, connections: number, schema?: string) {
-  const { database, indexer } = config;
-  return openDatabase({
-    url,
-    urlFile: database.urlFile,
-    schema: schema ?? database.schema,
-    statementTimeoutMs: longStatementMs,
-    applicationName: `ledger-indexer ${name}`,
-    idleInTransactionMs: indexer.leaseMs,
-    maxConnections: connections,
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
   });
-}
-
-/** The stream's own tables, and those in which views are gathered. */
-function viewStaging(options: IndexerOptions, candidate: WriterCandidate): PipelineParts['viewStaging'] {
-  const staging = stagingSchema(options.config.database.schema, 'interfaces');
-  return async () =>
-    postgresViewStaging(openBeside(options, 'views', 2), openBeside(options, 'views', 2, staging), () =>
-      candidate.assertHeld(),
-    );
-}
-
-/** The stream's own tables, and those in which contracts of a wider filter are gathered. */
-function wideningPlace(options: IndexerOptions, candidate: WriterCandidate): PipelineParts['wideningPlace'] {
-  const staging = stagingSchema(options.config.database.schema, 'widen');
-  return async () =>
-    postgresWideningPlace(openBeside(options, 'widen', 2), openBeside(options, 'widen', 2, staging), () =>
-      candidate.assertHeld(),
-    );
-}
-
-/** A connection for each look at old history. A run with an end is no daemon: it leaves history alone. */
-function retention(options: IndexerOptions): Retention | undefined {
-  const { keepMs, pruneEveryMs: everyMs, stopAt } = options.config.indexer;
-  if (keepMs === undefined || stopAt !== undefined) return undefined;
-  return {
-    everyMs,
-    prune: async (stop, onProgress) => {
-      const database = openBeside(options, 'retention', 1);
-      try {
-        return await pruneBeside(database, keepMs, { stop, onProgress });
-      } finally {
-        await database.close();
-      }
-    },
-  };
-}
-
-/** Half of the time is up when a poll begins: with this an answer that is lost is asked for again before all of it is. */
-function pollTimeoutMs({ blindAfterMs }: Config['indexer']): number {
-  return Math.min(requestTimeoutMs, 0.4 * blindAfterMs);
-}
-
-function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
-  return {
-    batchUpdates: indexer.batchUpdates,
-    batchBytes: indexer.batchBytes,
-    inboxUpdates: indexer.inboxUpdates,
-    inboxBytes: indexer.inboxBytes,
-    writeLanes: indexer.writeLanes,
-    retryMaxMs: indexer.retryMaxMs,
-    giveUpAfterMs: indexer.giveUpAfterMs,
-    // A limit on not knowing the ledger end allows for one question that is lost.
-    pollMs: Math.min(pace.ledgerEndMs, indexer.blindAfterMs / 2),
-    askAfterMs: indexer.askAfterMs,
-    silenceMs: ledgerSilenceMs,
-  };
-}
-
-function streamOpener({ ledgerUrl: url, config, access: { tls } }: IndexerOptions): OpenStream {
-  const { pingIntervalMs } = config.indexer;
-  const { insecure, tokenPlacement, maxFrameBytes: maxPayloadBytes } = config.ledger;
-  return (stream) => {
-    assertTokenMayTravel(url, stream.token, insecure);
-    return openFrameStream({ url, tls, tokenPlacement, pingIntervalMs, maxPayloadBytes, ...stream });
-  };
+  return { promise, resolve };
 }

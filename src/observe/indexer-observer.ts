@@ -115,7 +115,6 @@ class LoggingObserver implements IndexerObserver {
     if (participantId !== undefined) this.#health.identify(participantId);
     else this.#sayParticipantUnknown();
     if (checkpoint !== null) {
-      this.#health.resumeAt(checkpoint);
       this.#metrics.checkpoint.set(checkpoint);
       this.#showHeadroom();
       // A checkpoint exists only once a seed was published, by this process or by an earlier one.

@@ -159,6 +159,7 @@ function entries$(
       observer.busyWith('database');
       await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));
       observer.seedDone({ contracts: written, offset: seed.offset });
+      parts.commits.reached(seed.offset);
       return seed.offset;
     }),
     finalize(() => {

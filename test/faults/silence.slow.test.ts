@@ -2,11 +2,12 @@
 import { expect, it } from 'vitest';
 import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { pipelineParts } from '../../src/indexer/indexer.ts';
+import { pipelineParts } from '../../src/indexer/parts.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { createObserver } from '../../src/observe/indexer-observer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+import { Commits } from '../../src/pipeline/ports/commits.ts';
 import { runPipeline } from '../../src/pipeline/run.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { WriterCandidate } from '../../src/store/lock/writer-lock.ts';
@@ -31,7 +32,7 @@ it('is noticed by the ledger end that rises past the checkpoint, and the stream 
   });
   const options = { config, access, ledgerUrl: world.sandbox.url, databaseUrl, version: 'test', logging };
   const candidate = new WriterCandidate(database, 5_000);
-  const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal });
+  const parts = pipelineParts(options, { database, observer, commits: new Commits(), candidate, stop: stop.signal });
   // As in the program, but for the times, which are 5 s and 120 s there.
   const running = runPipeline({ ...parts, limits: { ...parts.limits, pollMs: 100, silenceMs: 1_000 } });
   const stored = (): Promise<true> =>

@@ -115,6 +115,11 @@ describe('HealthTracker', () => {
     commitSeconds: 0,
     decodeSeconds: 0,
   });
+  /** As the pipeline reports it. */
+  const commit = (health: HealthTracker, facts: ReturnType<typeof batch>): void => {
+    health.batchCommitted(facts);
+    health.checkpointReached(facts.checkpoint);
+  };
 
   it('names the error of now, with its remedy, and counts from the first', () => {
     const { health, pass } = tracker();
@@ -139,7 +144,7 @@ describe('HealthTracker', () => {
     const ready: boolean[] = [];
     const look = (): number => ready.push(health.verdict().ready);
     health.phaseChanged('live', undefined);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     health.ledgerPolled(10);
     health.phaseChanged('backing_off', lost);
     pass(1_000);
@@ -157,7 +162,7 @@ describe('HealthTracker', () => {
     look();
     health.phaseChanged('catching_up', undefined);
     look();
-    health.batchCommitted(batch(51));
+    commit(health, batch(51));
     health.phaseChanged('live', undefined);
     look();
     health.phaseChanged('backing_off', lost);
@@ -169,7 +174,7 @@ describe('HealthTracker', () => {
     const { health, pass } = tracker();
     const lost = new IndexerError('not reachable', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     health.phaseChanged('live', undefined);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     health.ledgerPolled(10);
     health.phaseChanged('backing_off', lost);
     pass(6 * minute);
@@ -185,7 +190,7 @@ describe('HealthTracker', () => {
     const { health, pass } = tracker();
     const behind = new IndexerError('ends at 5', { code: 'LEDGER_BEHIND_CHECKPOINT', remedy: 'wait for it' });
     health.phaseChanged('live', undefined);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     health.ledgerPolled(10);
     health.phaseChanged('backing_off', behind);
     pass(15_000);
@@ -208,7 +213,7 @@ describe('HealthTracker', () => {
   it('does not take the first update after a quiet night for a stall', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     health.ledgerPolled(10);
     pass(600 * minute);
     health.ledgerPolled(10);
@@ -218,7 +223,7 @@ describe('HealthTracker', () => {
     pass(5 * minute);
     health.ledgerPolled(15);
     expect(health.verdict().state).toBe('stalled');
-    health.batchCommitted(batch(12));
+    commit(health, batch(12));
     expect(health.verdict().state).toBe('live');
   });
 
@@ -226,7 +231,7 @@ describe('HealthTracker', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(10);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     pass(600 * minute);
     health.ledgerPolled(10);
     pass(1000);
@@ -234,7 +239,7 @@ describe('HealthTracker', () => {
     expect(health.status()).toMatchObject({ offsetDistance: 4, lagSeconds: 1 });
     pass(2000);
     // What was there when the ledger end was learned is stored, what came since is not known.
-    health.batchCommitted(batch(14));
+    commit(health, batch(14));
     pass(3000);
     expect(health.status().lagSeconds).toBe(0);
     health.ledgerPolled(15);
@@ -245,9 +250,9 @@ describe('HealthTracker', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(20);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     pass(1000);
-    health.batchCommitted({ ...batch(11), recordTimeMs: 1_700_000_000_000 - 30 * minute });
+    commit(health, { ...batch(11), recordTimeMs: 1_700_000_000_000 - 30 * minute });
     expect(health.status().lagSeconds).toBe(1);
   });
 
@@ -256,20 +261,20 @@ describe('HealthTracker', () => {
     const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: minute, work });
     health.phaseChanged('live', undefined);
     health.ledgerPolled(14);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     const sentence = (): string => health.status().why.sentence;
     health.stretchAsked('owed');
     expect(sentence()).toBe('Behind by 4 offsets. The ledger has an update there, and the stream does not bring it.');
     health.stretchAsked('refused');
     expect(sentence()).toBe('Behind by 4 offsets. Whether an update lies there the ledger does not say.');
-    health.batchCommitted(batch(12));
+    commit(health, batch(12));
     expect(sentence()).toContain('Behind by 2 offsets: the source sends no faster.');
   });
 
   it('knows nothing of the lag while it is blind, names the failure since, and forgets both with the next answer', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     health.ledgerPolled(10);
     health.failed(new IndexerError('refused', { code: 'LEDGER_UNAUTHENTICATED', retry: 'refresh-token' }));
     health.failed(new IndexerError('slow', { code: 'STORE_STATEMENT_TIMEOUT', retry: 'retry' }));
@@ -291,11 +296,11 @@ describe('HealthTracker', () => {
   it('takes a frame for a sign that the ledger answers', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     health.ledgerPolled(10);
     pass(300_000);
     health.frameReceived();
-    health.batchCommitted(batch(11));
+    commit(health, batch(11));
     pass(9_000);
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 309, lagSeconds: 0 });
     pass(2_000);
@@ -321,9 +326,9 @@ describe('HealthTracker', () => {
   it('reports distance, lag, counts and rates of the last seconds', () => {
     const { health, pass } = tracker();
     health.ledgerPolled(30);
-    health.batchCommitted(batch(10));
+    commit(health, batch(10));
     pass(1000);
-    health.batchCommitted(batch(20));
+    commit(health, batch(20));
     pass(1000);
     const status = health.status();
     expect(status).toMatchObject({ checkpoint: 20, ledgerEnd: 30, offsetDistance: 10, lagSeconds: 2 });

@@ -2,6 +2,7 @@
 import { releaseOf } from '../../src/ledger/api/release.ts';
 import type { AccessToken, TokenSource } from '../../src/ledger/access/token.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
+import { Commits } from '../../src/pipeline/ports/commits.ts';
 import type { Observer } from '../../src/pipeline/ports/observer.ts';
 import type { PipelineLimits, PipelineParts } from '../../src/pipeline/ports/parts.ts';
 import { usualPace } from '../../src/config/pace.ts';
@@ -77,6 +78,8 @@ export interface World {
   readonly ledger: MemoryLedger;
   readonly tokens: MemoryTokens;
   readonly told: Told;
+  /** What those who wait for commits were told. */
+  readonly reached: readonly number[];
   readonly stop: AbortController;
 }
 
@@ -89,6 +92,9 @@ export function memoryWorld({
   const ledger = new MemoryLedger();
   const tokens = new MemoryTokens();
   const told = new Told();
+  const commits = new Commits();
+  const reached: number[] = [];
+  commits.listen((checkpoint) => reached.push(checkpoint));
   const stop = new AbortController();
   const parts: PipelineParts = {
     ledger,
@@ -113,6 +119,7 @@ export function memoryWorld({
     start: 'seed',
     stopAt: undefined,
     observer: told.observer,
+    commits,
     quarantine: false,
     unknownUpdates: 'keep',
     completions: 'off',
@@ -133,5 +140,5 @@ export function memoryWorld({
       ...limits,
     },
   };
-  return { parts, sink, ledger, tokens, told, stop };
+  return { parts, sink, ledger, tokens, told, reached, stop };
 }

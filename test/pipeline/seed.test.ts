@@ -68,6 +68,17 @@ describe('a seed', () => {
     expect(world.told.of('seedDone')).toEqual([[{ contracts: 5, offset: 9 }]]);
   });
 
+  it('tells those who wait for its offset when its contracts can be read, and not before', async () => {
+    const world = seeding();
+    const published: number[] = [];
+    world.parts.commits.reached = ((tell) => (checkpoint: number) => {
+      published.push(world.sink.published.length);
+      tell(checkpoint);
+    })(world.parts.commits.reached.bind(world.parts.commits));
+    await session(world).done;
+    expect([published, world.reached]).toEqual([[1], [9]]);
+  });
+
   it('counts without that update where the ledger cannot show it', async () => {
     const world = seeding();
     world.ledger.before = (question) => {

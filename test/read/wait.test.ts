@@ -4,6 +4,7 @@ import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.t
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+import { Commits } from '../../src/pipeline/ports/commits.ts';
 import { freePort } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -17,10 +18,11 @@ afterEach(async () => {
   server = undefined;
 });
 
-async function start(): Promise<{ readonly waiters: CheckpointWaiters; readonly health: HealthTracker }> {
+async function start(): Promise<{ readonly waiters: CheckpointWaiters; readonly commits: Commits }> {
   const waiters = new CheckpointWaiters();
-  const onCheckpoint = (checkpoint: number): void => waiters.reached(checkpoint);
-  const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: 1000, onCheckpoint });
+  const commits = new Commits();
+  commits.listen((checkpoint) => waiters.reached(checkpoint));
+  const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: 1000 });
   server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
@@ -29,7 +31,7 @@ async function start(): Promise<{ readonly waiters: CheckpointWaiters; readonly 
     verdict: () => health.verdict(),
     waiters,
   });
-  return { waiters, health };
+  return { waiters, commits };
 }
 
 interface Answer {
@@ -48,23 +50,23 @@ async function waiting(waiters: CheckpointWaiters, count: number): Promise<void>
 
 describe('GET /wait', () => {
   it('answers at once what is stored, and the rest when it is committed, each at its own offset', async () => {
-    const { waiters, health } = await start();
-    health.resumeAt(5);
+    const { waiters, commits } = await start();
+    commits.reached(5);
     expect(await ask('?offset=5')).toEqual({ status: 200, body: { checkpoint: 5 } });
     const [at6, at8] = [ask('?offset=6'), ask('?offset=8')];
     await waiting(waiters, 2);
-    health.resumeAt(7);
+    commits.reached(7);
     expect(await at6).toEqual({ status: 200, body: { checkpoint: 7 } });
     expect(waiters.size).toBe(1);
-    health.resumeAt(8);
+    commits.reached(8);
     expect(await at8).toEqual({ status: 200, body: { checkpoint: 8 } });
   });
 
   it('answers 504 after the time-out, with the checkpoint that was reached', async () => {
-    const { waiters, health } = await start();
+    const { waiters, commits } = await start();
     const message = 'the checkpoint did not reach 9 within 0.05 s';
     expect(await ask('?offset=9&timeout=0.05')).toEqual({ status: 504, body: { error: message, checkpoint: null } });
-    health.resumeAt(4);
+    commits.reached(4);
     expect(await ask('?offset=9&timeout=0')).toMatchObject({ status: 504, body: { checkpoint: 4 } });
     expect(waiters.size).toBe(0);
   });

@@ -1,11 +1,12 @@
 /** What `reseed` reads the active contracts with. */
 import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
-import { pipelineParts } from '../../indexer/indexer.ts';
+import { pipelineParts } from '../../indexer/parts.ts';
 import { HealthTracker } from '../../observe/health/health-tracker.ts';
 import { createObserver } from '../../observe/indexer-observer.ts';
 import { createLogger } from '../../observe/log/logger.ts';
 import { createMetrics } from '../../observe/metrics/metrics.ts';
+import { Commits } from '../../pipeline/ports/commits.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
@@ -28,12 +29,13 @@ export async function reseedParts(
   const { logLevel, logFormat: format, stalledAfterMs } = config.indexer;
   const level = logLevel === 'info' ? 'warn' : logLevel;
   const logging = createLogger({ level, format, stream: process.stderr });
-  const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint: () => undefined });
+  const health = new HealthTracker({ version, schema, stalledAfterMs });
   const metrics = createMetrics({ version });
   const observer = createObserver({ logger: logging.logger, metrics, health });
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
   // The right to write is taken where something is changed, by `asWriter`.
   const candidate = new WriterCandidate(database, commandLeaseMs);
-  const parts = pipelineParts(options, { database, observer, candidate, stop });
+  // Nobody listens: it ends with its seed.
+  const parts = pipelineParts(options, { database, observer, commits: new Commits(), candidate, stop });
   return { parts, close: () => observer.close() };
 }

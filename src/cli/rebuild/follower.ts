@@ -1,12 +1,13 @@
 /** Fills the storage beside the live one: the pipeline of the indexer, with tables of its own and no reader. */
 import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
-import { pipelineParts } from '../../indexer/indexer.ts';
+import { pipelineParts } from '../../indexer/parts.ts';
 import { WorkClock } from '../../observe/figures/work-clock.ts';
 import { HealthTracker } from '../../observe/health/health-tracker.ts';
 import { createObserver } from '../../observe/indexer-observer.ts';
 import type { Logging } from '../../observe/log/logger.ts';
 import { createMetrics } from '../../observe/metrics/metrics.ts';
+import { Commits } from '../../pipeline/ports/commits.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import { runPipeline } from '../../pipeline/run.ts';
 import { openDatabase, type Database } from '../../store/connection/database.ts';
@@ -151,12 +152,14 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   const health = new HealthTracker({ version, schema, stalledAfterMs, work });
   const { logger, progress } = logging;
   const observer = createObserver({ logger, metrics: createMetrics({ version }), health, work, progress });
+  const commits = new Commits();
+  commits.listen((checkpoint) => health.checkpointReached(checkpoint));
   const candidate = new WriterCandidate(database, leaseMs);
   const options = { config: besideConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
   const fill = { notify: false, assertHeld: () => candidate.assertHeld(), filledFrom };
   const openFill = (identity: StreamIdentity) => openSession(database, identity, fill);
   const partsFor = (stopped: AbortSignal): PipelineParts => {
-    const parts = pipelineParts(options, { database, observer, candidate, stop: stopped });
+    const parts = pipelineParts(options, { database, observer, commits, candidate, stop: stopped });
     return { ...parts, start, ...beside(parts, live, openFill) };
   };
   return { database, candidate, health, partsFor, close: () => observer.close() };

@@ -26,8 +26,6 @@ export interface HealthOptions {
   readonly stalledAfterMs: number;
   /** Without having learned the ledger end, or received a frame, for so long, nothing is said of it; 10 s by default. */
   readonly blindAfterMs?: number;
-  /** Told of every checkpoint that is in the database. */
-  readonly onCheckpoint?: (checkpoint: number) => void;
   /** Told once, when everything up to the ledger end is stored for the first time. */
   readonly onLive?: () => void;
   /** Knows where the time of the stream goes. */
@@ -198,11 +196,6 @@ export class HealthTracker {
     this.#interfaces = { interfacesWaiting: waiting, interfacesGathering: gathering };
   }
 
-  /** A checkpoint that was there before this process wrote anything, i.e. where it resumes. */
-  resumeAt(checkpoint: number): void {
-    this.#moveCheckpoint(checkpoint);
-  }
-
   phaseChanged(phase: Phase, because: IndexerError | undefined): void {
     // First: the verdict is that of the phase that ends, for as long as it lasted.
     if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
@@ -236,7 +229,6 @@ export class HealthTracker {
     this.#updateRate.add(nowMs, updates);
     // What a seed reads has its own rate: it says nothing about how busy the ledger is.
     if (batch.checkpoint !== undefined) this.#eventRate.add(nowMs, events);
-    if (batch.checkpoint !== undefined) this.#moveCheckpoint(batch.checkpoint);
   }
 
   seedProgress(seed: SeedFacts, done: boolean): void {
@@ -244,7 +236,6 @@ export class HealthTracker {
     // A seed that starts over counts from zero again.
     this.#seedRate.add(this.now(), seed.contracts >= before ? seed.contracts - before : seed.contracts);
     this.#seed = { contracts: seed.contracts, offset: seed.offset, done };
-    if (done) this.#moveCheckpoint(seed.offset);
   }
 
   contractsUnknown(count: number): void {
@@ -368,14 +359,14 @@ export class HealthTracker {
     };
   }
 
-  #moveCheckpoint(checkpoint: number): void {
+  /** Everything up to this offset is in the database; first where this process resumes. */
+  checkpointReached(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;
     this.#stretch = undefined;
     if (this.#ledgerEnd !== undefined && checkpoint >= this.#ledgerEnd) this.#lag.ledgerEndReached();
     // What is stored was there: the next poll of the ledger end is seconds away.
     if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
-    this.#options.onCheckpoint?.(checkpoint);
     this.#waitingSinceMs = (this.#distance() ?? 0) > 0 ? this.now() : undefined;
   }
 

@@ -317,6 +317,7 @@ class StreamWriter {
       span?.done(batch);
       this.#following.checkpoint = batch.offset;
       this.#parts.observer.batchCommitted(factsOf(batch, rows, built, seconds));
+      this.#parts.commits.reached(batch.offset);
       this.#following.onCommitted(batch.offset);
     });
   }

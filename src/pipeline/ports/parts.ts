@@ -7,6 +7,7 @@ import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Pace } from '../../config/pace.ts';
 import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import type { Commits } from './commits.ts';
 import type { Observer, PruneFacts } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
@@ -71,6 +72,7 @@ export interface PipelineParts {
   /** The last offset to store; the run ends there. */
   readonly stopAt: StopAt;
   readonly observer: Observer;
+  readonly commits: Pick<Commits, 'reached'>;
   /** Undefined: nobody listens to spans. */
   readonly tracer?: Tracer | undefined;
   /** Whether an update that cannot be stored is set aside; otherwise it stops the stream. */

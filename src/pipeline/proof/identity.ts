@@ -55,7 +55,9 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observer.widening({ kind: 'options', behind: optionsBehind(asked, identity) });
   reportRelease(parts, session.state);
-  parts.observer.sessionOpened(participantId, session.state.checkpoint);
+  const { checkpoint } = session.state;
+  parts.observer.sessionOpened(participantId, checkpoint);
+  if (checkpoint !== null) parts.commits.reached(checkpoint);
   return { session, parts, interfaces, ledgerEnd, pruned, askedAt };
 }
 

@@ -1,0 +1,171 @@
+/** What the pipeline is given: built from the configuration, for the daemon and for commands that seed by hand. */
+import type { Config } from '../config/config.ts';
+import { type Pace, usualPace } from '../config/pace.ts';
+import { assertTokenMayTravel } from '../ledger/access/token.ts';
+import { createLedgerClient } from '../ledger/api/client.ts';
+import { unreadRelease } from '../ledger/api/release.ts';
+import type { LedgerAccess } from '../ledger/open-access.ts';
+import { openFrameStream } from '../ledger/transport/frame-stream.ts';
+import type { TransportOptions } from '../ledger/transport/transport.ts';
+import type { noticeReport } from '../observe/log/notice-report.ts';
+import { openTracer } from '../observe/tracing/tracing.ts';
+import type { Observer } from '../pipeline/ports/observer.ts';
+import type { PipelineLimits, PipelineParts, Retention } from '../pipeline/ports/parts.ts';
+import type { OpenStream } from '../pipeline/ports/source.ts';
+import { openDatabase, type Database } from '../store/connection/database.ts';
+import { stagingSchema } from '../store/history/staging.ts';
+import type { WriterCandidate } from '../store/lock/writer-lock.ts';
+import {
+  postgresSink,
+  postgresViewStaging,
+  postgresEarlierPlace,
+  postgresWideningPlace,
+} from '../store/postgres-sink.ts';
+import { pruneBeside } from '../store/retention/prune.ts';
+
+/** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
+const ledgerSilenceMs = 120_000;
+const requestTimeoutMs = 20_000;
+/** Views of years of history become part of the stream in one statement, and a look for what is old may read them all. */
+const longStatementMs = 60 * 60_000;
+
+/** Which participant, and which database. */
+export interface PartsOptions {
+  readonly config: Config;
+  readonly access: LedgerAccess;
+  readonly ledgerUrl: string;
+  readonly databaseUrl: string;
+  /** Intervals of polling; the usual ones by default. */
+  readonly pace?: Pace;
+}
+
+/** What was opened for it, and who is told. */
+export interface PartsIn {
+  readonly database: Database;
+  readonly observer: Observer;
+  readonly commits: PipelineParts['commits'];
+  readonly candidate: WriterCandidate;
+  readonly stop: AbortSignal;
+  readonly onRequest?: TransportOptions['onRequest'];
+  readonly onNotice?: ReturnType<typeof noticeReport>;
+}
+
+export function pipelineParts(options: PartsOptions, built: PartsIn): PipelineParts {
+  const { config, ledgerUrl, pace = usualPace } = options;
+  const { database, observer, commits, candidate, stop, onRequest, onNotice } = built;
+  const { ledger, indexer } = config;
+  const { tls, tokenSource } = options.access;
+  const { insecure, parties, templates, createdEventBlobs, shape, topology, maxFrameBytes: maxAnswerBytes } = ledger;
+  const calls = { requestTimeoutMs, maxAnswerBytes, signal: stop, onRequest };
+  const client = { url: ledgerUrl, tokenSource, tls, insecure, ...calls };
+  return {
+    ledger: createLedgerClient(client),
+    polledLedger: createLedgerClient({ ...client, requestTimeoutMs: pollTimeoutMs(indexer) }),
+    openStream: streamOpener(options),
+    tokenSource,
+    sink: postgresSink(database, candidate, {
+      migrate: config.database.migrate,
+      exerciseJson: indexer.exerciseJson,
+      notify: indexer.notify,
+      onNotice,
+    }),
+    // Which release the participant has, and which of the wanted interfaces are asked for, is known in a session only.
+    release: unreadRelease,
+    filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
+    wantedInterfaces: ledger.wantedInterfaces,
+    viewStaging: viewStaging(options, candidate),
+    wideningPlace: wideningPlace(options, candidate),
+    earlierPlace: async () => postgresEarlierPlace(openBeside(options, 'history', 1), () => candidate.assertHeld()),
+    retention: retention(options),
+    start: indexer.start,
+    stopAt: indexer.stopAt,
+    observer,
+    commits,
+    tracer: openTracer(),
+    quarantine: indexer.quarantine,
+    unknownUpdates: indexer.unknownUpdates,
+    completions: indexer.completions,
+    limits: limitsOf(indexer, pace),
+    pace,
+    stop,
+  };
+}
+
+/** For work beside the stream: opened when there is some, and closed after it, with time for large tables. */
+function openBeside({ config, databaseUrl: url }: PartsOptions, name: string, connections: number, schema?: string) {
+  const { database, indexer } = config;
+  return openDatabase({
+    url,
+    urlFile: database.urlFile,
+    schema: schema ?? database.schema,
+    statementTimeoutMs: longStatementMs,
+    applicationName: `ledger-indexer ${name}`,
+    idleInTransactionMs: indexer.leaseMs,
+    maxConnections: connections,
+  });
+}
+
+/** The stream's own tables, and those in which views are gathered. */
+function viewStaging(options: PartsOptions, candidate: WriterCandidate): PipelineParts['viewStaging'] {
+  const staging = stagingSchema(options.config.database.schema, 'interfaces');
+  return async () =>
+    postgresViewStaging(openBeside(options, 'views', 2), openBeside(options, 'views', 2, staging), () =>
+      candidate.assertHeld(),
+    );
+}
+
+/** The stream's own tables, and those in which contracts of a wider filter are gathered. */
+function wideningPlace(options: PartsOptions, candidate: WriterCandidate): PipelineParts['wideningPlace'] {
+  const staging = stagingSchema(options.config.database.schema, 'widen');
+  return async () =>
+    postgresWideningPlace(openBeside(options, 'widen', 2), openBeside(options, 'widen', 2, staging), () =>
+      candidate.assertHeld(),
+    );
+}
+
+/** A connection for each look at old history. A run with an end is no daemon: it leaves history alone. */
+function retention(options: PartsOptions): Retention | undefined {
+  const { keepMs, pruneEveryMs: everyMs, stopAt } = options.config.indexer;
+  if (keepMs === undefined || stopAt !== undefined) return undefined;
+  return {
+    everyMs,
+    prune: async (stop, onProgress) => {
+      const database = openBeside(options, 'retention', 1);
+      try {
+        return await pruneBeside(database, keepMs, { stop, onProgress });
+      } finally {
+        await database.close();
+      }
+    },
+  };
+}
+
+/** Half of the time is up when a poll begins: with this an answer that is lost is asked for again before all of it is. */
+function pollTimeoutMs({ blindAfterMs }: Config['indexer']): number {
+  return Math.min(requestTimeoutMs, 0.4 * blindAfterMs);
+}
+
+function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
+  return {
+    batchUpdates: indexer.batchUpdates,
+    batchBytes: indexer.batchBytes,
+    inboxUpdates: indexer.inboxUpdates,
+    inboxBytes: indexer.inboxBytes,
+    writeLanes: indexer.writeLanes,
+    retryMaxMs: indexer.retryMaxMs,
+    giveUpAfterMs: indexer.giveUpAfterMs,
+    // A limit on not knowing the ledger end allows for one question that is lost.
+    pollMs: Math.min(pace.ledgerEndMs, indexer.blindAfterMs / 2),
+    askAfterMs: indexer.askAfterMs,
+    silenceMs: ledgerSilenceMs,
+  };
+}
+
+function streamOpener({ ledgerUrl: url, config, access: { tls } }: PartsOptions): OpenStream {
+  const { pingIntervalMs } = config.indexer;
+  const { insecure, tokenPlacement, maxFrameBytes: maxPayloadBytes } = config.ledger;
+  return (stream) => {
+    assertTokenMayTravel(url, stream.token, insecure);
+    return openFrameStream({ url, tls, tokenPlacement, pingIntervalMs, maxPayloadBytes, ...stream });
+  };
+}

@@ -1,0 +1,21 @@
+/** Which offset everything is stored up to: reported once by who stores it, for all who wait for it. */
+
+/** May not throw or block. */
+type CommitListener = (checkpoint: number) => void;
+
+export class Commits {
+  readonly #listeners: CommitListener[] = [];
+  #checkpoint: number | undefined;
+
+  /** Calls it with each checkpoint that is in the database from now on, after those that came before it. */
+  listen(listener: CommitListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Everything up to this offset is in the database: at the beginning of a session, after a seed, after each batch. */
+  reached(checkpoint: number): void {
+    if (checkpoint === this.#checkpoint) return;
+    this.#checkpoint = checkpoint;
+    for (const listener of this.#listeners) listener(checkpoint);
+  }
+}

@@ -1,0 +1,38 @@
+/** What an indexer has opened is closed in reverse order, and one that fails to close keeps no other open. */
+import { expect, it } from 'vitest';
+import { Lifetime } from '../../src/indexer/lifetime.ts';
+
+it('closes what came later first, one after the other', async () => {
+  const lifetime = new Lifetime();
+  const said: string[] = [];
+  for (const name of ['database', 'server', 'pipeline']) {
+    lifetime.own(name, async (opened) => {
+      said.push(`${opened} closes`);
+      await Promise.resolve();
+      said.push(`${opened} is closed`);
+    });
+  }
+  await lifetime.close(1_000);
+  expect(said).toEqual(['pipeline', 'server', 'database'].flatMap((name) => [`${name} closes`, `${name} is closed`]));
+});
+
+it('closes the rest when one fails, and rejects with the first failure', async () => {
+  const lifetime = new Lifetime();
+  const closed: string[] = [];
+  lifetime.own('database', (opened) => void closed.push(opened));
+  lifetime.own('server', () => {
+    throw new Error('the server does not close');
+  });
+  lifetime.own('pipeline', () => Promise.reject(new Error('the pipeline does not end')));
+  await expect(lifetime.close(1_000)).rejects.toThrow('the pipeline does not end');
+  expect(closed).toEqual(['database']);
+});
+
+it('closes each once, and with the time that is left', async () => {
+  const lifetime = new Lifetime();
+  const left: number[] = [];
+  lifetime.own('it', (_opened, leftMs) => void left.push(leftMs));
+  await lifetime.close(-1);
+  await lifetime.close(1_000);
+  expect(left).toEqual([0]);
+});
