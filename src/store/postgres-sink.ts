@@ -10,7 +10,7 @@ import type { ExerciseJson } from '../model/tables.ts';
 import type { Database } from './connection/database.ts';
 import { writerLockHolder } from './connection/inspection.ts';
 import { assertWritable, checkServer } from './connection/server-check.ts';
-import { readStream } from './history/maintenance.ts';
+import { publishedCheckpoint, readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
 import { assertMayGather, mergeViews, type ViewMerge } from './history/merge-views.ts';
 import { dueEarlier, askForList, finishEarlier } from './history/earlier-work.ts';
@@ -69,6 +69,7 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
     lockHolder: () => writerLockHolder(database),
     openSession: (identity: StreamIdentity) => openSession(database, identity, session),
     marks: {
+      checkpoint: () => publishedCheckpoint(database),
       newest: (above: number, upTo: number) => newestMark(database, above, upTo),
       rangeBegin: () => rangeBegin(database),
       historyBegin: () => historyBegin(database),

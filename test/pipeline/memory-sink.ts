@@ -100,6 +100,7 @@ export class MemorySink implements Sink {
   #lost: ((reason: Error) => void) | undefined;
 
   readonly marks: Sink['marks'] = {
+    checkpoint: () => Promise.resolve(this.stored.seeded ? this.stored.checkpoint : null),
     newest: (above, upTo) => Promise.resolve(this.updates.findLast(({ offset }) => offset > above && offset <= upTo)),
     rangeBegin: () => Promise.resolve(this.begin),
     historyBegin: () => Promise.resolve(this.begin),

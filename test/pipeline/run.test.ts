@@ -58,6 +58,18 @@ describe('a run', () => {
     expect(world.told.of('lockHeld').at(-1)).toEqual([undefined, false]);
   });
 
+  it('tells what is stored while the ledger does not answer', async () => {
+    const world = memoryWorld();
+    Object.assign(world.sink.stored, { seeded: true, seedOffset: 3, checkpoint: 7 });
+    world.ledger.before = () => {
+      throw failure('LEDGER_UNREACHABLE');
+    };
+    const running = started(world);
+    await inPhase(world, 'backing_off');
+    expect(world.reached).toEqual([7]);
+    await over(world, running);
+  });
+
   it('asks for work beside the stream while it runs, and no more once it has ended by itself', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
     const asked = (): number => world.told.of('worksSeen').length;

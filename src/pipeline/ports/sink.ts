@@ -162,6 +162,8 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
 
 /** What is stored, as far as it tells one history from another. */
 export interface StoredMarks {
+  /** Everything up to here can be read; null before a seed is published. */
+  checkpoint(): Promise<number | null>;
   /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
   newest(above: number, upTo: number): Promise<UpdateMark | undefined>;
   /**

@@ -44,7 +44,13 @@ export function readStream(database: Database): Promise<StreamFacts | undefined>
   return database.withClient((client) => streamFacts(client, false));
 }
 
-/** The same, locked until the transaction ends: a writer that is still at work has to wait, and then is fenced. */
+/** Everything up to here can be read; null before a seed is published. */
+export async function publishedCheckpoint(database: Database): Promise<number | null> {
+  const stream = await readStream(database);
+  return stream?.seeded === true ? stream.checkpoint : null;
+}
+
+/** As {@link readStream}, locked until the transaction ends: a writer that is still at work has to wait, and then is fenced. */
 export function lockStream(client: PoolClient): Promise<StreamFacts | undefined> {
   return streamFacts(client, true);
 }
