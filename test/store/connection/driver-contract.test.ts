@@ -1,0 +1,154 @@
+/**
+ * What the store uses of the Postgres driver beyond its documentation. A version of pg that does one of these otherwise fails here,
+ * and not as a time limit that is lost, or as two statements that run where one was checked.
+ */
+import { Client, Pool, type ClientConfig, type Connection } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inOneRoundTrip } from '../../../src/store/connection/round-trip.ts';
+import { timeQueries } from '../../../src/store/connection/query-timing.ts';
+import { copyOut } from '../../../src/store/lake/copy-out.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { pause, waitFor } from '../../support/wait-for.ts';
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('create table numbers (n int primary key)');
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** Another connection. One whose statement still runs is cut when it ends. */
+async function connected(config: ClientConfig = {}): Promise<Client> {
+  const made = new Client({ connectionString: database.url, ...config });
+  made.on('error', () => undefined);
+  await made.connect();
+  return made;
+}
+
+const insert = { name: 'insert_number', text: 'insert into numbers values ($1)' };
+
+describe('the driver', () => {
+  it('hands its connection to a query of another make, and every message up to ReadyForQuery', async () => {
+    const messages: string[] = [];
+    const done = new Promise<void>((resolve) => {
+      const handler = (name: string) => (): void => void messages.push(name);
+      const own = {
+        submit: (connection: Connection) => connection.query('select 1 union all select 2'),
+        handleRowDescription: handler('row description'),
+        handleDataRow: handler('row'),
+        handleCommandComplete: handler('complete'),
+        handleError: handler('error'),
+        handleReadyForQuery: () => {
+          messages.push('ready');
+          resolve();
+        },
+      };
+      client.query(own);
+    });
+    await done;
+    expect(messages).toEqual(['row description', 'row', 'row', 'complete', 'ready']);
+  });
+
+  it('keeps such queries in order with its own, also when all are asked for at once', async () => {
+    const counted = () => client.query<{ count: number }>('select count(*)::int as count from numbers');
+    const [before, , after] = await Promise.all([
+      counted(),
+      inOneRoundTrip(client, [
+        { ...insert, values: ['1'] },
+        { ...insert, values: ['2'] },
+      ]),
+      counted(),
+    ]);
+    expect([before.rows, after.rows]).toEqual([[{ count: 0 }], [{ count: 2 }]]);
+  });
+
+  it('lets bytes be written between its own messages, and keeps a statement that was prepared so', async () => {
+    const { connection } = client as Client & { readonly connection: Connection };
+    const parse = connection.parse.bind(connection);
+    let parsed = 0;
+    connection.parse = (...given) => {
+      parsed += 1;
+      parse(...given);
+    };
+    expect(await inOneRoundTrip(client, [{ ...insert, values: ['3'] }])).toEqual([1]);
+    expect(await inOneRoundTrip(client, [{ name: 'all', text: 'update numbers set n = n + 100', values: [] }])).toEqual(
+      [3],
+    );
+    expect(await inOneRoundTrip(client, [{ name: 'all', text: 'update numbers set n = n + 100', values: [] }])).toEqual(
+      [3],
+    );
+    connection.parse = parse;
+    expect(parsed).toBe(1);
+    const { rows } = await client.query('select name from pg_prepared_statements order by name');
+    expect(rows).toEqual([{ name: 'all' }, { name: 'insert_number' }]);
+  });
+
+  it('ends a query of another make after its own time limit, by its callback', async () => {
+    const other = await connected();
+    const slow = { name: 'slow', text: 'select pg_sleep(30)', limitMs: 100 };
+    await expect(inOneRoundTrip(other, [slow])).rejects.toThrow('Query read timeout');
+    await other.end();
+  });
+
+  it('ends a query of another make after the time limit of the pool where it has none', async () => {
+    const other = await connected({ query_timeout: 100 });
+    await expect(inOneRoundTrip(other, [{ name: 'slow', text: 'select pg_sleep(30)' }])).rejects.toThrow(
+      'Query read timeout',
+    );
+    await other.end();
+  });
+
+  it('leaves a callback that was wrapped before the query was handed over, so that each is timed once', async () => {
+    const timed: string[] = [];
+    const other = await connected({ query_timeout: 60_000 });
+    timeQueries(other, (op) => timed.push(op));
+    await inOneRoundTrip(other, [{ name: 'one', text: 'select 1' }]);
+    await other.query('select 1');
+    await waitFor('both are timed', () => (timed.length >= 2 ? true : undefined));
+    expect(timed).toEqual(['batch', 'read']);
+    await other.end();
+  });
+
+  it('sends by the extended protocol where it is told so, by which the server refuses two statements', async () => {
+    const two = { text: 'select 1; select 2', queryMode: 'extended' };
+    await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
+    await expect(client.query('select 1; select 2')).resolves.toBeDefined();
+  });
+
+  it('awaits what a pool does with a new connection before anybody gets it', async () => {
+    const pool = new Pool({
+      connectionString: database.url,
+      max: 1,
+      onConnect: async (fresh) => {
+        await pause(50);
+        await fresh.query(`set application_name = 'is set'`);
+      },
+    });
+    const { rows } = await pool.query('show application_name');
+    expect(rows).toEqual([{ application_name: 'is set' }]);
+    expect(pool.options.max).toBe(1);
+    await pool.end();
+  });
+
+  it('has the process id that the server named when it connected', async () => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    expect(Reflect.get(client, 'processID')).toBe(rows[0]?.pid);
+  });
+
+  it('hands on what a COPY sends, in pieces that stay as they are', async () => {
+    const pieces: Buffer[] = [];
+    for await (const piece of copyOut(
+      client,
+      `copy (select repeat('x', 100_000) from generate_series(1, 20)) to stdout`,
+    )) {
+      pieces.push(piece);
+    }
+    expect(Buffer.concat(pieces).equals(Buffer.from(`${'x'.repeat(100_000)}\n`.repeat(20)))).toBe(true);
+  });
+});
