@@ -3,6 +3,7 @@
  * which files came and which went since the last one. Statistics hold numbers of rows and offsets, no contents.
  * Source: Delta transaction log protocol, "Delta Log Entries" and "Actions".
  */
+import { IndexerError } from '../errors/indexer-error.ts';
 import { createHash } from 'node:crypto';
 import type { LakeColumn } from './lake-column.ts';
 import type { LakeStorage } from './lake-storage.ts';
@@ -54,7 +55,10 @@ export class DeltaLogs {
     const head = isNew ? headOf(table, schema, logged.version) : [];
     const lines = [...head, ...gone, ...added].map((action) => `${JSON.stringify(action)}\n`).join('');
     if (!(await this.#folder.writeIfAbsent(nameOf(table, logged.version), lines))) {
-      throw new TypeError(`somebody else wrote version ${String(logged.version)} of the log of ${table}`);
+      throw new IndexerError(`another program wrote version ${String(logged.version)} of the Delta log of ${table}`, {
+        code: 'LAKE_BUSY',
+        remedy: 'end what else writes into this folder, then run export again: it goes on after what is written',
+      });
     }
     this.#tables.set(table, { version: logged.version + 1, files: new Set(wanted.keys()), schema });
   }
