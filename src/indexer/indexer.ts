@@ -102,7 +102,13 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const reads = openReads(options, lifetime);
   const { access, pushed, console } = reads;
   commits.listen(pushed.reached);
-  const asked = { waits: () => waiters.size, changes: pushed.facts, pool: () => connectionsOf(database) };
+  const failedLookups = (): number => access.tokens.failures;
+  const asked = {
+    waits: () => waiters.size,
+    changes: pushed.facts,
+    failedLookups,
+    pool: () => connectionsOf(database),
+  };
   const metrics = metricsOf(options, work, asked);
   const observer = lifetime.own(createObserver({ logger, metrics, health, work, progress }), (it) => it.close());
   const database = openForStream(options, metrics);
@@ -137,8 +143,8 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
 
 /** What answers over HTTP reads with connections of its own; they are made when somebody asks. */
 function openReads(options: IndexerOptions, lifetime: Lifetime) {
-  const { config, databaseUrl, pace = usualPace } = options;
-  const access = lifetime.own(openReaderTokens(config, databaseUrl, pace), closeBriefly);
+  const { config, databaseUrl, pace = usualPace, logging } = options;
+  const access = lifetime.own(openReaderTokens(config, databaseUrl, pace, logging.logger), closeBriefly);
   const pushed = lifetime.own(openPushedChanges(config, databaseUrl, access.tokens, pace), closeBriefly);
   const shown = lifetime.own(openForPage(options), closeBriefly);
   const console = lifetime.own(openConsole(options, access.tokens), (it) => it?.close());
@@ -214,7 +220,7 @@ function healthOptions({ config, databaseUrl, version }: IndexerOptions): Health
 function metricsOf(
   options: IndexerOptions,
   work: WorkClock,
-  asked: Pick<MetricsOptions, 'pool' | 'waits' | 'changes'>,
+  asked: Pick<MetricsOptions, 'pool' | 'waits' | 'changes' | 'failedLookups'>,
 ): Metrics {
   const { version, databaseUrl, config } = options;
   const target = { database: placeOf(databaseUrl), schema: config.database.schema };

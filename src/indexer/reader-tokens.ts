@@ -1,6 +1,8 @@
 /** Tokens of readers in one process: looked up on a connection of their own, so that no page that is read keeps them waiting. */
 import type { Config } from '../config/config.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
 import { ReaderTokens } from '../observe/http/reader-tokens.ts';
+import type { Logger } from '../observe/log/logger.ts';
 import type { Pace } from '../config/pace.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
 import { readTokens } from '../store/roles/reader-tokens.ts';
@@ -22,10 +24,13 @@ export function openReaderTokens(
   { database: { schema, urlFile } }: Config,
   url: string,
   { tokensMs, expiredTokensMs }: Pace,
+  logger: Pick<Logger, 'warn'>,
 ): OpenTokens {
   const applicationName = 'ledger-indexer tokens';
   const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
-  const tokens = new ReaderTokens((hashes) => readTokens(database, hashes), tokensMs);
+  const onFailing = (thrown: unknown): void =>
+    logger.warn({ err: toIndexerError(thrown) }, 'tokens cannot be looked up: who shows one is answered 503');
+  const tokens = new ReaderTokens((hashes) => readTokens(database, hashes), tokensMs, onFailing);
   const stop = endSessions(database, expiredTokensMs);
   return {
     tokens,

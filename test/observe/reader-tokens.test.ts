@@ -55,11 +55,19 @@ it('reads nothing for what cannot be a token, and refuses at once who would wait
 it('says that tokens cannot be looked up, and goes on when they can', async () => {
   const { rows, read } = table();
   let isAway = true;
-  const tokens = new ReaderTokens((hashes) => (isAway ? Promise.reject(new Error('away')) : read(hashes)), 5);
+  const said: unknown[] = [];
+  const readOrFail: ReadTokens = (hashes) => (isAway ? Promise.reject(new Error('away')) : read(hashes));
+  const tokens = new ReaderTokens(readOrFail, 5, (thrown) => said.push(thrown));
   const token = good(rows);
-  expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
+  for (let asked = 0; asked < 2; asked += 1) {
+    expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
+  }
   isAway = false;
   expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ secret: token });
+  isAway = true;
+  expect(await tokens.check(showing(`Bearer ${token}`))).toMatchObject({ status: 503 });
+  // Counted each time, and said once until it answers again.
+  expect([tokens.failures, said]).toEqual([3, [new Error('away'), new Error('away')]]);
   tokens.close();
 });
 

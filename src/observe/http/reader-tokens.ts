@@ -40,13 +40,38 @@ export class ReaderTokens {
   #reading = false;
   #looking: NodeJS.Timeout | undefined;
   #closed = false;
+  #failures = 0;
   /** By the hash in hex; who is told of the end of each. */
   readonly #watched = new Map<string, { readonly hash: Buffer; readonly told: Set<(end: TokenEnd) => void> }>();
 
-  /** @param lookAgainMs between two looks at the tokens of open streams */
-  constructor(read: ReadTokens, lookAgainMs: number) {
-    this.#read = read;
+  /**
+   * @param lookAgainMs between two looks at the tokens of open streams
+   * @param onFailing called with the first failure of several reads in a row
+   */
+  constructor(read: ReadTokens, lookAgainMs: number, onFailing: (thrown: unknown) => void = () => undefined) {
+    this.#read = this.#counted(read, onFailing);
     this.#lookAgainMs = lookAgainMs;
+  }
+
+  /** Reads that failed so far. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  #counted(read: ReadTokens, onFailing: (thrown: unknown) => void): ReadTokens {
+    let isFailing = false;
+    return async (hashes) => {
+      try {
+        const found = await read(hashes);
+        isFailing = false;
+        return found;
+      } catch (thrown) {
+        this.#failures += 1;
+        if (!isFailing) onFailing(thrown);
+        isFailing = true;
+        throw thrown;
+      }
+    };
   }
 
   /** The token of a request; undefined when it shows none. Never rejects. */

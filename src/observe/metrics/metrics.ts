@@ -30,6 +30,8 @@ export interface MetricsOptions {
   readonly pool?: () => PoolFacts;
   readonly waits?: () => number;
   readonly changes?: () => ChangesFacts;
+  /** Of tokens of readers, which the database did not answer. */
+  readonly failedLookups?: () => number;
 }
 
 /** Of `/changes`. */
@@ -106,7 +108,13 @@ function make(description: AnyDescription, registry: Registry, collect: Collect 
 type Collect = (this: unknown) => void;
 
 /** What is asked for when it is read, instead of being told. */
-function collectorsOf({ work, pool, waits, changes }: MetricsOptions): Readonly<Record<string, Collect | undefined>> {
+function collectorsOf({
+  work,
+  pool,
+  waits,
+  changes,
+  failedLookups,
+}: MetricsOptions): Readonly<Record<string, Collect | undefined>> {
   const collectors = {
     stalled(this: MetricOf<typeof catalogue.stalled>) {
       if (work === undefined) return;
@@ -138,7 +146,12 @@ function collectorsOf({ work, pool, waits, changes }: MetricsOptions): Readonly<
       this.reset();
       this.inc(changes().pages);
     },
-  };
+    tokenLookupFailures(this: MetricOf<typeof catalogue.tokenLookupFailures>) {
+      if (failedLookups === undefined) return;
+      this.reset();
+      this.inc(failedLookups());
+    },
+  } satisfies { readonly [K in keyof typeof catalogue]?: (this: MetricOf<(typeof catalogue)[K]>) => void };
   return collectors as Readonly<Record<string, Collect | undefined>>;
 }
 

@@ -57,4 +57,9 @@ export const processSide = {
     help: 'Pages of changes read from the database for those who listen.',
     use: 'Grows with commits and with different questions, not with how many listen.',
   }),
+  tokenLookupFailures: counter({
+    name: 'token_lookup_failures_total',
+    help: 'Reads of the tokens of readers that the database did not answer.',
+    use: 'Each is a 503 for whoever shows a token meanwhile; the log has why.',
+  }),
 };
