@@ -385,6 +385,7 @@ function countUpdates(metrics: Metrics, batch: BatchFacts): void {
     total += count;
   }
   if (total > 0) metrics.batchUpdates.observe(total);
+  metrics.scannedFrames.inc(batch.scannedFrames);
 }
 
 function countEvents({ templates, events }: Metrics, batch: BatchFacts): void {

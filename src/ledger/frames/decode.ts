@@ -5,7 +5,7 @@
  */
 import { IndexerError, toIndexerError, atOffset } from '../../errors/indexer-error.ts';
 import { shownKey, type UnknownNames } from '../../model/unknown.ts';
-import { stringOf, type Text } from '../../model/utf8.ts';
+import { stringOf, type Text, type Utf8 } from '../../model/utf8.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../../model/update.ts';
 import {
   integerAt,
@@ -38,17 +38,17 @@ import {
 /**
  * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. Of a string the update has copies; of bytes it may
  * have texts that lie there.
- * @param unknown gets the names of fields that this version does not know
+ * @param unknown gets the names of fields that this version does not know, and counts transactions that the quick reader gave up
  */
 export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
-  const { value, fields } = lossless(frame, updates);
+  const { value, fields } = lossless(frame, updates, unknown);
   if (fields.length > 0) noteFields(fields, value.offset, unknown);
   return value;
 }
 
 /** One frame of `/v2/state/active-contracts`; as above. */
 export function decodeActiveContract(frame: Text, unknown?: UnknownNames): ActiveContractEntry {
-  const { value, fields } = lossless(frame, activeContracts);
+  const { value, fields } = lossless(frame, activeContracts, unknown);
   if (fields.length > 0) noteFields(fields, null, unknown);
   return value;
 }
@@ -57,17 +57,25 @@ function noteFields(names: readonly string[], firstOffset: number | null, unknow
   for (const name of names) unknown?.add({ sort: 'field', name, firstOffset, count: 1 });
 }
 
-interface FrameKind<T> {
+interface FrameKind<T extends { readonly kind: string }> {
   readonly shape: Shape;
   readonly message: KnownMessage;
   readonly decode: (frame: unknown, payloadOf: PayloadOf) => T;
+  /** The kind of value that the shape is for; the scanner reads all others. */
+  readonly quick: string;
 }
 
-const updates: FrameKind<Update> = { shape: updateFrame, message: 'updateFrame', decode: decodeUpdateValue };
+const updates: FrameKind<Update> = {
+  shape: updateFrame,
+  message: 'updateFrame',
+  decode: decodeUpdateValue,
+  quick: 'transaction',
+};
 const activeContracts: FrameKind<ActiveContractEntry> = {
   shape: activeContractFrame,
   message: 'ActiveContractEntry',
   decode: decodeEntryValue,
+  quick: 'active',
 };
 
 /** What a frame says, and the fields that were passed over. */
@@ -76,14 +84,27 @@ interface Decoded<T> {
   readonly fields: readonly string[];
 }
 
-function lossless<T>(frame: Text, kind: FrameKind<T>): Decoded<T> {
-  const read = typeof frame === 'string' ? undefined : readFrame(frame, kind.shape);
-  if (read === undefined) return scanned(stringOf(frame), kind);
+function lossless<T extends { readonly kind: string }>(
+  frame: Text,
+  kind: FrameKind<T>,
+  unknown: UnknownNames | undefined,
+): Decoded<T> {
+  const quick = typeof frame === 'string' ? undefined : quickly(frame, kind);
+  if (quick !== undefined) return quick;
+  const found = scanned(stringOf(frame), kind);
+  const isGivenUp = typeof frame !== 'string' && found.value.kind === kind.quick;
+  if (isGivenUp && unknown !== undefined) unknown.scannedFrames += 1;
+  return found;
+}
+
+/** Undefined when it cannot: integers beyond 2^53, or an error, and the slow way finds out which. */
+function quickly<T extends { readonly kind: string }>(frame: Utf8, kind: FrameKind<T>): Decoded<T> | undefined {
+  const read = readFrame(frame, kind.shape);
+  if (read === undefined) return undefined;
   try {
     return { value: kind.decode(read.value, readPayload), fields: read.unknown };
   } catch {
-    // Integers beyond 2^53 or an error: the slow way finds out which.
-    return scanned(stringOf(frame), kind);
+    return undefined;
   }
 }
 
@@ -92,7 +113,7 @@ function readPayload(value: unknown): Text | null {
   return value === undefined ? null : (value as Text | null);
 }
 
-function scanned<T>(text: string, { decode, message }: FrameKind<T>): Decoded<T> {
+function scanned<T extends { readonly kind: string }>(text: string, { decode, message }: FrameKind<T>): Decoded<T> {
   // The scanner can only tell the parts of JSON from each other.
   valid(text, JSON.parse);
   const frame = scanFrame(text);

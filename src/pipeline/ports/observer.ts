@@ -18,6 +18,8 @@ export interface BatchFacts {
   readonly rows: ReadonlyMap<string, number>;
   /** What of it this version does not know. */
   readonly unknown: readonly UnknownName[];
+  /** Transactions and active contracts that the quick reader gave up, and the slow one read. */
+  readonly scannedFrames: number;
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
   readonly bytes: number;

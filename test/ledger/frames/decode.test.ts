@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import * as decode from '../../../src/ledger/frames/decode.ts';
+import { UnknownNames } from '../../../src/model/unknown.ts';
 import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
 import * as inMemory from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
@@ -285,5 +286,21 @@ describe('whatever a fuzzer makes of the frames', () => {
       }),
       2_000,
     );
+  });
+});
+
+describe('frames that the quick reader gives up', () => {
+  const whole = text(frames.fullTransaction());
+
+  it('are counted, and others are not', () => {
+    const unknown = new UnknownNames();
+    inMemory.decodeUpdate(whole, unknown);
+    // As a string it was never for the quick reader.
+    decode.decodeUpdate(whole.replaceAll('":', '": '), unknown);
+    // The scanner reads all others anyway.
+    inMemory.decodeUpdate(text(frames.offsetCheckpoint(70)), unknown);
+    expect(unknown.scannedFrames).toBe(0);
+    inMemory.decodeUpdate(whole.replaceAll('":', '": '), unknown);
+    expect(unknown.scannedFrames).toBe(1);
   });
 });
