@@ -2,6 +2,7 @@
  * The composition root: builds every part from the configuration, runs the pipeline, and takes everything down in
  * reverse order. One instance is one stream: one participant into one schema.
  */
+import { elapsed } from '../config/pause.ts';
 import type { LedgerAccess } from '../ledger/open-access.ts';
 import type { Config } from '../config/config.ts';
 import { type Pace, usualPace } from '../config/pace.ts';
@@ -237,12 +238,6 @@ function openForPage({ config: { database }, databaseUrl: url }: IndexerOptions)
   const { urlFile, schema } = database;
   const applicationName = 'ledger-indexer page';
   return openDatabase({ url, urlFile, schema, statementTimeoutMs: pageReadMs, applicationName, maxConnections: 1 });
-}
-
-function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, Math.max(0, ms)).unref();
-  });
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

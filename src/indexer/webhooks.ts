@@ -1,4 +1,5 @@
 /** Webhooks of one process: what deliveries read with, on connections of their own, and when they may. */
+import { elapsed } from '../config/pause.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../observe/log/logger.ts';
 import { WebhookReport } from '../observe/log/webhook-report.ts';
@@ -69,10 +70,4 @@ export function startDelivering(
       await database.close(500);
     },
   };
-}
-
-function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }

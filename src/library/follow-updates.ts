@@ -2,6 +2,7 @@
  * Updates as an endless list: one stream after the other, each after the last update of the one before. It ends when it is told
  * to, or with an error that another try would not heal.
  */
+import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { assertTokenMayTravel } from '../ledger/access/token.ts';
 import { type LedgerFilter, updateFormat, updatesRequest } from '../ledger/api/request-format.ts';
@@ -11,7 +12,7 @@ import { ledgerError } from '../ledger/errors/make-ledger-error.ts';
 import { openFrameStream, type FrameStream } from '../ledger/transport/frame-stream.ts';
 import { createTransport } from '../ledger/transport/transport.ts';
 import { Inbox } from '../pipeline/intake/inbox.ts';
-import { decide, FailureCount, pause } from '../pipeline/retry/retry.ts';
+import { decide, FailureCount } from '../pipeline/retry/retry.ts';
 import { type ConnectionOptions, transportOptions } from './connection.ts';
 
 /** Which updates, from where on. */

@@ -4,13 +4,13 @@
  * history does not begin with the first update of the ledger, what was active at its beginning is gathered in the end.
  */
 import { EMPTY, Observable } from 'rxjs';
+import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { earlierUpdates } from './earlier-updates.ts';
 import { AskedWork } from './beside/asked-work.ts';
 import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
-import { pause } from './retry/retry.ts';
 
 /** At most in one transaction, which the stream waits for. */
 const rangeUpdates = 250;

@@ -5,6 +5,7 @@
  * The stream never waits for the gathering, only for the last of it, and never fails by it.
  */
 import { EMPTY, Observable } from 'rxjs';
+import { pause } from '../config/pause.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { WantedInterface } from '../model/stream.ts';
@@ -12,7 +13,7 @@ import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 import { answered } from './proof/interfaces.ts';
-import { pause, retryAfterMs } from './retry/retry.ts';
+import { retryAfterMs } from './retry/retry.ts';
 import { ViewHistory } from './view-history.ts';
 
 /** A last stretch that took no longer will not keep the stream waiting. */

@@ -5,6 +5,7 @@
  * over, when it is run again.
  */
 import { lastValueFrom } from 'rxjs';
+import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
@@ -17,7 +18,7 @@ import { withInterfaces } from './proof/interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Sink } from './ports/sink.ts';
 import { mayPass } from './retry/missing-route.ts';
-import { pause } from './retry/retry.ts';
+
 import { seed$ } from './seed.ts';
 
 /** What is stored of the stream that stands still. */

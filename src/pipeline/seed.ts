@@ -3,6 +3,7 @@
  * proven whole. A seed that was cut goes on after the last committed continuation token, or starts over.
  */
 import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
+import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { ledgerError } from '../ledger/errors/make-ledger-error.ts';
@@ -21,7 +22,7 @@ import { judgedRefusal } from './proof/in-flight.ts';
 import { type EndedList, type ListQuestions, ListTally, unproven } from './proof/list-proof.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { SinkSession } from './ports/sink.ts';
-import { pause } from './retry/retry.ts';
+
 import { textOf, type KeptFrame } from './intake/frame-memory.ts';
 import { tracedSeed$, type BatchSpan } from './ports/tracer.ts';
 import { updateIdAt } from './proof/update-id.ts';

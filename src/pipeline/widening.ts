@@ -4,6 +4,7 @@
  * short steps. So the stream never waits for a list. Everything is found again in the database by whoever comes next.
  */
 import { EMPTY, lastValueFrom, Observable } from 'rxjs';
+import { pause } from '../config/pause.ts';
 import { interfacesNamed } from '../config/interface-presets.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
@@ -18,7 +19,7 @@ import { withFilter } from './proof/filter-in-force.ts';
 import { sessionRelease } from './proof/session-release.ts';
 import { askIdentity, type Connected } from './proof/identity.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
-import { pause } from './retry/retry.ts';
+
 import { seed$ } from './seed.ts';
 
 /** At most in one transaction of the filling: what the stream waits for is the narrow half of it. */

@@ -2,7 +2,7 @@
  * Deliveries of all webhooks, for the life of the process. Only whoever has the right to write delivers: a standby takes over where
  * the cursors in the database are. Nothing here stops or delays the stream.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../config/pause.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { Webhook } from '../model/push/webhook.ts';
 import { HookRun } from './hook-run.ts';
@@ -47,7 +47,7 @@ export class WebhookDeliveries {
     while (!signal.aborted) {
       if (this.#options.isWriter()) await this.#look().catch((thrown: unknown) => this.#failed('', thrown));
       else this.#standBy();
-      await sleep(this.#options.lookMs, undefined, { signal }).catch(() => undefined);
+      await pause(this.#options.lookMs, signal);
     }
     this.#endAll();
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
@@ -76,7 +76,7 @@ export class WebhookDeliveries {
       this.#said.delete(name);
     } catch (thrown) {
       this.#failed(name, thrown);
-      await sleep(stuckMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await pause(stuckMs, this.#stop.signal);
     }
     this.#running.delete(key);
   }

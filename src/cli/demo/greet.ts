@@ -1,5 +1,5 @@
 /** Says where to look once there is something to see: the stream is level with the ledger, and the first query answers. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../config/pause.ts';
 import type { Config } from '../../config/config.ts';
 import type { Indexer } from '../../indexer/indexer.ts';
 import type { Logging } from '../../observe/log/logger.ts';
@@ -73,7 +73,7 @@ async function untilItAnswers({ config, embeddedParts, over }: Greeting): Promis
           () => 0,
         );
       if (rows > 0) return true;
-      await sleep(tryEveryMs, undefined, { signal: over }).catch(() => undefined);
+      await pause(tryEveryMs, over);
     }
     return false;
   } finally {

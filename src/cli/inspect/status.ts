@@ -2,7 +2,7 @@
  * `status`: what the indexer of this database says of itself; when none does, what the database says. Once, or each second.
  * Who was asked stands in the answer.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../config/pause.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
@@ -80,7 +80,7 @@ async function watch(question: Question, screen: boolean, { print, write, stop, 
     if (screen) write(`${first ? '\u001B[2J' : ''}${clear}${statusScreen(now, stdout.columns).join('\n')}\n`);
     else print(JSON.stringify(now));
     const restMs = Math.max(50, intervalMs - (performance.now() - beganAt));
-    await sleep(restMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(restMs, stop);
   }
 }
 

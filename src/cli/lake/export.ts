@@ -1,6 +1,6 @@
 /** `export`: the history as Parquet files that other engines read. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
+import { pause } from '../../config/pause.ts';
 import { loadConfig } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -151,7 +151,7 @@ async function exportInto(
         if (hold !== undefined) await moveHold(database, hold, result.until);
         if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - began, asJson));
         if (everyMs === undefined) return;
-        await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
+        await pause(everyMs, stop);
         if (stop.aborted) return;
       }
     });

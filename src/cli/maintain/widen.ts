@@ -2,7 +2,7 @@
  * `widen`: more parties, templates, interfaces, blobs or topology for an indexer that runs. It only says what is wanted; the
  * indexer does it. Without `--yes` it only compares.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../config/pause.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
@@ -233,7 +233,7 @@ async function untilDone(database: Database, name: WorkName, { print, stop }: Ar
     const line = progressOf(work);
     if (line !== said) print(line);
     said = line;
-    await sleep(lookMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(lookMs, stop);
   }
 }
 
@@ -259,7 +259,7 @@ async function untilViews(database: Database, ids: readonly string[], { print, s
     const line = `views of interfaces: ${String(complete.length)} of ${String(found.length - unknown.length)}`;
     if (line !== said) print(line);
     said = line;
-    await sleep(lookMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(lookMs, stop);
   }
 }
 

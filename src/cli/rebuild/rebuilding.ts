@@ -2,7 +2,7 @@
  * A rebuild from the beginning to its end: fills the storage, says in table `works` how far it is, rests while it is
  * stopped there, and hands over once it is level.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
@@ -43,7 +43,7 @@ export async function rebuild(given: Rebuild): Promise<Outcome> {
       logger.warn({ by: done, retryInMs: delayMs }, 'not swapped yet: it is tried again');
       await live.withClient((client) => noteWork(client, 'rebuild', { problem: done }));
       if (given.laidDown !== true) follower.start();
-      await sleep(delayMs, undefined, { signal: given.stop }).catch(() => undefined);
+      await pause(delayMs, given.stop);
     }
   } catch (thrown) {
     const error = toIndexerError(thrown);
@@ -82,7 +82,7 @@ async function untilLevel(given: Rebuild): Promise<'level' | 'cancelled' | 'inte
       if (look % (looksPerNote * 10) === 0) logger.info(noted, 'rebuilding');
     }
     if (level) return 'level';
-    await sleep(lookMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(lookMs, stop);
   }
   return 'interrupted';
 }
@@ -95,7 +95,7 @@ async function rest({ live, follower, logger, stop }: Rebuild): Promise<'cancell
     const work = await live.withClient((client) => findWork(client, 'rebuild'));
     if (work === undefined) return 'cancelled';
     if (isDue(work)) break;
-    await sleep(lookMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(lookMs, stop);
   }
   follower.start();
   return 'due';

@@ -2,7 +2,6 @@
  * Access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4), with the endpoint given or discovered (OpenID Connect
  * Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it ends.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   allowInsecureRequests,
   clientCredentialsGrant,
@@ -11,6 +10,7 @@ import {
   type CustomFetch,
   type ServerMetadata,
 } from 'openid-client';
+import { pause } from '../../config/pause.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromProvider } from '../errors/oauth-error.ts';
 import {
@@ -60,10 +60,6 @@ export interface OAuthOptions {
 const keptBackMs = [0, 2_000, 5_000] as const;
 /** A token that is refused within so long of its first use may be too young, milliseconds. */
 const youngMs = 10_000;
-
-async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
-}
 
 /** RFC 6749, appendix A.2; the configuration requires the same. */
 const legalSecret = /^[\x20-\x7e]+$/u;

@@ -3,7 +3,7 @@
  * appears in an error, a fact or a log line.
  */
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { travelsInClear } from '../../config/loopback.ts';
 import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
@@ -96,7 +96,7 @@ function fileSource(path: string): TokenSource {
     while (!signal.aborted) {
       const { token = before } = await readTokenFile(path);
       if (token !== before) return;
-      await sleep(fileCheckMs, undefined, { signal }).catch(() => undefined);
+      await pause(fileCheckMs, signal);
     }
   };
   return { lease, read: async () => (await lease()).token, invalidate, replaced };

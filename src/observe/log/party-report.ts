@@ -1,5 +1,5 @@
 /** Parties of LEDGER_PARTIES that the participant does not know: the stream shows nothing of them, and does not say why. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { elapsed } from '../../config/pause.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Logger } from './logger.ts';
 
@@ -30,7 +30,7 @@ export async function watchUnknownParties(watched: WatchedParties): Promise<void
   for (const { sentence } of unknown) logger.warn(`${sentence}: correct LEDGER_PARTIES, unless it will come`);
   while (unknown.length > 0 && !stop.aborted) {
     health.partiesUnknown = unknown.map(({ party }) => party);
-    await sleep(everyMs, undefined, { ref: false, signal: stop }).catch(() => undefined);
+    await elapsed(everyMs, stop);
     // A participant that is away for a moment says nothing of them.
     unknown = (await request(health.partiesUnknown)) ?? unknown;
   }

@@ -1,8 +1,9 @@
 /** A work that somebody asks for in the database, done beside the stream: it is looked for, and what fails is tried again later. */
+import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { Sink } from '../ports/sink.ts';
-import { pause, retryAfterMs } from '../retry/retry.ts';
+import { retryAfterMs } from '../retry/retry.ts';
 
 /** After a failure that an operator has to end. */
 const parkedDelayMs = 600_000;

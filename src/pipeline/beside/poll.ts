@@ -1,11 +1,12 @@
 /** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
 import { defer, exhaustMap, ignoreElements, Observable } from 'rxjs';
+import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Following } from '../follow/follow.ts';
 import type { Connected } from '../proof/identity.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
-import { pause, retryAfterMs } from '../retry/retry.ts';
+import { retryAfterMs } from '../retry/retry.ts';
 import { pauseForToken, refusesCaller } from '../retry/wait.ts';
 
 /** A question that failed is asked again so long after it was asked, milliseconds: one lost answer leaves nobody blind. */

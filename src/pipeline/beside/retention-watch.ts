@@ -3,9 +3,9 @@
  * stream never waits for it and never fails by it; what was cut is gone on with by the next look.
  */
 import { EMPTY, Observable } from 'rxjs';
+import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { pause } from '../retry/retry.ts';
 
 /** Prunes at once and then again and again, while subscribed. Emits nothing, never fails, never completes. */
 export function pruning$({ retention, observer, stop }: PipelineParts): Observable<never> {

@@ -1,9 +1,10 @@
 /** Waiting for the right to write, with everything warm that can be without it. */
+import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
 import type { WriterLock } from '../ports/sink.ts';
 import type { Patience } from '../retry/give-up.ts';
-import { pause, retryAfterMs } from '../retry/retry.ts';
+import { retryAfterMs } from '../retry/retry.ts';
 
 /**
  * Waits as standby until the lock is ours; undefined when a stop was asked for.

@@ -3,11 +3,11 @@
  * the time, so that nothing above the end is ever sent. A clean end may also be that of a participant, or of a proxy,
  * that shuts down; so where one ends before anything came, the ledger is asked for the same stretch in another way.
  */
+import { pause } from '../../config/pause.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import type { StreamState } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { pause } from '../retry/retry.ts';
 
 /** How often the ledger end is looked at while the end of the run lies beyond it, milliseconds. */
 const ledgerEndPollMs = 500;

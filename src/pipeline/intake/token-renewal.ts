@@ -1,8 +1,8 @@
 /** Notices that there is a newer access token than the one a running stream was opened with. */
+import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { AccessToken } from '../../ledger/access/token.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { pause } from '../retry/retry.ts';
 
 /** A timer cannot be set for longer than 24 days. */
 const longestPauseMs = 3_600_000;

@@ -4,13 +4,14 @@
  * looked at; where it is ahead of the checkpoint, the stretch between is asked for once over a stream of its own that
  * ends there. Only a stretch that is proven empty is passed; an update that lies in it is for the stream itself to bring.
  */
+import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { nothingLeft } from '../intake/bound.ts';
 import type { Frames } from '../intake/frames.ts';
 import type { StretchAnswer } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { pause, retryAfterMs } from '../retry/retry.ts';
+import { retryAfterMs } from '../retry/retry.ts';
 
 /** What has no answer by then is given up, milliseconds. */
 const answerWithinMs = 20_000;

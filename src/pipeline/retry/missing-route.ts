@@ -4,7 +4,7 @@
  */
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { pause } from './retry.ts';
+import { pause } from '../../config/pause.ts';
 
 const delaysMs: readonly number[] = [500, 1_000];
 

@@ -1,5 +1,4 @@
 /** Error to decision, as a pure function; and the wait that a stop cuts short. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isNamed } from './apart.ts';
@@ -120,9 +119,4 @@ function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean
 /** Full jitter: many indexers cut off by one restart must not come back at the same moment. */
 function backOff(failures: number, maxDelayMs: number, random: number): number {
   return random * Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(failures, 20));
-}
-
-/** Waits; returns early, without error, when the signal is aborted. */
-export async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  await sleep(delayMs, undefined, { signal }).catch(() => undefined);
 }

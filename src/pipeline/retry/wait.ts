@@ -1,8 +1,9 @@
 /** Waiting after a failure, no longer than what failed stays as it is. */
+import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { pause, retryAfterMs } from './retry.ts';
+import { retryAfterMs } from './retry.ts';
 
 /** Another token may be all that is missing. */
 const ofToken: ReadonlySet<string> = new Set([

@@ -3,6 +3,7 @@
  * one, an advisory lock belongs to nobody: two indexers were both told that they had it. Session mode is fine.
  */
 import type { Client } from 'pg';
+import { elapsed } from '../../config/pause.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 const answerLimitMs = 5_000;
@@ -57,11 +58,5 @@ export function sharedSession(): IndexerError {
   return new IndexerError('a pooler lends our server session to others: the right to write cannot be held through it', {
     code: 'STORE_POOLER',
     remedy: 'point DATABASE_URL at Postgres itself, or set pool_mode = session for this database in pgbouncer',
-  });
-}
-
-function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
   });
 }

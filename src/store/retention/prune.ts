@@ -3,9 +3,9 @@
  * writer adds rows above the checkpoint and ends what is live, prune deletes rows at or below it and what
  * has ended. What is left to do is read from the tables, so that whatever stopped it, the next goes on.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
+import { pause } from '../../config/pause.ts';
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { shortTransaction } from '../connection/short-transaction.ts';
@@ -262,6 +262,6 @@ class PruneRun {
   }
 
   async #pause(tookMs: number): Promise<void> {
-    await sleep(Math.min(tookMs, longestPauseMs), undefined, { signal: this.#stop }).catch(() => undefined);
+    await pause(Math.min(tookMs, longestPauseMs), this.#stop);
   }
 }

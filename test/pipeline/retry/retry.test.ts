@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/catalogue.ts';
 import type { RetryClass } from '../../../src/errors/failure-kind.ts';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
-import { FailureCount, decide, pause, type Streak } from '../../../src/pipeline/retry/retry.ts';
+import { pause } from '../../../src/config/pause.ts';
+import { FailureCount, decide, type Streak } from '../../../src/pipeline/retry/retry.ts';
 import { expectProperty } from '../../support/chance/property.ts';
 
 /** The n-th failure in a row, each of another kind. */

@@ -2,7 +2,7 @@
  * What the store uses of the Postgres driver beyond its documentation. A version of pg that does one of these otherwise fails here,
  * and not as a time limit that is lost, or as two statements that run where one was checked.
  */
-import { Client, Pool, type ClientConfig, type Connection } from 'pg';
+import { Client, Pool, type ClientBase, type ClientConfig, type Connection } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inOneRoundTrip } from '../../../src/store/connection/round-trip.ts';
 import { timeQueries } from '../../../src/store/connection/query-timing.ts';
@@ -122,14 +122,13 @@ describe('the driver', () => {
   });
 
   it('awaits what a pool does with a new connection before anybody gets it', async () => {
-    const pool = new Pool({
-      connectionString: database.url,
-      max: 1,
-      onConnect: async (fresh) => {
-        await pause(50);
-        await fresh.query(`set application_name = 'is set'`);
-      },
-    });
+    const setUp = async (fresh: ClientBase): Promise<void> => {
+      await pause(50);
+      await fresh.query(`set application_name = 'is set'`);
+    };
+    // Its types say that nobody waits for it.
+    const onConnect = setUp as (fresh: ClientBase) => void;
+    const pool = new Pool({ connectionString: database.url, max: 1, onConnect });
     const { rows } = await pool.query('show application_name');
     expect(rows).toEqual([{ application_name: 'is set' }]);
     expect(pool.options.max).toBe(1);
