@@ -17,11 +17,6 @@ export interface ConsoleEndpoint {
   readonly tokens: ReaderTokens;
 }
 
-/** Whether a path is one of the page's. */
-export function isConsolePath(path: string): boolean {
-  return path === '/query' || path.startsWith('/query/');
-}
-
 /** Answers a request for such a path. When the client leaves before the answer, what it asked is stopped. */
 export async function answerConsole(
   { page, tokens }: ConsoleEndpoint,

@@ -4,9 +4,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What pages of other origins may ask. Not `/metrics`, which Prometheus reads, and not `/query`, whose page is ours. */
-const paths: ReadonlySet<string> = new Set(['/changes', '/wait']);
-
 /** For how long a browser need not ask again, seconds. */
 const keptSeconds = 600;
 
@@ -16,13 +13,8 @@ export function isNamedOrigin({ headers }: IncomingMessage, origins: readonly st
 }
 
 /** Says so in the headers of whatever is answered. @returns whether the request only asked for that, and is answered */
-export function answerCors(
-  path: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-  origins: readonly string[],
-): boolean {
-  if (origins.length === 0 || !paths.has(path)) return false;
+export function answerCors(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): boolean {
+  if (origins.length === 0) return false;
   // For other origins the answer is another one, also where this one is not named.
   response.setHeader('vary', 'Origin');
   const named = isNamedOrigin(request, origins);

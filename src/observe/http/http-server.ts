@@ -11,20 +11,14 @@ import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { portHolder } from './local-ports.ts';
 import { usualPace } from '../../config/pace.ts';
-import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
-import type { StatusDocument } from '../health/health-tracker.ts';
-import type { Verdict } from '../health/health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { StatusPage } from '../page/status-page.ts';
-import { refuse, refuseAsker, send, sendJson } from './answers.ts';
-import type { ChangesAnswers } from './changes-endpoint.ts';
-import { answerConsole, type ConsoleEndpoint, isConsolePath } from './console-endpoint.ts';
+import { refuse, refuseAsker, sendJson } from './answers.ts';
 import { cutUnread, limitIdleSockets, OneAtATime, refuseExpectations } from './connections.ts';
 import { answerCors } from './cors.ts';
 import { Exposition } from './exposition.ts';
 import { refusedOverview, type OverviewAccess } from './overview-callers.ts';
+import { type Answers, routeOf, routesOf, type Route } from './routes.ts';
 import { Unsent, unsentLimitFor } from './unsent.ts';
-import { answerWait } from './wait-endpoint.ts';
 
 /** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
 const limits = {
@@ -45,7 +39,8 @@ const mostConnections = 2_000;
  */
 const backlog = 4_096;
 
-export interface HttpServerOptions {
+/** With what is answered from; those who wait, and the page, are closed with the server. */
+export interface HttpServerOptions extends Omit<Answers, 'exposition' | 'unsent'> {
   readonly host: string;
   /** 0 takes any free port; `url` tells which. */
   readonly port: number;
@@ -56,18 +51,8 @@ export interface HttpServerOptions {
   readonly metrics: Pick<Metrics, 'registry'>;
   /** How long one rendering of the metrics answers whoever asks, milliseconds; a second by default. */
   readonly metricsMs?: number;
-  readonly status: () => StatusDocument;
-  readonly verdict: () => Verdict;
-  /** Those who wait for offsets; closed with the server. */
-  readonly waiters: CheckpointWaiters;
-  /** Answers `/`, `/events` and `/update`, which are not there without it; closed with the server. */
-  readonly page?: StatusPage;
-  /** Answers `/query` and what is below it, which are not there without it. */
-  readonly console?: ConsoleEndpoint | undefined;
   /** Who is answered at `/status`, `/events` and `/update`; everybody without it. */
   readonly overview?: OverviewAccess | undefined;
-  /** Answers `/changes`, which is not there without it. */
-  readonly changes?: ChangesAnswers | undefined;
 }
 
 export interface RunningHttpServer {
@@ -84,12 +69,8 @@ export interface RunningHttpServer {
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
   const isKnownHost = hostCheck([options.host, ...(options.names ?? [])]);
   const unsent = new Unsent(unsentLimitFor(getHeapStatistics().heap_size_limit));
-  const answering = {
-    ...options,
-    isKnownHost,
-    unsent,
-    exposition: new Exposition(options.metrics.registry, options.metricsMs ?? usualPace.metricsMs),
-  };
+  const exposition = new Exposition(options.metrics.registry, options.metricsMs ?? usualPace.metricsMs);
+  const answering = { ...options, isKnownHost, routes: routesOf({ ...options, exposition, unsent }) };
   const oneAtATime = new OneAtATime();
   const server = createServer(limits, (request, response) => {
     if (!oneAtATime.begin(request.socket, response)) return;
@@ -162,78 +143,42 @@ function refused(error: NodeJS.ErrnoException, host: string, port: number): Inde
   });
 }
 
-const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
-const pagePaths = new Set(['/', '/events', '/update']);
-
-/** Asked by load balancers under any name; who asks by one that is not ours learns whether it lives and is ready, not why. */
-const probes = new Set(['/livez', '/readyz']);
-
-interface Answering extends HttpServerOptions {
+interface Answering extends Pick<HttpServerOptions, 'corsOrigins' | 'overview'> {
+  readonly routes: readonly Route[];
   readonly isKnownHost: (header: string | undefined) => boolean;
-  readonly unsent: Unsent;
-  readonly exposition: Exposition;
 }
 
 async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
   // Of two names a proxy in between may have looked at the other one.
   if (hostsNamed(request) > 1) return refuse(response, 400, 'a request names one host');
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const route = routeOf(options.routes, path);
   const known = options.isKnownHost(request.headers.host);
-  if (!known && !probes.has(path)) {
+  if (!known && route?.isProbe !== true) {
     return refuse(
       response,
       421,
       'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_NAMES',
     );
   }
-  if (answerCors(path, request, response, options.corsOrigins ?? [])) return;
-  if (options.console !== undefined && isConsolePath(path)) {
-    return answerConsole(options.console, path, request, response);
+  if (route === undefined) return sendJson(response, 404, notFound(options.routes));
+  if (route.isShared === true && answerCors(request, response, options.corsOrigins ?? [])) return;
+  if (route.methods !== undefined) {
+    if (!route.methods.includes(request.method ?? '')) {
+      response.setHeader('allow', route.methods.join(', '));
+      return refuse(response, 405, `only ${route.methods.join(' and ')} requests are answered`);
+    }
+    if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
   }
-  const page = pagePaths.has(path) ? options.page : undefined;
-  const changes = path === '/changes' ? options.changes : undefined;
-  if (page === undefined && changes === undefined && !paths.has(path))
-    return sendJson(response, 404, notFound(options));
-  // A stream has no end that a HEAD could be answered at.
-  const methods = changes === undefined ? ['GET', 'HEAD'] : ['GET'];
-  if (!methods.includes(request.method ?? '')) {
-    response.setHeader('allow', methods.join(', '));
-    return refuse(response, 405, `only ${methods.join(' and ')} requests are answered`);
-  }
-  if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
-  if (changes !== undefined) return changes.answer(query, request, response, options.unsent);
-  const refused = options.overview && (await refusedOverview(options.overview, path, request));
-  if (refused !== undefined) return refuseAsker(response, refused.status, refused.error);
-  if (page !== undefined) return answerPage(page, path, query, request, response);
-  if (path === '/metrics') {
-    return send(response, 200, options.exposition.contentType, await options.exposition.now());
-  }
-  if (path === '/status') return sendJson(response, 200, options.status());
-  if (path === '/wait') {
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    const { status, body } = await answerWait(options.waiters, query, gone.signal);
-    return sendJson(response, status, body);
-  }
-  const { state, ready, live, because, remedy } = options.verdict();
-  const good = path === '/readyz' ? ready : live;
-  sendJson(response, good ? 200 : 503, known ? { state, ready, live, because, remedy } : { ready, live });
+  const refused = route.isOverview && options.overview && (await refusedOverview(options.overview, request));
+  if (refused) return refuseAsker(response, refused.status, refused.error);
+  return route.answer({ path, query, request, response, known });
 }
 
-function notFound({ page, console, changes }: Answering): Readonly<Record<string, unknown>> {
-  const pages = [...(page === undefined ? [] : pagePaths), ...(console === undefined ? [] : ['/query'])];
-  return { error: 'not found', paths: [...pages, ...paths, ...(changes === undefined ? [] : ['/changes'])] };
-}
-
-function answerPage(
-  page: StatusPage,
-  path: string,
-  query: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> | void {
-  if (path === '/update') return page.answerUpdate(query, response);
-  return path === '/' ? page.answerPage(response) : page.answerEvents(request, response);
+/** One of all below a path is not listed: it belongs to the page at that path. */
+function notFound(routes: readonly Route[]): Readonly<Record<string, unknown>> {
+  const paths = routes.map(({ path }) => path).filter((path) => path === '/' || !path.endsWith('/'));
+  return { error: 'not found', paths };
 }
 
 function hostsNamed({ rawHeaders }: IncomingMessage): number {

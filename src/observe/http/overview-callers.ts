@@ -12,20 +12,17 @@ export interface OverviewAccess {
   readonly limitedRoles: () => Promise<readonly string[]>;
 }
 
-const paths: ReadonlySet<string> = new Set(['/status', '/events', '/update']);
-
 export interface OverviewRefusal {
   readonly status: number;
   readonly error: string;
 }
 
-/** Why a request for this path is refused; undefined: it is answered. Never rejects. */
+/** Why a request is refused; undefined: it is answered. Never rejects. */
 export async function refusedOverview(
   { tokens, limitedRoles }: OverviewAccess,
-  path: string,
   request: IncomingMessage,
 ): Promise<OverviewRefusal | undefined> {
-  if (!paths.has(path) || notFromHere(request) === undefined) return undefined;
+  if (notFromHere(request) === undefined) return undefined;
   const limited = await limitedRoles().catch(() => undefined);
   if (limited === undefined) {
     return {
