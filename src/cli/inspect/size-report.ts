@@ -1,5 +1,7 @@
 /** What `status --sizes` says: sizes by group of tables, bytes of an event, growth, and when there is no room left. Pure. */
 import type { Bytes, IndexSize, StoredSizes, TableSize } from '../../store/reads/sizes.ts';
+import type { SizeGroup, TableEntry } from '../../store/tables/entry.ts';
+import { storedTables } from '../../store/tables/tables.ts';
 
 /** What is known of the disk. */
 export type Room =
@@ -50,20 +52,20 @@ export interface SizeReport {
   readonly notes: readonly string[];
 }
 
-/** Tables that hold one kind of thing, in the order they are shown; all others are `other`. */
-const groups: readonly (readonly [group: string, tables: readonly string[]])[] = [
-  ['updates', ['updates', 'batches']],
-  ['contracts', ['contracts']],
-  ['live', ['live']],
-  ['ended', ['ended']],
-  ['exercises', ['exercises', 'archives']],
-  ['interface_views', ['interface_views']],
-  ['parties', ['contract_parties', 'event_parties']],
-  ['reassignments', ['reassignments']],
-  ['topology', ['topology_events']],
-  ['completions', ['completions', 'submitters', 'completion_ranges']],
-  ['activity', ['activity_hourly', 'active_counts']],
-];
+/** Kinds of things that tables hold, in the order they are shown; all other tables are `other`. */
+const groups = [
+  'updates',
+  'contracts',
+  'live',
+  'ended',
+  'exercises',
+  'interface_views',
+  'parties',
+  'reassignments',
+  'topology',
+  'completions',
+  'activity',
+] as const satisfies readonly SizeGroup[];
 /** A row of these is an event: a create, an assign or a seeded contract, an exercise, an archived event. */
 const eventTables: ReadonlySet<string> = new Set(['contracts', 'exercises', 'archives']);
 
@@ -92,11 +94,12 @@ export function sizeReport(stored: StoredSizes, room: Room, now: Date): SizeRepo
 }
 
 function groupOf(table: string): string {
-  return groups.find(([, tables]) => tables.includes(table))?.[0] ?? 'other';
+  const stored: Readonly<Record<string, TableEntry | undefined>> = storedTables;
+  return stored[table]?.sizes ?? 'other';
 }
 
 function grouped(tables: readonly TableSize[], events: number | null): readonly Group[] {
-  return [...groups.map(([group]) => group), 'other'].flatMap((group) => {
+  return [...groups, 'other'].flatMap((group) => {
     const own = tables.filter(({ table }) => groupOf(table) === group);
     const bytes = sum(own);
     return own.length === 0

@@ -4,12 +4,13 @@
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
-import { type Storages, wholly } from '../swap/rows.ts';
+import type { Storages } from '../swap/rows.ts';
+import { tablesWhere } from '../tables/tables.ts';
 
 /** Of completions: none; those of before the other began to read; all that it has not read, while nobody writes there. */
 export type Completions = 'none' | 'earlier' | 'all';
 
-const small = [...wholly, 'quarantine', 'redactions', 'redacted_contracts', 'redacted_exercises'] as const;
+const small = tablesWhere(({ carried }) => carried !== undefined);
 
 interface Brought {
   readonly table: string;

@@ -1,111 +1,30 @@
 /**
- * What the roles beside the owner may do in the tables of a stream. Pure SQL text, to be run with the storage as search
- * path. A right that is not here is one that a stolen password does not give.
+ * What the roles beside the owner may do in the tables of a stream, by the entries of the tables. Pure SQL text, to be run with the
+ * storage as search path.
  */
 import { escapeIdentifier } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
+import { entriesWhere, tablesWhere } from '../tables/tables.ts';
 
-/** Tables the writer adds rows to. */
-export const inserted: readonly string[] = [
-  'stream',
-  'batches',
-  'updates',
-  'contract_parties',
-  'event_parties',
-  'contracts',
-  'live',
-  'ended',
-  'exercises',
-  'archives',
-  'interface_views',
-  'reassignments',
-  'topology_events',
-  'synchronizers',
-  'templates',
-  'choices',
-  'template_interfaces',
-  'activity_hourly',
-  'active_counts',
-  'coverage',
-  'filter_interfaces',
-  'packages',
-  'paddings',
-  'quarantine',
-  'verifications',
-  'completions',
-  'submitters',
-  'completion_ranges',
-  'webhook_dead',
-];
-
-/** Columns the writer changes. What the ledger said once is not among them. */
-const maintained: Readonly<Record<string, string>> = {
-  // The filter as long as there is no history: a trigger says so.
-  stream:
-    'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, seed_release, seed_has_in_flight, ' +
-    'checkpoint, checkpoint_update_offset, ' +
-    'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
-  live: 'unknown_since',
-  // Of what an update that comes late ended sooner.
-  ended: 'ended_offset, ended_by, ended_at, ended_node_id, class, unknown_since',
-  templates: 'package_name',
-  filter_interfaces: 'state, complete_from, unknown_at, noted_at',
-  active_counts: 'activated, deactivated',
-  activity_hourly:
-    'creates, archives, exercises, transactions, total_creates, total_archives, total_exercises, ' +
-    'paid_traffic_cost, delay_seconds',
-  paddings: 'padding',
-  quarantine: 'attempts, attempted_at',
-  verifications: 'outcome, at_offset, started_at, seconds, compared, different, quarantined, note',
-  completion_ranges: 'to_offset, parties, reason, recorded_at',
-  // How far a work is, or why this role cannot do it.
-  works: 'state, step, unit, done, total, per_second, problem, changed_at',
-  // How far each was told.
-  webhooks: 'state, cursor_offset, cursor_node, missed, problem, problem_at, moved_at',
-  webhook_dead: 'attempts, problem, replay, failed_at',
-  // Of webhooks, which need what they were not told yet.
-  retention_holds: '"offset", moved_at',
-};
-
-/**
- * Tables the writer removes rows of: a contract that ended goes from `live` to another table, and what is wanted no more is
- * forgotten, as is what was delivered at last.
- */
-const removed: readonly string[] = ['live', 'filter_interfaces', 'webhook_dead', 'retention_holds'];
-
-/** Tables the redactor adds rows to. */
-const noted: readonly string[] = ['redactions', 'redacted_contracts', 'redacted_exercises', 'retention_holds'];
-
-/** Columns the redactor changes: those that hold contents, and holds. */
-const contents: Readonly<Record<string, string>> = {
-  contracts: 'payload, contract_key, created_event_blob, redaction_id',
-  exercises: 'argument, result, redaction_id',
-  interface_views: 'view, status_message, status_details, redaction_id',
-  reassignments: 'created_event',
-  completions: 'status_message, redaction_id',
-  redactions: 'contracts, exercises',
-  redacted_contracts: 'exercises',
-  redacted_exercises: 'update_id, redaction_id',
-  // The epoch, so that a running writer begins a new session, in which it knows what was redacted.
-  stream: 'kept_offset, epoch',
-  retention_holds: '"offset", reason, moved_at',
-};
+/** Tables that the writer adds rows to. */
+export const inserted = tablesWhere(({ writer }) => writer?.insert === true);
 
 /** Tables that pruning removes rows of, and holds. */
-export const pruned: readonly string[] = [
-  'updates',
-  'batches',
-  'contracts',
-  'ended',
-  'exercises',
-  'archives',
-  'interface_views',
-  'reassignments',
-  'topology_events',
-  'quarantine',
-  'completions',
-  'retention_holds',
-];
+export const pruned = tablesWhere(({ redactor }) => redactor?.delete === true);
+
+/** Tables that the writer removes rows of, and that the redactor adds rows to. */
+const removed = tablesWhere(({ writer }) => writer?.delete === true);
+const noted = tablesWhere(({ redactor }) => redactor?.insert === true);
+
+/** The columns that a role changes, by table. */
+function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    entriesWhere((entry) => entry[role]?.update !== undefined).map(([table, entry]) => [
+      table,
+      entry[role]?.update ?? '',
+    ]),
+  );
+}
 
 /** Functions of schema pqs that remove: what the redactor has the rights for, and everybody else could only fail with. */
 const removing = [
@@ -148,7 +67,7 @@ function writerFunctions(storage: string): readonly string[] {
   ];
 }
 
-/** Tables, columns and functions beyond reading, as the lists above have them. */
+/** Tables, columns and functions beyond reading, as the entries of the tables have them. */
 export interface Rights {
   readonly inserted: readonly string[];
   readonly updated: Readonly<Record<string, string>>;
@@ -158,12 +77,12 @@ export interface Rights {
 
 /** @param storage schema of the stream */
 export function writerRights(storage: string): Rights {
-  return { inserted, updated: maintained, deleted: removed, called: writerFunctions(storage) };
+  return { inserted, updated: updated('writer'), deleted: removed, called: writerFunctions(storage) };
 }
 
 /** @param storage schema of the stream */
 export function redactorRights(storage: string): Rights {
-  return { inserted: noted, updated: contents, deleted: pruned, called: redactorFunctions(storage) };
+  return { inserted: noted, updated: updated('redactor'), deleted: pruned, called: redactorFunctions(storage) };
 }
 
 /** What the writer may do. */
@@ -173,7 +92,7 @@ export function writerGrants(role: string, storage: string): readonly string[] {
   return [
     ...clean(name, storage),
     `grant insert on ${inserted.join(', ')} to ${name}`,
-    ...updates(maintained, name),
+    ...updates(updated('writer'), name),
     `grant execute on function ${writerFunctions(storage).join(', ')} to ${name}`,
     // What the status page shows of an update comes from functions there, which run with the rights of the writer.
     `grant usage on schema ${explore} to ${name}`,
@@ -212,7 +131,7 @@ export function redactorGrants(role: string, storage: string): readonly string[]
     `grant insert on ${noted.join(', ')} to ${name}`,
     `grant usage on schema ${pqs} to ${name}`,
     `grant execute on function ${redactorFunctions(storage).join(', ')} to ${name}`,
-    ...updates(contents, name),
+    ...updates(updated('redactor'), name),
     `grant delete on ${pruned.join(', ')} to ${name}`,
   ];
 }

@@ -8,6 +8,7 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { hasCitus, planDistributed } from '../connection/session-settings.ts';
+import { tablesWhere } from '../tables/tables.ts';
 
 /** How many parts each of the large tables has; undefined: one for each worker. */
 export interface Distribution {
@@ -19,38 +20,14 @@ const first = 'updates';
 
 const byOffset: readonly string[] = [
   first,
-  'contracts',
-  'live',
-  'ended',
-  'exercises',
-  'archives',
-  'interface_views',
-  'reassignments',
-  'topology_events',
-  'completions',
+  ...tablesWhere(({ nodes }) => nodes === 'by offset').filter((table) => table !== first),
 ];
 
 /**
  * Joined with what is distributed, or looked for beside each of its rows. Few rows, but for combinations of parties, which every
  * worker has to know.
  */
-const everywhere: readonly string[] = [
-  'batches',
-  'contract_parties',
-  'event_parties',
-  'templates',
-  'choices',
-  'synchronizers',
-  'template_interfaces',
-  'packages',
-  'paddings',
-  'hosts',
-  'submitters',
-  'coverage',
-  'quarantine',
-  'redacted_contracts',
-  'redacted_exercises',
-];
+const everywhere: readonly string[] = tablesWhere(({ nodes }) => nodes === 'everywhere');
 
 /**
  * Functions that read nothing but what is on every node, in the schemas beside the storage, and the views they read: where a query

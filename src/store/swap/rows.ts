@@ -5,6 +5,7 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import { removeRedacted } from '../history/staged-rows.ts';
+import { tablesWhere } from '../tables/tables.ts';
 import { takeEpoch } from '../write/stream-row.ts';
 import { searchIn } from './dependents.ts';
 
@@ -17,17 +18,7 @@ export interface Storages {
 }
 
 /** The same rows in both, whatever the other had; over servers as well. */
-export const wholly = [
-  'typed_views',
-  'typed_columns',
-  'retention_holds',
-  'works',
-  'verifications',
-  'webhooks',
-  'webhook_secrets',
-  'webhook_dead',
-  'reader_tokens',
-] as const;
+export const wholly = tablesWhere(({ carried }) => carried === 'wholly');
 
 /** Packages are read once: with them a rebuild makes paddings, and asks the participant for what is new only. */
 export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {

@@ -5,6 +5,7 @@
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { tablesWhere } from '../tables/tables.ts';
 
 /** Those that the migrations make, by name. */
 const ours: readonly string[] = [
@@ -28,22 +29,7 @@ const ours: readonly string[] = [
 ];
 
 /** The tables that an update is written to. */
-const written: readonly string[] = [
-  'updates',
-  'contracts',
-  'live',
-  'ended',
-  'exercises',
-  'archives',
-  'interface_views',
-  'reassignments',
-  'topology_events',
-  'contract_parties',
-  'event_parties',
-  'active_counts',
-  'activity_hourly',
-  'batches',
-];
+const written: readonly string[] = tablesWhere(({ isWritten }) => isWritten === true);
 
 /** A rule, and the statement that removes it. */
 export interface ForeignRule {

@@ -1,0 +1,63 @@
+/** What is said of each table of a stream, once: whoever needs a list of tables derives it from these entries. */
+
+/** Beyond reading. Nothing of it means that a stolen password does not give it. */
+export interface RoleRights {
+  readonly insert?: true;
+  /** Columns, as SQL. */
+  readonly update?: string;
+  readonly delete?: true;
+}
+
+/** Conditions of SQL on what names parties, for a reader that is limited to some of them. */
+export interface PartyRules {
+  /** The parties, as an array. */
+  readonly mine: string;
+  /** On `contract_parties`: one of them is a stakeholder. */
+  readonly stakes: string;
+  /** One of them is a witness. */
+  readonly witnessed: string;
+  /** On `event_parties`: one of them acts, or is a witness. */
+  readonly takesPart: string;
+  /** The condition on the combination of parties of a row. */
+  readonly among: (table: 'contract_parties' | 'event_parties', condition: string) => string;
+}
+
+/**
+ * What a reader that is limited to parties sees of the table: all of it, because it has nothing of a single party; some columns, as
+ * SQL; no row; the rows of a condition; or nothing by any policy, where nobody but the owner and who is named sees a row.
+ */
+type Limited = 'all' | { readonly columns: string } | 'none' | 'no policy' | ((rules: PartyRules) => string);
+
+/** Groups of `status --sizes`; all others are `other`. */
+export type SizeGroup =
+  | 'updates'
+  | 'contracts'
+  | 'live'
+  | 'ended'
+  | 'exercises'
+  | 'interface_views'
+  | 'parties'
+  | 'reassignments'
+  | 'topology'
+  | 'completions'
+  | 'activity';
+
+export interface TableEntry {
+  /** Who ingests. */
+  readonly writer?: RoleRights;
+  /** Who prunes and redacts. */
+  readonly redactor?: RoleRights;
+  readonly limited: Limited;
+  /** With Citus: distributed by "offset", on every node, or on the coordinator. */
+  readonly nodes: 'by offset' | 'everywhere' | 'coordinator';
+  readonly sizes?: SizeGroup;
+  /** An update is written to it. */
+  readonly isWritten?: true;
+  /** Going back removes its rows by their "offset". */
+  readonly goesBack?: true;
+  /**
+   * No ledger could tell its rows: a storage that takes the place of another gets all of them as they are (`wholly`), or the statements
+   * of src/store/swap/rows.ts carry what it needs of them, which another server is sent first (`in part`).
+   */
+  readonly carried?: 'wholly' | 'in part';
+}

@@ -1,0 +1,33 @@
+/** Tables of what was removed and of who keeps history. */
+import type { TableEntry } from './entry.ts';
+
+export const keptTables = {
+  // Who else reads here.
+  retention_holds: {
+    nodes: 'coordinator',
+    // Those of webhooks, which need what they were not told yet.
+    writer: { update: '"offset", moved_at', delete: true },
+    redactor: { insert: true, update: '"offset", reason, moved_at', delete: true },
+    limited: 'none',
+    carried: 'wholly',
+  },
+  // Ids and parties of contracts whose contents somebody wanted gone.
+  redactions: {
+    nodes: 'coordinator',
+    redactor: { insert: true, update: 'contracts, exercises' },
+    limited: 'none',
+    carried: 'in part',
+  },
+  redacted_contracts: {
+    nodes: 'everywhere',
+    redactor: { insert: true, update: 'exercises' },
+    limited: 'none',
+    carried: 'in part',
+  },
+  redacted_exercises: {
+    nodes: 'everywhere',
+    redactor: { insert: true, update: 'update_id, redaction_id' },
+    limited: 'none',
+    carried: 'in part',
+  },
+} as const satisfies Readonly<Record<string, TableEntry>>;

@@ -1,0 +1,33 @@
+/** Tables of names that rows have numbers for, of packages and of the views that are made of them. */
+import type { TableEntry } from './entry.ts';
+
+/** Nothing of a single party. */
+const forAll = { nodes: 'everywhere', writer: { insert: true }, limited: 'all' } as const;
+
+export const nameTables = {
+  contract_parties: {
+    ...forAll,
+    limited: ({ stakes }) => stakes,
+    sizes: 'parties',
+    isWritten: true,
+  },
+  event_parties: {
+    ...forAll,
+    limited: ({ takesPart }) => takesPart,
+    sizes: 'parties',
+    isWritten: true,
+  },
+  submitters: {
+    ...forAll,
+    limited: ({ mine }) => `party = any (${mine})`,
+    sizes: 'completions',
+  },
+  synchronizers: forAll,
+  templates: { ...forAll, writer: { insert: true, update: 'package_name' } },
+  choices: forAll,
+  template_interfaces: forAll,
+  packages: forAll,
+  paddings: { ...forAll, writer: { insert: true, update: 'padding' } },
+  typed_views: { nodes: 'coordinator', limited: 'all', carried: 'wholly' },
+  typed_columns: { nodes: 'coordinator', limited: 'all', carried: 'wholly' },
+} as const satisfies Readonly<Record<string, TableEntry>>;

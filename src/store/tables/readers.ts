@@ -1,0 +1,21 @@
+/** Tables of those who are sent changes, and of the tokens they show. */
+import type { TableEntry } from './entry.ts';
+
+export const readerTables = {
+  // How far each was told.
+  webhooks: {
+    nodes: 'coordinator',
+    writer: { update: 'state, cursor_offset, cursor_node, missed, problem, problem_at, moved_at' },
+    limited: 'none',
+    carried: 'wholly',
+  },
+  // Addresses and secrets.
+  webhook_secrets: { nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
+  webhook_dead: {
+    nodes: 'coordinator',
+    writer: { insert: true, update: 'attempts, problem, replay, failed_at', delete: true },
+    limited: 'none',
+    carried: 'wholly',
+  },
+  reader_tokens: { nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
+} as const satisfies Readonly<Record<string, TableEntry>>;

@@ -1,0 +1,80 @@
+/** Tables about the stream itself: where it is, what it covers, sums over it, and what is done beside it. */
+import type { TableEntry } from './entry.ts';
+
+export const streamTables = {
+  stream: {
+    nodes: 'coordinator',
+    writer: {
+      insert: true,
+      // The filter as long as there is no history: a trigger says so.
+      update:
+        'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, seed_release, seed_has_in_flight, ' +
+        'checkpoint, checkpoint_update_offset, ' +
+        'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
+    },
+    // The epoch, so that a running writer begins a new session, in which it knows what was redacted.
+    redactor: { update: 'kept_offset, epoch' },
+    // Everything but the filter, which names the parties it indexes.
+    limited: {
+      columns:
+        'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, seed_release, seed_has_in_flight, checkpoint, ' +
+        'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
+        'ledger_end, pruned_offset, kept_offset, handover, handover_peer',
+    },
+  },
+  coverage: { nodes: 'everywhere', writer: { insert: true }, limited: 'all' },
+  filter_interfaces: {
+    nodes: 'coordinator',
+    // What is wanted no more is forgotten.
+    writer: { insert: true, update: 'state, complete_from, unknown_at, noted_at', delete: true },
+    limited: 'all',
+  },
+  // Which parties it indexes.
+  filter_parts: { nodes: 'coordinator', limited: 'none' },
+  hosts: { nodes: 'everywhere', limited: 'all' },
+  completion_ranges: {
+    nodes: 'coordinator',
+    writer: { insert: true, update: 'to_offset, parties, reason, recorded_at' },
+    // Not whose completions they are.
+    limited: { columns: 'from_offset, to_offset, reason, recorded_at' },
+    sizes: 'completions',
+  },
+  // Sums over the contracts of all parties.
+  active_counts: {
+    nodes: 'coordinator',
+    writer: { insert: true, update: 'activated, deactivated' },
+    limited: 'none',
+    sizes: 'activity',
+    isWritten: true,
+  },
+  activity_hourly: {
+    nodes: 'coordinator',
+    writer: {
+      insert: true,
+      update:
+        'creates, archives, exercises, transactions, total_creates, total_archives, total_exercises, ' +
+        'paid_traffic_cost, delay_seconds',
+    },
+    limited: 'none',
+    sizes: 'activity',
+    isWritten: true,
+  },
+  // How far a background job is, or why this role cannot do it.
+  works: {
+    nodes: 'coordinator',
+    writer: { update: 'state, step, unit, done, total, per_second, problem, changed_at' },
+    limited: 'none',
+    carried: 'wholly',
+  },
+  // Counts over the contracts of all parties.
+  verifications: {
+    nodes: 'coordinator',
+    writer: {
+      insert: true,
+      update: 'outcome, at_offset, started_at, seconds, compared, different, quarantined, note',
+    },
+    limited: 'none',
+    carried: 'wholly',
+  },
+  schema_migrations: { nodes: 'coordinator', limited: 'all' },
+} as const satisfies Readonly<Record<string, TableEntry>>;

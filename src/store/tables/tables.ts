@@ -1,0 +1,23 @@
+/** Every table of a stream, with what is said of it. A test compares them with those that the migrations make. */
+import type { TableEntry } from './entry.ts';
+import { historyTables } from './history.ts';
+import { keptTables } from './kept.ts';
+import { nameTables } from './names.ts';
+import { readerTables } from './readers.ts';
+import { streamTables } from './stream.ts';
+
+const entries = { ...historyTables, ...nameTables, ...keptTables, ...streamTables, ...readerTables };
+
+export type StoredTable = keyof typeof entries;
+
+export const storedTables: Readonly<Record<StoredTable, TableEntry>> = entries;
+
+/** Those of which it holds, with their entries. */
+export function entriesWhere(holds: (entry: TableEntry) => boolean): readonly (readonly [StoredTable, TableEntry])[] {
+  return (Object.entries(storedTables) as [StoredTable, TableEntry][]).filter(([, entry]) => holds(entry));
+}
+
+/** Their names. */
+export function tablesWhere(holds: (entry: TableEntry) => boolean): readonly StoredTable[] {
+  return entriesWhere(holds).map(([table]) => table);
+}

@@ -1,0 +1,53 @@
+/** Each table that the migrations make has an entry in src/store/tables, and each entry says what is true of its table. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { storedTables, tablesWhere } from '../../../src/store/tables/tables.ts';
+import { query, type TestDatabase } from '../../support/database.ts';
+import { createMigratedDatabase } from '../../support/migrated-database.ts';
+
+let database: TestDatabase;
+let columns: ReadonlyMap<string, readonly string[]>;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  const rows = await query(
+    database.url,
+    `select c.relname as table, array_agg(a.attname::text) as columns
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'p') group by 1`,
+  );
+  columns = new Map(rows.map((row) => [String(row['table']), row['columns'] as string[]]));
+});
+afterAll(() => database.drop());
+
+const namesIn = (list = ''): readonly string[] => list.split(',').map((name) => name.trim().replaceAll('"', ''));
+
+describe('the entries of the tables', () => {
+  it('are as many as there are tables: a new one needs an entry in src/store/tables', () => {
+    expect(Object.keys(storedTables).toSorted()).toEqual([...columns.keys()].toSorted());
+  });
+
+  it.each(Object.entries(storedTables))('%s: names columns that there are', (table, { writer, redactor, limited }) => {
+    const named = [writer?.update, redactor?.update, typeof limited === 'object' ? limited.columns : undefined]
+      .filter((list) => list !== undefined)
+      .flatMap(namesIn);
+    expect(named.filter((name) => !(columns.get(table) ?? []).includes(name))).toEqual([]);
+  });
+
+  it('name an offset where rows are distributed by it, or go back by it', () => {
+    const byOffset = tablesWhere(({ nodes, goesBack }) => nodes === 'by offset' || goesBack === true);
+    expect(byOffset.length).toBeGreaterThan(10);
+    expect(byOffset.filter((table) => !(columns.get(table) ?? []).includes('offset'))).toEqual([]);
+  });
+
+  it('let nobody but the owner write what only commands of the owner write', () => {
+    const readOnly = tablesWhere(({ writer, redactor }) => writer === undefined && redactor === undefined);
+    expect(readOnly).toEqual([
+      'typed_views',
+      'typed_columns',
+      'filter_parts',
+      'hosts',
+      'schema_migrations',
+      'webhook_secrets',
+      'reader_tokens',
+    ]);
+  });
+});
