@@ -3,11 +3,12 @@
  * first, and stored range by range. How far it has come stands in the database, so whoever comes next goes on there. Where
  * history does not begin with the first update of the ledger, what was active at its beginning is gathered in the end.
  */
-import { EMPTY, Observable } from 'rxjs';
+import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { earlierUpdates } from './earlier-updates.ts';
 import { AskedWork } from './beside/asked-work.ts';
+import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
@@ -23,7 +24,7 @@ interface Beside {
 }
 
 /** One for the life of the process. */
-export class EarlierWatch {
+export class EarlierWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   /** Its names need numbers before it can be stored. */
   #unnamed: EarlierRange | undefined;
@@ -38,37 +39,21 @@ export class EarlierWatch {
     this.#parts = parts;
   }
 
-  /** Whether the session has to end for it. */
-  get isLevel(): boolean {
+  get isReady(): boolean {
     return this.#unnamed !== undefined;
   }
 
-  /** Emits once, when the session should end. Never fails. */
-  watch$(connected: Connected): Observable<'level'> {
-    if (this.#parts.stop.aborted) return EMPTY;
-    return new Observable((subscriber) => {
-      const over = new AbortController();
-      const ended = (): void => over.abort();
-      this.#parts.stop.addEventListener('abort', ended);
-      void (async () => {
-        const unnamed = await this.#asked.until(connected.parts, over.signal, () =>
-          this.#look({ connected, stop: over.signal }),
-        );
-        if (unnamed !== undefined && !over.signal.aborted) {
-          this.#unnamed = unnamed;
-          subscriber.next('level');
-        }
-        subscriber.complete();
-      })();
-      return () => {
-        this.#parts.stop.removeEventListener('abort', ended);
-        over.abort();
-      };
+  watch$(connected: Connected, _followed: Followed, isBounded: boolean): Observable<'ready'> {
+    if (isBounded) return EMPTY;
+    return watching$(this.#parts.stop, async (stop) => {
+      const unnamed = await this.#asked.until(connected.parts, stop, () => this.#look({ connected, stop }));
+      if (unnamed === undefined || stop.aborted) return false;
+      this.#unnamed = unnamed;
+      return true;
     });
   }
 
-  /** Before a session: what has to be done while nobody follows. @returns whether the stream has to be looked at anew */
-  async turn({ session, parts }: Connected): Promise<boolean> {
+  async putIn({ session, parts }: Connected): Promise<boolean> {
     const range = this.#unnamed;
     this.#unnamed = undefined;
     if (range === undefined) return false;

@@ -4,12 +4,13 @@
  * with the stream, the session ends; before the next one begins they are merged, and from there on the stream asks for them.
  * The stream never waits for the gathering, only for the last of it, and never fails by it.
  */
-import { EMPTY, Observable } from 'rxjs';
+import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { WantedInterface } from '../model/stream.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
+import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 import { answered } from './proof/interfaces.ts';
@@ -23,10 +24,8 @@ const levelOffsets = 1_000;
 /** What only an operator can end is told again this often. */
 const parkedDelayMs = 600_000;
 
-type Following = { readonly checkpoint: number };
-
 /** One for the life of the process: what is level outlives the session that it was gathered beside. */
-export class InterfaceWatch {
+export class InterfaceWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #level: ViewHistory | undefined;
   /** After a failure: when it is tried again, whatever session it is. Monotonic, milliseconds. */
@@ -36,36 +35,23 @@ export class InterfaceWatch {
     this.#parts = parts;
   }
 
-  /** Whether views are ready to be merged. */
-  get isLevel(): boolean {
+  get isReady(): boolean {
     return this.#level !== undefined;
   }
 
-  /**
-   * Emits once, when views are level with the stream and the session should end. Never fails.
-   * @param once whether it completes after one try, for a run that ends
-   */
-  watch$(connected: Connected, following: Following, once = false): Observable<'level'> {
+  /** A run that ends has what the participant knows when it ends: views are tried once, and nothing waits for them then. */
+  watch$(connected: Connected, following: Followed, isBounded: boolean): Observable<'ready'> {
     if (connected.interfaces.every(({ state }) => state === 'followed')) return EMPTY;
-    return new Observable((subscriber) => {
-      const over = new AbortController();
-      const stop = AbortSignal.any([this.#parts.stop, over.signal]);
-      void (async () => {
-        if (await this.#untilLevel({ ...connected, following, stop }, once)) subscriber.next('level');
-        subscriber.complete();
-      })();
-      return () => {
-        // What is level goes on to the checkpoint after the session.
-        if (!this.isLevel) over.abort();
-      };
-    });
+    return watching$(
+      this.#parts.stop,
+      (stop) => this.#untilLevel({ ...connected, following, stop }, isBounded),
+      // What is level goes on to the checkpoint after the session.
+      () => this.isReady,
+    );
   }
 
-  /**
-   * Before a session: brings what is level to the checkpoint and merges it.
-   * @returns whether it did, so that the stream has to be looked at anew
-   */
-  async merge({ session, parts }: Connected): Promise<boolean> {
+  /** Brings what is level to the checkpoint and merges it. */
+  async putIn({ session, parts }: Connected): Promise<boolean> {
     const history = this.#level;
     const { checkpoint, epoch } = session.state;
     if (history === undefined || checkpoint === null) return false;
@@ -156,7 +142,7 @@ async function polling<T>({ polledLedger, observer, limits }: PipelineParts, wor
 }
 
 interface Gathering extends Pick<Connected, 'session' | 'parts' | 'interfaces'> {
-  readonly following: Following;
+  readonly following: Followed;
   readonly stop: AbortSignal;
 }
 

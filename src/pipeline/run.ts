@@ -30,6 +30,7 @@ import { InterfaceWatch } from './interface-watch.ts';
 import { WideningWatch } from './widening.ts';
 import { EarlierWatch } from './earlier.ts';
 import { CompletionWatch } from './beside/completion-watch.ts';
+import type { BackgroundJob } from './beside/background-job.ts';
 import { pruning$ } from './beside/retention-watch.ts';
 import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
@@ -62,9 +63,8 @@ class Run {
   readonly #parts: PipelineParts;
   readonly #phase: PhaseKeeper;
   readonly #packages: PackageWatch;
-  readonly #interfaces: InterfaceWatch;
-  readonly #widening: WideningWatch;
-  readonly #earlier: EarlierWatch;
+  /** In the order in which they put in what they have. */
+  readonly #jobs: readonly BackgroundJob[];
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
@@ -86,9 +86,7 @@ class Run {
     this.#phase = new PhaseKeeper(parts.observer);
     this.#wantsInterfaces = parts.wantedInterfaces.length > 0;
     this.#packages = new PackageWatch(parts);
-    this.#interfaces = new InterfaceWatch(parts);
-    this.#widening = new WideningWatch(parts);
-    this.#earlier = new EarlierWatch(parts);
+    this.#jobs = [new InterfaceWatch(parts), new WideningWatch(parts), new EarlierWatch(parts)];
     this.#completions = new CompletionWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => this.#phase.change('stopping'), { once: true });
@@ -101,7 +99,7 @@ class Run {
   }
 
   async close(): Promise<void> {
-    await this.#interfaces.close();
+    for (const job of this.#jobs) await job.close?.();
     await this.#release();
   }
 
@@ -119,7 +117,7 @@ class Run {
         if (lock === undefined) return EMPTY;
         const work$ = defer(() => this.#connect()).pipe(
           concatMap((connected) => this.#work$(connected)),
-          // A session that ended for views to be merged, or for a wider filter, is followed by another.
+          // A session that ended for a background job is followed by another.
           repeat({ delay: () => (this.#goesOn() ? of(true) : EMPTY) }),
         );
         return merge(work$.pipe(endWith('done')), lock.lost).pipe(takeWhile((value) => value !== 'done'));
@@ -128,8 +126,7 @@ class Run {
   }
 
   #goesOn(): boolean {
-    const isLevel = this.#interfaces.isLevel || this.#widening.isLevel || this.#earlier.isLevel;
-    return isLevel && !this.#parts.stop.aborted;
+    return this.#jobs.some(({ isReady }) => isReady) && !this.#parts.stop.aborted;
   }
 
   /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
@@ -141,10 +138,9 @@ class Run {
   async #connect(): Promise<Connected> {
     const connected = await connect(this.#parts, { anew: this.#nameRefused });
     this.#wantsInterfaces = connected.parts.wantedInterfaces.length > 0;
-    const isMerged = await this.#interfaces.merge(connected);
-    const current = isMerged ? await connect(this.#parts, { anew: false }) : connected;
-    const widened = (await this.#widening.turn(current)) ? await connect(this.#parts, { anew: false }) : current;
-    return (await this.#earlier.turn(widened)) ? connect(this.#parts, { anew: false }) : widened;
+    let current = connected;
+    for (const job of this.#jobs) if (await job.putIn(current)) current = await connect(this.#parts, { anew: false });
+    return current;
   }
 
   #work$(connected: Connected): Observable<unknown> {
@@ -207,16 +203,14 @@ class Run {
       showPhase(following.checkpoint);
     });
     const bounded = this.#stopAt !== undefined;
-    const level$ = this.#interfaces.watch$(connected, following, bounded).pipe(map(() => undefined));
-    const widened$ = this.#widening.watch$(connected, following).pipe(map(() => undefined));
-    // A run that ends has what the ledger knows when it ends: nothing waits for it then.
+    const jobs$ = merge(...this.#jobs.map((job) => job.watch$(connected, following, bounded))).pipe(
+      map(() => undefined),
+    );
     const updates$ = follow$(connected.parts, connected.session, following);
-    const followed$ = concat(updates$, this.#settled$(following), bounded ? level$ : EMPTY).pipe(endWith(undefined));
+    const followed$ = concat(updates$, this.#settled$(following), bounded ? jobs$ : EMPTY).pipe(endWith(undefined));
     const completions$ = this.#completions.watch$(connected, following);
     const pruned$ = pruning$(connected.parts);
-    const earlier$ = this.#earlier.watch$(connected).pipe(map(() => undefined));
-    const turned$ = bounded ? EMPTY : merge(level$, widened$, earlier$);
-    const beside$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, turned$);
+    const beside$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, bounded ? EMPTY : jobs$);
     return merge(followed$, beside$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {

@@ -3,7 +3,7 @@
  * stream goes on under it at once; what was active there and only the wider filter shows is gathered beside it and added in
  * short steps. So the stream never waits for a list. Everything is found again in the database by whoever comes next.
  */
-import { EMPTY, lastValueFrom, Observable } from 'rxjs';
+import { EMPTY, lastValueFrom, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
 import { interfacesNamed } from '../config/interface-presets.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
@@ -12,6 +12,7 @@ import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { unreadRelease } from '../ledger/api/release.ts';
 import { keptFilter, type WantedWidening } from '../model/stream.ts';
 import { AskedWork } from './beside/asked-work.ts';
+import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import { quietObserver } from './ports/quiet-observer.ts';
 import type { Filled, WideningPlace } from './ports/widening.ts';
@@ -27,19 +28,17 @@ const stepContracts = 1_000;
 /** Between two steps, in parts of what a step took: the database is the stream's first. */
 const restShare = 0.5;
 
-type Following = { readonly checkpoint: number };
-
 /** Why the session should end. */
 type Turn = 'set' | 'name' | 'done';
 
 interface Beside {
   readonly connected: Connected;
-  readonly following: Following;
+  readonly following: Followed;
   readonly stop: AbortSignal;
 }
 
 /** One for the life of the process. */
-export class WideningWatch {
+export class WideningWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #turn: Turn | undefined;
   readonly #asked = new AskedWork(
@@ -52,33 +51,21 @@ export class WideningWatch {
     this.#parts = parts;
   }
 
-  /** Whether the session has to end for it. */
-  get isLevel(): boolean {
+  get isReady(): boolean {
     return this.#turn !== undefined;
   }
 
-  /** Emits once, when the session should end. Never fails. */
-  watch$(connected: Connected, following: Following): Observable<'level'> {
-    if (this.#parts.stop.aborted) return EMPTY;
-    return new Observable((subscriber) => {
-      const over = new AbortController();
-      const stop = AbortSignal.any([this.#parts.stop, over.signal]);
-      void (async () => {
-        const turn = await this.#asked.until(connected.parts, stop, () => this.#look({ connected, following, stop }));
-        if (turn !== undefined && !stop.aborted) {
-          this.#turn = turn;
-          subscriber.next('level');
-        }
-        subscriber.complete();
-      })();
-      return () => {
-        over.abort();
-      };
+  watch$(connected: Connected, following: Followed, isBounded: boolean): Observable<'ready'> {
+    if (isBounded) return EMPTY;
+    return watching$(this.#parts.stop, async (stop) => {
+      const turn = await this.#asked.until(connected.parts, stop, () => this.#look({ connected, following, stop }));
+      if (turn === undefined || stop.aborted) return false;
+      this.#turn = turn;
+      return true;
     });
   }
 
-  /** Before a session: what has to be done while nobody follows. @returns whether the stream has to be looked at anew */
-  async turn({ session, parts }: Connected): Promise<boolean> {
+  async putIn({ session, parts }: Connected): Promise<boolean> {
     const turn = this.#turn;
     this.#turn = undefined;
     const { checkpoint, epoch } = session.state;
