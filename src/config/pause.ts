@@ -1,4 +1,4 @@
-/** Waiting, which nothing of ours does by a loop. */
+/** Waiting that ends early without an error. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits; returns early, without error, when the signal is aborted. */

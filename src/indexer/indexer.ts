@@ -84,7 +84,8 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   try {
     return await start(options, lifetime);
   } catch (thrown) {
-    await lifetime.close(failedStartMs);
+    // Why it failed is what has to be known.
+    await lifetime.close(failedStartMs).catch(() => undefined);
     throw thrown;
   }
 }
@@ -97,12 +98,8 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const work = new WorkClock();
   const live = deferred();
   const health = new HealthTracker({ ...healthOptions(options), onLive: live.resolve, work });
-  // First: whoever is woken by a commit may ask for the status.
-  commits.listen((checkpoint) => health.checkpointReached(checkpoint));
-  commits.listen((checkpoint) => waiters.reached(checkpoint));
   const reads = openReads(options, lifetime);
   const { access, pushed, console } = reads;
-  commits.listen(pushed.reached);
   const failedLookups = (): number => access.tokens.failures;
   const asked = {
     waits: () => waiters.size,
@@ -112,6 +109,10 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   };
   const metrics = metricsOf(options, work, asked);
   const observer = lifetime.own(createObserver({ logger, metrics, health, work, progress }), (it) => it.close());
+  // First: whoever is woken by a commit may ask for status and metrics.
+  commits.listen((checkpoint) => observer.checkpointReached(checkpoint));
+  commits.listen((checkpoint) => waiters.reached(checkpoint));
+  commits.listen(pushed.reached);
   const database = openForStream(options, metrics);
   const candidate = lifetime.own(new WriterCandidate(database, config.indexer.leaseMs), (it) => it.close());
   // Before the lock goes to a standby: what did not end in time is rolled back by the server when its connection is cut.
@@ -145,11 +146,15 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
 /** What answers over HTTP reads with connections of its own; they are made when somebody asks. */
 function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const { config, databaseUrl, pace = usualPace, logging } = options;
-  const access = lifetime.own(openReaderTokens(config, databaseUrl, pace, logging.logger), closeBriefly);
-  const pushed = lifetime.own(openPushedChanges(config, databaseUrl, access.tokens, pace), closeBriefly);
-  const shown = lifetime.own(openForPage(options), closeBriefly);
-  const console = lifetime.own(openConsole(options, access.tokens), (it) => it?.close());
-  return { access, pushed, shown, console };
+  const access = openReaderTokens(config, databaseUrl, pace, logging.logger);
+  const pushed = openPushedChanges(config, databaseUrl, access.tokens, pace);
+  const shown = openForPage(options);
+  const console = openConsole(options, access.tokens);
+  const opened = [access, pushed, shown];
+  // Together: a server that is frozen keeps each of them waiting.
+  return lifetime.own({ access, pushed, shown, console }, async () => {
+    await Promise.all([...opened.map(closeBriefly), console?.close()]);
+  });
 }
 
 /** Requests to the participant, and notices of the server. */
@@ -164,8 +169,8 @@ async function endIn(limitMs: number, running: Promise<void>, stop: AbortControl
   await Promise.race([running.catch(() => undefined), elapsed(limitMs)]);
 }
 
-function closeBriefly(opened: { close(limitMs?: number): Promise<void> }, leftMs: number): Promise<void> {
-  return opened.close(Math.min(leftMs, 500));
+function closeBriefly(opened: { close(limitMs?: number): Promise<void> }): Promise<void> {
+  return opened.close(500);
 }
 
 /** Says which of the configured parties the participant does not know. */

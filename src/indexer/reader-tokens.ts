@@ -29,7 +29,7 @@ export function openReaderTokens(
   const applicationName = 'ledger-indexer tokens';
   const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
   const onFailing = (thrown: unknown): void =>
-    logger.warn({ err: toIndexerError(thrown) }, 'tokens cannot be looked up: who shows one is answered 503');
+    logger.warn({ err: toIndexerError(thrown) }, 'reader tokens cannot be read: clients with a token get 503');
   const tokens = new ReaderTokens((hashes) => readTokens(database, hashes), tokensMs, onFailing);
   const stop = endSessions(database, expiredTokensMs);
   return {

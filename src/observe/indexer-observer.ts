@@ -21,6 +21,7 @@ import { disconnectLabel } from './figures/disconnect-label.ts';
 import { Doubling } from './figures/doubling.ts';
 import type { HealthTracker } from './health/health-tracker.ts';
 import type { Logger } from './log/logger.ts';
+import { countBatch } from './metrics/count-batch.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { CompletionReport } from './log/completion-report.ts';
 import { ProgressLine } from './log/progress-line.ts';
@@ -32,7 +33,6 @@ import { RetentionReport } from './log/retention-report.ts';
 import { reportUnknown } from './log/unknown-report.ts';
 import { WorkReport } from './log/work-report.ts';
 import { WorkClock } from './figures/work-clock.ts';
-import { updateKinds } from './metrics/catalogue/keeping-up.ts';
 
 export interface ObserverParts {
   readonly logger: Logger;
@@ -47,6 +47,8 @@ export interface ObserverParts {
 
 /** An observer that must be closed, or its last progress line stays on the terminal. */
 export interface IndexerObserver extends Observer {
+  /** Everything up to this offset is in the database. */
+  checkpointReached(checkpoint: number): void;
   close(): void;
 }
 
@@ -110,13 +112,21 @@ class LoggingObserver implements IndexerObserver {
     this.#progress?.(undefined);
   }
 
+  checkpointReached(checkpoint: number): void {
+    this.#health.checkpointReached(checkpoint);
+    this.#metrics.checkpoint.set(checkpoint);
+    this.#showHeadroom();
+  }
+
+  storedFound(checkpoint: number): void {
+    this.#health.storedFound(checkpoint);
+  }
+
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void {
     this.#metrics.identify(participantId);
     if (participantId !== undefined) this.#health.identify(participantId);
     else this.#sayParticipantUnknown();
     if (checkpoint !== null) {
-      this.#metrics.checkpoint.set(checkpoint);
-      this.#showHeadroom();
       // A checkpoint exists only once a seed was published, by this process or by an earlier one.
       this.#metrics.seedDone.set(1);
     }
@@ -214,8 +224,6 @@ class LoggingObserver implements IndexerObserver {
   batchCommitted(batch: BatchFacts): void {
     this.#health.batchCommitted(batch);
     const { metrics, wallMs } = { metrics: this.#metrics, wallMs: this.#health.wallNow() };
-    if (batch.checkpoint !== undefined) metrics.checkpoint.set(batch.checkpoint);
-    this.#showHeadroom();
     metrics.lastCommit.set(wallMs / 1000);
     metrics.commit.observe(batch.commitSeconds);
     metrics.decode.observe(batch.decodeSeconds);
@@ -244,8 +252,6 @@ class LoggingObserver implements IndexerObserver {
 
   seedDone(seed: SeedFacts): void {
     this.#countSeed(seed, true);
-    this.#metrics.checkpoint.set(seed.offset);
-    this.#showHeadroom();
     this.#metrics.seedDone.set(1);
     this.#logger.info({ contracts: seed.contracts, offset: seed.offset }, 'seed done');
   }
@@ -366,31 +372,5 @@ class LoggingObserver implements IndexerObserver {
     if (state === 'stalled' || state === 'blind')
       this.#logger.warn({ ...facts, because: this.#health.verdict().because }, 'status');
     else this.#logger.info(facts, 'status');
-  }
-}
-
-// What a committed batch adds to the metrics.
-
-/** Counts its updates, events and rows. */
-function countBatch(metrics: Metrics, batch: BatchFacts): void {
-  countUpdates(metrics, batch);
-  countEvents(metrics, batch);
-  for (const [table, count] of batch.rows) metrics.rows.inc({ table }, count);
-}
-
-function countUpdates(metrics: Metrics, batch: BatchFacts): void {
-  let total = 0;
-  for (const [kind, count] of batch.updates) {
-    metrics.updates.inc({ kind: updateKinds.find((known) => known === kind) ?? 'unknown' }, count);
-    total += count;
-  }
-  if (total > 0) metrics.batchUpdates.observe(total);
-  metrics.scannedFrames.inc(batch.scannedFrames);
-}
-
-function countEvents({ templates, events }: Metrics, batch: BatchFacts): void {
-  for (const [type, byTemplate] of batch.events) {
-    templates.admit(byTemplate);
-    for (const [template, count] of byTemplate) events.inc({ type, template: templates.label(template) }, count);
   }
 }

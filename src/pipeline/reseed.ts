@@ -18,7 +18,6 @@ import { withInterfaces } from './proof/interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Sink } from './ports/sink.ts';
 import { mayPass } from './retry/missing-route.ts';
-
 import { seed$ } from './seed.ts';
 
 /** What is stored of the stream that stands still. */

@@ -22,7 +22,6 @@ import { judgedRefusal } from './proof/in-flight.ts';
 import { type EndedList, type ListQuestions, ListTally, unproven } from './proof/list-proof.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { SinkSession } from './ports/sink.ts';
-
 import { textOf, type KeptFrame } from './intake/frame-memory.ts';
 import { tracedSeed$, type BatchSpan } from './ports/tracer.ts';
 import { updateIdAt } from './proof/update-id.ts';

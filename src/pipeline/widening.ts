@@ -14,13 +14,12 @@ import { keptFilter, type WantedWidening } from '../model/stream.ts';
 import { AskedWork } from './beside/asked-work.ts';
 import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
-import { quietObserver } from './ports/quiet-observer.ts';
+import { quietCommits, quietObserver } from './ports/quiet-observer.ts';
 import type { Filled, WideningPlace } from './ports/widening.ts';
 import { withFilter } from './proof/filter-in-force.ts';
 import { sessionRelease } from './proof/session-release.ts';
 import { askIdentity, type Connected } from './proof/identity.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
-
 import { seed$ } from './seed.ts';
 
 /** At most in one transaction of the filling: what the stream waits for is the narrow half of it. */
@@ -170,6 +169,7 @@ async function listed(
       seedProgress: ({ contracts }) =>
         void note.rarely({ step: 'gathering active contracts', done: contracts, total: null }),
     },
+    commits: quietCommits,
     tracer: undefined,
     limits: { ...all.limits, writeLanes: 1 },
     stop: AbortSignal.any([stop, note.over]),

@@ -29,7 +29,6 @@ const names = [
   'indexer_errors_total',
   'indexer_events_total',
   'indexer_failures_total',
-  'indexer_frames_scanned_total',
   'indexer_http_request_seconds',
   'indexer_http_requests_total',
   'indexer_ingest_latency_seconds',
@@ -62,6 +61,7 @@ const names = [
   'indexer_retention_hold_age_seconds',
   'indexer_retries_total',
   'indexer_rows_written_total',
+  'indexer_scanned_transactions_total',
   'indexer_seed_contracts_total',
   'indexer_seed_done',
   'indexer_seed_offset',
@@ -115,7 +115,7 @@ const emptyBatch = {
   updates: new Map<string, number>(),
   events: new Map<string, Map<string, number>>(),
   unknown: [],
-  scannedFrames: 0,
+  scannedTransactions: 0,
   rows: new Map<string, number>(),
   recordTimeMs: undefined,
   bytes: 0,
@@ -223,7 +223,7 @@ describe('the observer', () => {
       ]),
       events: new Map([['created', new Map([['p:M:T', 7]])]]),
       unknown: [],
-      scannedFrames: 0,
+      scannedTransactions: 2,
       rows: new Map([['contracts', 7]]),
       recordTimeMs: 4000,
       bytes: 10,
@@ -234,8 +234,12 @@ describe('the observer', () => {
     observer.batchCommitted(batch);
     observer.phaseChanged('live');
     observer.batchCommitted(batch);
+    observer.prunedPolled(40);
+    observer.checkpointReached(42);
     const text = await metrics.registry.metrics();
     expect(text).toContain('indexer_checkpoint_offset 42');
+    expect(text).toContain('indexer_prune_headroom_offsets 2');
+    expect(text).toContain('indexer_scanned_transactions_total 4');
     expect(text).toContain('indexer_updates_total{kind="transaction"} 6');
     expect(text).toContain('indexer_updates_total{kind="unknown"} 2');
     expect(text).toContain('indexer_events_total{type="created",template="p:M:T"} 14');

@@ -109,7 +109,7 @@ describe('HealthTracker', () => {
     ]),
     events: new Map([['created', new Map([['p:M:T', 40]])]]),
     unknown: [],
-    scannedFrames: 0,
+    scannedTransactions: 0,
     rows: new Map<string, number>(),
     recordTimeMs: 1_700_000_000_000,
     bytes: 1,

@@ -68,7 +68,7 @@ describe('a seed', () => {
     expect(world.told.of('seedDone')).toEqual([[{ contracts: 5, offset: 9 }]]);
   });
 
-  it('tells those who wait for its offset when its contracts can be read, and not before', async () => {
+  it('reports its offset once its contracts can be read, and not before', async () => {
     const world = seeding();
     const published: number[] = [];
     world.parts.commits.reached = ((tell) => (checkpoint: number) => {

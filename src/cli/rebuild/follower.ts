@@ -153,7 +153,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   const { logger, progress } = logging;
   const observer = createObserver({ logger, metrics: createMetrics({ version }), health, work, progress });
   const commits = new Commits();
-  commits.listen((checkpoint) => health.checkpointReached(checkpoint));
+  commits.listen((checkpoint) => observer.checkpointReached(checkpoint));
   const candidate = new WriterCandidate(database, leaseMs);
   const options = { config: besideConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
   const fill = { notify: false, assertHeld: () => candidate.assertHeld(), filledFrom };

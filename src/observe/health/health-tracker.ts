@@ -147,6 +147,7 @@ export class HealthTracker {
   #completions: CompletionStatus = { state: 'waiting', because: 'the stream has not begun', checkpoint: null };
   #interfaces = { interfacesWaiting: [] as readonly string[], interfacesGathering: [] as readonly string[] };
   #participantId: string | undefined;
+  #storedFound: number | undefined;
   #lockHolder: LockHolder | undefined;
 
   constructor(options: HealthOptions) {
@@ -311,7 +312,7 @@ export class HealthTracker {
       state,
       because,
       remedy,
-      checkpoint: this.#checkpoint ?? null,
+      checkpoint: this.#checkpoint ?? this.#storedFound ?? null,
       ledgerEnd: this.#ledgerEnd ?? null,
       ledgerEndAgeSeconds: this.#learnedAtMs === undefined ? null : rounded((nowMs - this.#learnedAtMs) / 1000),
       offsetDistance: distance ?? null,
@@ -357,6 +358,11 @@ export class HealthTracker {
       work: work && { source: share(work.source), decode: share(work.decode), database: share(work.database) },
       why: whyBehind({ state, because, distance, work, stretch: this.#stretch }),
     };
+  }
+
+  /** What the database holds, as long as the ledger was not asked whether it is the same: shown, and nothing is judged by it. */
+  storedFound(checkpoint: number): void {
+    this.#storedFound = checkpoint;
   }
 
   /** Everything up to this offset is in the database; first where this process resumes. */

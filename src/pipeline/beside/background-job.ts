@@ -2,7 +2,7 @@
  * A job beside the stream: it gathers something while the stream goes on, ends the session when that is ready, and puts it in before the
  * next one begins.
  */
-import { EMPTY, Observable } from 'rxjs';
+import { Observable } from 'rxjs';
 import type { Connected } from '../proof/identity.ts';
 
 /** How far the stream is. */
@@ -31,11 +31,11 @@ export function watching$(
   work: (stop: AbortSignal) => Promise<boolean>,
   outlives: () => boolean = () => false,
 ): Observable<'ready'> {
-  if (stop.aborted) return EMPTY;
   return new Observable((subscriber) => {
     const over = new AbortController();
     const ended = (): void => over.abort();
-    stop.addEventListener('abort', ended);
+    if (stop.aborted) ended();
+    else stop.addEventListener('abort', ended, { once: true });
     void (async () => {
       if (await work(over.signal)) subscriber.next('ready');
       subscriber.complete();

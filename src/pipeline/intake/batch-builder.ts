@@ -55,7 +55,7 @@ export function factsOf(
     events: batch.eventsByType,
     rows,
     unknown: batch.unknown.all,
-    scannedFrames: batch.unknown.scannedFrames,
+    scannedTransactions: batch.unknown.scannedTransactions,
     recordTimeMs: times.length === 0 ? undefined : Math.max(...times),
     bytes: built.bytes,
     commitSeconds,

@@ -7,7 +7,7 @@ export class Commits {
   readonly #listeners: CommitListener[] = [];
   #checkpoint: number | undefined;
 
-  /** Calls it with each checkpoint that is in the database from now on, after those that came before it. */
+  /** Calls it with each new checkpoint; listeners are called in the order in which they were added. */
   listen(listener: CommitListener): void {
     this.#listeners.push(listener);
   }

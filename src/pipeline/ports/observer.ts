@@ -18,8 +18,8 @@ export interface BatchFacts {
   readonly rows: ReadonlyMap<string, number>;
   /** What of it this version does not know. */
   readonly unknown: readonly UnknownName[];
-  /** Transactions and active contracts that the quick reader gave up, and the slow one read. */
-  readonly scannedFrames: number;
+  /** Transactions that the quick reader could not read and the scanner read. */
+  readonly scannedTransactions: number;
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
   readonly bytes: number;
@@ -144,6 +144,8 @@ export type StretchAnswer = 'empty' | 'owed' | 'overtaken' | 'refused';
 export type WorkPart = 'source' | 'decode' | 'database';
 
 export interface Observer {
+  /** What the database holds, before the ledger was asked whether it is the same. */
+  storedFound(checkpoint: number): void;
   /**
    * A session begins: the ledger is proven to be ours, and this is where the database says we are.
    * @param participantId undefined when the ledger's user may not read it

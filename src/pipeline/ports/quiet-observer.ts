@@ -3,7 +3,11 @@ import type { Observer } from './observer.ts';
 
 const ignore = (): void => undefined;
 
+/** Work beside the stream stores offsets of its own: nobody who waits for those of the stream is to be told. */
+export const quietCommits = { reached: ignore };
+
 export const quietObserver: Observer = {
+  storedFound: ignore,
   sessionOpened: ignore,
   phaseChanged: ignore,
   lockHeld: ignore,

@@ -31,9 +31,9 @@ export interface Connected {
 /** @param anew whether the participant has refused an interface that the stream asks for */
 export async function connect(configured: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
   const { ledger, sink } = configured;
-  // First: it is known for as long as the ledger does not answer.
+  // First: it is shown for as long as the ledger does not answer.
   const stored = await sink.marks.checkpoint();
-  if (stored !== null) configured.commits.reached(stored);
+  if (stored !== null) configured.observer.storedFound(stored);
   const release = await sessionRelease(configured);
   const asked = await askIdentity(configured);
   const { identity, parts: all } = filterInForce(configured, asked, await sink.widening.filter());

@@ -1,4 +1,4 @@
-/** Error to decision, as a pure function; and the wait that a stop cuts short. */
+/** Error to decision, as a pure function. */
 import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isNamed } from './apart.ts';

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/catalogue.ts';
 import type { RetryClass } from '../../../src/errors/failure-kind.ts';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
-import { pause } from '../../../src/config/pause.ts';
 import { FailureCount, decide, type Streak } from '../../../src/pipeline/retry/retry.ts';
 import { expectProperty } from '../../support/chance/property.ts';
 
@@ -120,15 +119,5 @@ describe('FailureCount', () => {
       expect(count.add(error('retry', 'LEDGER_UNREACHABLE'))).toMatchObject({ failures: tries });
     }
     expect(count.add(error('retry', 'LEDGER_UNAVAILABLE'))).toMatchObject({ failures: 1 });
-  });
-});
-
-describe('pause', () => {
-  it('ends at once, without error, when the signal is or gets aborted', async () => {
-    await pause(1_000_000, AbortSignal.abort());
-    const stop = new AbortController();
-    const paused = pause(1_000_000, stop.signal);
-    stop.abort();
-    await expect(paused).resolves.toBeUndefined();
   });
 });

@@ -1,0 +1,28 @@
+/** What a committed batch adds to the metrics. */
+import type { BatchFacts } from '../../pipeline/ports/observer.ts';
+import { updateKinds } from './catalogue/keeping-up.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Counts its updates, events and rows. */
+export function countBatch(metrics: Metrics, batch: BatchFacts): void {
+  countUpdates(metrics, batch);
+  countEvents(metrics, batch);
+  for (const [table, count] of batch.rows) metrics.rows.inc({ table }, count);
+}
+
+function countUpdates(metrics: Metrics, batch: BatchFacts): void {
+  let total = 0;
+  for (const [kind, count] of batch.updates) {
+    metrics.updates.inc({ kind: updateKinds.find((known) => known === kind) ?? 'unknown' }, count);
+    total += count;
+  }
+  if (total > 0) metrics.batchUpdates.observe(total);
+  metrics.scannedTransactions.inc(batch.scannedTransactions);
+}
+
+function countEvents({ templates, events }: Metrics, batch: BatchFacts): void {
+  for (const [type, byTemplate] of batch.events) {
+    templates.admit(byTemplate);
+    for (const [template, count] of byTemplate) events.inc({ type, template: templates.label(template) }, count);
+  }
+}

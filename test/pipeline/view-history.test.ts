@@ -1,0 +1,23 @@
+/** Views that are gathered beside the stream have offsets of their own, which nobody who waits for the stream is told. */
+import { expect, it } from 'vitest';
+import type { ViewStaging } from '../../src/pipeline/ports/sink.ts';
+import { ViewHistory } from '../../src/pipeline/view-history.ts';
+import { MemorySink } from './memory-sink.ts';
+import { memoryWorld } from './memory-parts.ts';
+
+it('reports no commit of what is gathered', async () => {
+  const place = new MemorySink();
+  const staging = {
+    prepare: () => Promise.resolve(),
+    openSession: () => Promise.resolve(place.takeOver()),
+    close: () => Promise.resolve(),
+  } as unknown as ViewStaging;
+  const world = memoryWorld({ viewStaging: () => Promise.resolve(staging) });
+  world.ledger.grow(1, 2, 3, 4, 5);
+  const stop = new AbortController().signal;
+  const history = await ViewHistory.open(world.parts, ['#p:M:I'], { begin: 0, pruned: 0 }, stop);
+  expect(await history.reach(5)).toBe(true);
+  expect(place.updates.length).toBeGreaterThan(0);
+  expect(world.reached).toEqual([]);
+  expect(world.told.of('batchCommitted')).toEqual([]);
+});
