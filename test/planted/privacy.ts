@@ -1,6 +1,7 @@
 import type { PlantedArea } from './planted.ts';
 
 const policies = 'src/store/roles/party-policies.ts';
+const history = 'src/store/tables/history.ts';
 const test = 'security/privacy.slow.test.ts';
 
 export const privacy: PlantedArea = {
@@ -8,44 +9,44 @@ export const privacy: PlantedArea = {
   defects: [
     {
       name: 'changes of hosting are shown to everybody',
-      file: policies,
-      line: 'topology_events: `party_id = any (${mine})`,',
-      instead: `topology_events: 'true',`,
+      file: history,
+      line: 'limited: ({ mine }) => `party_id = any (${mine})`,',
+      instead: `limited: () => 'true',`,
       test,
     },
     {
       name: 'who has a stake in a contract sees every exercise on it',
-      file: policies,
-      line: "exercises: among('event_parties', takesPart),",
-      instead: `exercises: among('event_parties', takesPart) + ' or exists (select from contracts c where c.contract_id = exercises.contract_id)',`,
+      file: history,
+      line: "limited: ({ among, takesPart }) => among('event_parties', takesPart),",
+      instead: `limited: ({ among, takesPart }) => among('event_parties', takesPart) + ' or exists (select from contracts c where c.contract_id = exercises.contract_id)',`,
       test,
     },
     {
       name: 'contracts are shown to those who only witnessed them',
       file: policies,
-      line: 'const stakes = `signatories && ${mine} or observers && ${mine}`;',
-      instead: 'const stakes = `signatories && ${mine} or observers && ${mine} or witness_parties && ${mine}`;',
+      line: 'stakes: `signatories && ${mine} or observers && ${mine}`,',
+      instead: 'stakes: `signatories && ${mine} or observers && ${mine} or witness_parties && ${mine}`,',
       test,
     },
     {
       name: 'who is party to contracts is shown to everybody',
-      file: policies,
-      line: 'contract_parties: stakes,',
-      instead: `contract_parties: 'true',`,
+      file: 'src/store/tables/names.ts',
+      line: 'limited: ({ stakes }) => stakes,',
+      instead: `limited: () => 'true',`,
       test,
     },
     {
       name: 'ended contracts are shown to everybody',
-      file: policies,
-      line: `ended: among('contract_parties', stakes),`,
-      instead: `ended: 'true',`,
+      file: history,
+      line: `limited: ({ among, stakes }) => among('contract_parties', stakes),\n    sizes: 'ended',`,
+      instead: `limited: () => 'true',\n    sizes: 'ended',`,
       test,
     },
     {
       name: 'updates that only exercise something are hidden from those who saw it',
-      file: policies,
-      line: `updates: ofUpdate.join(' or '),`,
-      instead: `updates: ofUpdate.slice(1).join(' or '),`,
+      file: history,
+      line: `limited: () => ofUpdate.join(' or '),`,
+      instead: `limited: () => ofUpdate.slice(1).join(' or '),`,
       test,
     },
     {

@@ -62,9 +62,9 @@ export const rebuild: PlantedArea = {
     },
     {
       name: 'holds are forgotten',
-      file: 'src/store/swap/rows.ts',
-      line: `  'retention_holds',\n  'works',`,
-      instead: `  'works',`,
+      file: 'src/store/tables/kept.ts',
+      line: "    limited: 'none',\n    carried: 'wholly',",
+      instead: "    limited: 'none',",
       test,
     },
     {
