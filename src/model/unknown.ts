@@ -30,8 +30,8 @@ const mostNames = 50;
 export const otherNames = 'other';
 
 export class UnknownNames {
-  /** Transactions and active contracts that the quick reader gave up, and the slow one read. */
-  scannedFrames = 0;
+  /** Transactions that the quick reader could not read and the scanner read. */
+  scannedTransactions = 0;
   readonly #names = new Map<string, UnknownName>();
 
   /** In the order in which they came. */

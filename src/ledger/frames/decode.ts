@@ -41,14 +41,16 @@ import {
  * @param unknown gets the names of fields that this version does not know, and counts transactions that the quick reader gave up
  */
 export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
-  const { value, fields } = lossless(frame, updates, unknown);
+  const { value, fields, isGivenUp } = lossless(frame, updates);
+  // The shape is that of a transaction: the scanner reads all others anyway.
+  if (isGivenUp && value.kind === 'transaction' && unknown !== undefined) unknown.scannedTransactions += 1;
   if (fields.length > 0) noteFields(fields, value.offset, unknown);
   return value;
 }
 
 /** One frame of `/v2/state/active-contracts`; as above. */
 export function decodeActiveContract(frame: Text, unknown?: UnknownNames): ActiveContractEntry {
-  const { value, fields } = lossless(frame, activeContracts, unknown);
+  const { value, fields } = lossless(frame, activeContracts);
   if (fields.length > 0) noteFields(fields, null, unknown);
   return value;
 }
@@ -57,52 +59,42 @@ function noteFields(names: readonly string[], firstOffset: number | null, unknow
   for (const name of names) unknown?.add({ sort: 'field', name, firstOffset, count: 1 });
 }
 
-interface FrameKind<T extends { readonly kind: string }> {
+interface FrameKind<T> {
   readonly shape: Shape;
   readonly message: KnownMessage;
   readonly decode: (frame: unknown, payloadOf: PayloadOf) => T;
-  /** The kind of value that the shape is for; the scanner reads all others. */
-  readonly quick: string;
 }
 
 const updates: FrameKind<Update> = {
   shape: updateFrame,
   message: 'updateFrame',
   decode: decodeUpdateValue,
-  quick: 'transaction',
 };
 const activeContracts: FrameKind<ActiveContractEntry> = {
   shape: activeContractFrame,
   message: 'ActiveContractEntry',
   decode: decodeEntryValue,
-  quick: 'active',
 };
 
 /** What a frame says, and the fields that were passed over. */
 interface Decoded<T> {
   readonly value: T;
   readonly fields: readonly string[];
+  /** The quick reader could not read it. */
+  readonly isGivenUp: boolean;
 }
 
-function lossless<T extends { readonly kind: string }>(
-  frame: Text,
-  kind: FrameKind<T>,
-  unknown: UnknownNames | undefined,
-): Decoded<T> {
-  const quick = typeof frame === 'string' ? undefined : quickly(frame, kind);
-  if (quick !== undefined) return quick;
-  const found = scanned(stringOf(frame), kind);
-  const isGivenUp = typeof frame !== 'string' && found.value.kind === kind.quick;
-  if (isGivenUp && unknown !== undefined) unknown.scannedFrames += 1;
-  return found;
+function lossless<T>(frame: Text, kind: FrameKind<T>): Decoded<T> {
+  if (typeof frame === 'string') return scanned(frame, kind, false);
+  return quickly(frame, kind) ?? scanned(stringOf(frame), kind, true);
 }
 
 /** Undefined when it cannot: integers beyond 2^53, or an error, and the slow way finds out which. */
-function quickly<T extends { readonly kind: string }>(frame: Utf8, kind: FrameKind<T>): Decoded<T> | undefined {
-  const read = readFrame(frame, kind.shape);
+function quickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): Decoded<T> | undefined {
+  const read = readFrame(frame, shape);
   if (read === undefined) return undefined;
   try {
-    return { value: kind.decode(read.value, readPayload), fields: read.unknown };
+    return { value: decode(read.value, readPayload), fields: read.unknown, isGivenUp: false };
   } catch {
     return undefined;
   }
@@ -113,12 +105,12 @@ function readPayload(value: unknown): Text | null {
   return value === undefined ? null : (value as Text | null);
 }
 
-function scanned<T extends { readonly kind: string }>(text: string, { decode, message }: FrameKind<T>): Decoded<T> {
+function scanned<T>(text: string, { decode, message }: FrameKind<T>, isGivenUp: boolean): Decoded<T> {
   // The scanner can only tell the parts of JSON from each other.
   valid(text, JSON.parse);
   const frame = scanFrame(text);
   try {
-    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message) };
+    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message), isGivenUp };
   } catch (thrown) {
     throw withOffset(thrown, frame);
   }

@@ -28,7 +28,7 @@ export interface Route {
   readonly methods: readonly string[] | undefined;
   /** It shows all parties: where roles are limited to some, from elsewhere a token of one that is not has to be shown. */
   readonly isOverview?: true;
-  /** Pages of other origins that are named may read it. */
+  /** Pages of other origins that are named may read it. Not `/metrics`, which Prometheus reads, and not `/query`, whose page is ours. */
   readonly isShared?: true;
   /** Load balancers ask for it by any name. */
   readonly isProbe?: true;

@@ -166,10 +166,10 @@ export const flow = {
     use: 'Alert above 0: look for a newer version of this program.',
     labels: { sort: unknownSorts },
   }),
-  scannedFrames: counter({
-    name: 'frames_scanned_total',
-    help: 'Transactions and active contracts that the quick reader gave up, and the slow one read. What is stored is the same.',
-    use: 'Above 1 % of the transactions of updates_total each frame costs more CPU time than it should: report it with the version of the participant.',
+  scannedTransactions: counter({
+    name: 'scanned_transactions_total',
+    help: 'Transactions read by the slow reader because the quick one could not. What is stored is the same.',
+    use: 'Above 1 % of the transactions of updates_total they cost too much CPU time: report it with the version of the participant.',
   }),
   lateUpdates: counter({
     name: 'late_updates_total',

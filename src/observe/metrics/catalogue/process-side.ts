@@ -59,7 +59,7 @@ export const processSide = {
   }),
   tokenLookupFailures: counter({
     name: 'token_lookup_failures_total',
-    help: 'Reads of the tokens of readers that the database did not answer.',
-    use: 'Each is a 503 for whoever shows a token meanwhile; the log has why.',
+    help: 'Failed database reads of reader tokens.',
+    use: 'Clients with a token get 503 meanwhile; the log has the first failure of several in a row.',
   }),
 };
