@@ -3,8 +3,8 @@
  * which files came and which went since the last one. Statistics hold numbers of rows and offsets, no contents.
  * Source: Delta transaction log protocol, "Delta Log Entries" and "Actions".
  */
-import { IndexerError } from '../errors/indexer-error.ts';
 import { createHash } from 'node:crypto';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { LakeColumn } from './lake-column.ts';
 import type { LakeStorage } from './lake-storage.ts';
 import type { LakeFile, Manifest } from './manifest.ts';
@@ -57,7 +57,7 @@ export class DeltaLogs {
     if (!(await this.#folder.writeIfAbsent(nameOf(table, logged.version), lines))) {
       throw new IndexerError(`another program wrote version ${String(logged.version)} of the Delta log of ${table}`, {
         code: 'LAKE_BUSY',
-        remedy: 'end what else writes into this folder, then run export again: it goes on after what is written',
+        remedy: 'stop the other program that writes here, then run export again: it resumes',
       });
     }
     this.#tables.set(table, { version: logged.version + 1, files: new Set(wanted.keys()), schema });

@@ -1,6 +1,6 @@
 /** What `status --sizes` says: sizes by group of tables, bytes of an event, growth, and when there is no room left. Pure. */
 import type { Bytes, IndexSize, StoredSizes, TableSize } from '../../store/reads/sizes.ts';
-import type { SizeGroup, TableEntry } from '../../store/tables/entry.ts';
+import { sizeGroups, type TableEntry } from '../../store/tables/entry.ts';
 import { storedTables } from '../../store/tables/tables.ts';
 
 /** What is known of the disk. */
@@ -52,20 +52,6 @@ export interface SizeReport {
   readonly notes: readonly string[];
 }
 
-/** Kinds of things that tables hold, in the order they are shown; all other tables are `other`. */
-const groups = [
-  'updates',
-  'contracts',
-  'live',
-  'ended',
-  'exercises',
-  'interface_views',
-  'parties',
-  'reassignments',
-  'topology',
-  'completions',
-  'activity',
-] as const satisfies readonly SizeGroup[];
 /** A row of these is an event: a create, an assign or a seeded contract, an exercise, an archived event. */
 const eventTables: ReadonlySet<string> = new Set(['contracts', 'exercises', 'archives']);
 
@@ -99,7 +85,7 @@ function groupOf(table: string): string {
 }
 
 function grouped(tables: readonly TableSize[], events: number | null): readonly Group[] {
-  return [...groups, 'other'].flatMap((group) => {
+  return [...sizeGroups, 'other'].flatMap((group) => {
     const own = tables.filter(({ table }) => groupOf(table) === group);
     const bytes = sum(own);
     return own.length === 0

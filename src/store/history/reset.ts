@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { type Change, countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
-import { tablesWhere } from '../tables/tables.ts';
+import { goingBack } from '../tables/tables.ts';
 import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { cutHosts } from './hosts.ts';
@@ -18,7 +18,7 @@ import { dropWidening } from './widen.ts';
 import { cutWebhooks } from '../webhooks/hooks.ts';
 
 /** Tables whose rows belong to what the ledger showed at their "offset", in the order in which they are emptied. */
-const byOffset = tablesWhere(({ goesBack }) => goesBack === true) as readonly TablesWith<'offset'>[];
+const byOffset: readonly TablesWith<'offset'>[] = goingBack;
 
 /** No stored update proves the history. */
 const noMark: Change<'stream'> = { checkpoint_update_offset: null, checkpoint_update_id: null };

@@ -28,19 +28,21 @@ export interface PartyRules {
  */
 type Limited = 'all' | { readonly columns: string } | 'none' | 'no policy' | ((rules: PartyRules) => string);
 
-/** Groups of `status --sizes`; all others are `other`. */
-export type SizeGroup =
-  | 'updates'
-  | 'contracts'
-  | 'live'
-  | 'ended'
-  | 'exercises'
-  | 'interface_views'
-  | 'parties'
-  | 'reassignments'
-  | 'topology'
-  | 'completions'
-  | 'activity';
+/** Groups of `status --sizes`, in the order in which they are shown; all other tables are `other`. */
+export const sizeGroups = [
+  'updates',
+  'contracts',
+  'live',
+  'ended',
+  'exercises',
+  'interface_views',
+  'parties',
+  'reassignments',
+  'topology',
+  'completions',
+  'activity',
+] as const;
+export type SizeGroup = (typeof sizeGroups)[number];
 
 export interface TableEntry {
   /** Who ingests. */

@@ -10,6 +10,11 @@ const entries = { ...historyTables, ...nameTables, ...keptTables, ...streamTable
 
 export type StoredTable = keyof typeof entries;
 
+/** Those that going back empties by "offset". */
+type GoingBack = {
+  [K in StoredTable]: (typeof entries)[K] extends { readonly goesBack: true } ? K : never;
+}[StoredTable];
+
 export const storedTables: Readonly<Record<StoredTable, TableEntry>> = entries;
 
 /** Those of which it holds, with their entries. */
@@ -21,3 +26,6 @@ export function entriesWhere(holds: (entry: TableEntry) => boolean): readonly (r
 export function tablesWhere(holds: (entry: TableEntry) => boolean): readonly StoredTable[] {
   return entriesWhere(holds).map(([table]) => table);
 }
+
+/** In the order in which they are emptied. */
+export const goingBack = tablesWhere(({ goesBack }) => goesBack === true) as readonly GoingBack[];

@@ -4,6 +4,8 @@
  */
 import { Client, Pool, type ClientBase, type ClientConfig, type Connection } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { ask } from '../../../src/store/reads/answer.ts';
 import { inOneRoundTrip } from '../../../src/store/connection/round-trip.ts';
 import { timeQueries } from '../../../src/store/connection/query-timing.ts';
 import { copyOut } from '../../../src/store/lake/copy-out.ts';
@@ -76,17 +78,13 @@ describe('the driver', () => {
       parsed += 1;
       parse(...given);
     };
-    expect(await inOneRoundTrip(client, [{ ...insert, values: ['3'] }])).toEqual([1]);
-    expect(await inOneRoundTrip(client, [{ name: 'all', text: 'update numbers set n = n + 100', values: [] }])).toEqual(
-      [3],
-    );
-    expect(await inOneRoundTrip(client, [{ name: 'all', text: 'update numbers set n = n + 100', values: [] }])).toEqual(
-      [3],
-    );
+    const other = { name: 'other', text: 'select $1::int' };
+    expect(await inOneRoundTrip(client, [{ ...other, values: ['3'] }])).toEqual([1]);
+    expect(await inOneRoundTrip(client, [{ ...other, values: ['4'] }])).toEqual([1]);
     connection.parse = parse;
     expect(parsed).toBe(1);
-    const { rows } = await client.query('select name from pg_prepared_statements order by name');
-    expect(rows).toEqual([{ name: 'all' }, { name: 'insert_number' }]);
+    const { rows } = await client.query(`select name from pg_prepared_statements where name = 'other'`);
+    expect(rows).toEqual([{ name: 'other' }]);
   });
 
   it('ends a query of another make after its own time limit, by its callback', async () => {
@@ -119,6 +117,22 @@ describe('the driver', () => {
     const two = { text: 'select 1; select 2', queryMode: 'extended' };
     await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
     await expect(client.query('select 1; select 2')).resolves.toBeDefined();
+  });
+
+  it('has what readers ask sent so: two statements are refused by the server, whatever looked at them before', async () => {
+    const reads = openDatabase({
+      url: database.url,
+      schema: 'public',
+      statementTimeoutMs: 10_000,
+      applicationName: 'ask',
+    });
+    const question = { statement: 'commit; select 1', paged: false, explains: false };
+    const asked = ask(reads, question, { asJson: false, stop: new AbortController().signal }, () => Promise.resolve());
+    await expect(asked).rejects.toMatchObject({
+      code: 'QUERY_REFUSED',
+      message: expect.stringMatching(/multiple commands/) as string,
+    });
+    await reads.close();
   });
 
   it('awaits what a pool does with a new connection before anybody gets it', async () => {
