@@ -4,13 +4,17 @@ import type { DeadLetter, Webhook, WebhookStanding } from '../../model/push/webh
 import { readChanges } from '../changes/read-changes.ts';
 import type { Database } from '../connection/database.ts';
 
+/** Of one page. A receiver takes thousands of events a second, and what one webhook holds has a limit of its own. */
+const pageCharacters = 4_000_000;
+
 /** Satisfies the port of the deliveries. @param database stays the caller's to close */
 export function webhookProgress(database: Database) {
   return {
     standing: () => standing(database),
     active: () => active(database),
     cursor: (webhook: Webhook) => cursor(database, webhook),
-    changes: (wanted: Parameters<typeof readChanges>[1], rows: number) => readChanges(database, wanted, rows),
+    changes: (wanted: Parameters<typeof readChanges>[1], rows: number) =>
+      readChanges(database, wanted, rows, pageCharacters),
     move: (webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor) => move(database, webhook, from, to),
     bury: (webhook: Webhook, letters: readonly DeadLetter[]) => bury(database, webhook, letters),
     dig: ({ name }: Webhook, { offset, node }: Pick<DeadLetter, 'offset' | 'node'>) =>
