@@ -9,7 +9,7 @@ import { differences } from '../model/comparison.ts';
 import { schema, type ChaosDatabase } from '../databases.ts';
 import type { FaultKind } from '../faults/fault-kind.ts';
 import { faultKinds } from '../faults/fault-kinds.ts';
-import { activeSetAt, historyOf, offsetAfter, type History } from '../history/history.ts';
+import { activeSetAt, historyOf, endAfter, offsetAfter, type History } from '../history/history.ts';
 import { defaults, startLife, startProxies } from './indexer-life.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
 import { versionOf } from '../model/model-list.ts';
@@ -46,10 +46,21 @@ const kinds = faultKinds.filter(
   ({ moments, needs, name }) => moments.includes('seed') && needs === undefined && !name.includes('pruned'),
 );
 
+/**
+ * The first number of items from this one on whose last is at the ledger end. Elsewhere the checkpoint where it stands still would be that of
+ * the last item, or of the ledger end, as time allows: another gap in each run.
+ */
+function atItsEnd(history: History, items: number): number {
+  const number = history.items.findIndex(
+    (_, at) => at + 1 >= items && endAfter(history, at + 1) === offsetAfter(history, at + 1),
+  );
+  return number < 0 ? history.items.length : number + 1;
+}
+
 function planOf(seed: number): ReseedPlan {
   const random = new Seeded(seed ^ 0x7e5eed);
   const history = historyOf(seed, { updates });
-  const stopped = Math.floor(history.items.length * (0.3 + 0.1 * random.next()));
+  const stopped = atItsEnd(history, Math.floor(history.items.length * (0.3 + 0.1 * random.next())));
   const resumed = Math.floor(history.items.length * (0.7 + 0.1 * random.next()));
   const checkpoint = offsetAfter(history, stopped);
   const faults = kinds.filter(({ name }) => name === clean);
