@@ -133,6 +133,7 @@ export class GuardedLedger implements AsyncDisposable {
     if (instead !== undefined) return instead(response);
     if (!this.accepted.has(tokenOf(request))) return answer(response, 401, redacted(16));
     const answers: Record<string, object> = {
+      '/v2/version': { version: '3.5.10' },
       '/v2/parties/participant-id': { participantId: 'p::1220' },
       '/v2/state/ledger-end': { offset: this.#end },
       '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },

@@ -158,10 +158,10 @@ describe('the driver', () => {
     const pieces: Buffer[] = [];
     for await (const piece of copyOut(
       client,
-      `copy (select repeat('x', 100_000) from generate_series(1, 20)) to stdout`,
+      `copy (select repeat('x', 100000) from generate_series(1, 20)) to stdout`,
     )) {
       pieces.push(piece);
     }
-    expect(Buffer.concat(pieces).equals(Buffer.from(`${'x'.repeat(100_000)}\n`.repeat(20)))).toBe(true);
+    expect(Buffer.concat(pieces).equals(Buffer.from(`${'x'.repeat(100000)}\n`.repeat(20)))).toBe(true);
   });
 });
