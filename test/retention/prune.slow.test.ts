@@ -161,18 +161,25 @@ describe('prune', () => {
     const rows = await world.query<{ offset: number }>(
       `select "offset"::int as offset from early.updates order by "offset" limit 40`,
     );
-    const [at, last, early] = [rows[19], rows[20], rows[25]].map((row) => row?.offset ?? 0);
+    const [at, last] = [rows[19], rows[20]].map((row) => row?.offset ?? 0);
+    const [end] = await world.query<{ offset: number }>('select max("offset")::int as offset from early.updates');
     const [row] = await world.query<{ time: Date }>(
       `select record_time + interval '1 hour' as time from early.updates where "offset" = $1`,
       [at],
     );
-    for (const recorded of ["'1970-01-01T00:00:00Z'", "$1::timestamptz - interval '1 hour'"]) {
-      await world.query(
-        `update early.updates set record_time = ${recorded} where "offset" = $2 and $1::timestamptz is not null`,
-        [row?.time, early],
-      );
-      const target = await world.prune('early', '--before', row?.time.toISOString() ?? '');
-      expect(target, recorded).toMatchObject({ boundary: (last ?? 0) - 1, heldBy: null });
+    const time = row?.time ?? new Date(NaN);
+    const anHourBefore = new Date(time.getTime() - 3_600_000);
+    // The newest is far behind the others: alone it is not most of a window.
+    await world.query('delete from early.updates where "offset" > $1 and "offset" < $2', [
+      rows[39]?.offset,
+      end?.offset,
+    ]);
+    for (const early of [rows[25]?.offset, end?.offset]) {
+      for (const recorded of [new Date(0), anHourBefore]) {
+        await world.query('update early.updates set record_time = $1 where "offset" = $2', [recorded, early]);
+        const target = await world.prune('early', '--before', time.toISOString());
+        expect(target, recorded.toISOString()).toMatchObject({ boundary: (last ?? 0) - 1, heldBy: null });
+      }
     }
   });
 

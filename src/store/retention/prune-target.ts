@@ -100,34 +100,58 @@ async function firstOffsetSince(client: ClientBase, time: Date): Promise<number 
 
 /** More than the clocks of two synchronizers are apart. */
 const farAheadMs = 3_600_000;
-/** Updates in a window, of which most have to be older than the time. */
+/** Updates that are looked at together. */
 const windowSize = 100;
+/** Distances double, up to this many offsets. */
+const farthestWindow = 40;
 
 /**
- * The update as a holding when it was recorded far after the time, and most of those behind it before the time. Single ones
- * behind it may be early themselves. Others ahead may follow it, so windows are looked at in distances that double, and at
- * the end.
+ * The update as a holding if it was recorded far after the time, and most of the updates after it before the time. A single later
+ * update may have an early record time itself, and others ahead may follow: so most of a whole window decides, in distances that
+ * double, and last among the newest updates.
  */
 async function updateAhead(client: ClientBase, offset: number, time: Date): Promise<Holding | null> {
-  const { rows } = await client.query<{ recorded: Date; since: Date }>(
-    `select u.record_time as recorded, behind.since
-       from updates u,
-            lateral (
-              select w.since
-                from (select $1 + 1 as begin union all select $1 + (${String(windowSize)}::bigint << doubled) from generate_series(0, 40) doubled
-                      union all (select min("offset") from (select "offset" from updates order by "offset" desc limit ${String(windowSize)}) newest)) at,
-                     lateral (select 2 * count(*) filter (where b.record_time < $2) > count(*) as is_older,
-                                     percentile_disc(0.5) within group (order by b.record_time) filter (where b.record_time < $2) as since
-                                from (select record_time from updates
-                                       where "offset" > $1 and "offset" >= at.begin and record_time is not null
-                                       order by "offset" limit ${String(windowSize)}) b) w
-               where at.begin <= (select checkpoint from stream) and w.is_older
-               order by at.begin limit 1) behind
-      where u."offset" = $1 and u.record_time > $2::timestamptz + ${String(farAheadMs)} * interval '1 millisecond'`,
+  const { rows } = await client.query<{ recorded: Date }>(
+    `select record_time as recorded from updates
+      where "offset" = $1 and record_time > $2::timestamptz + ${String(farAheadMs)} * interval '1 millisecond'`,
     [offset, time],
   );
   const [row] = rows;
   if (row === undefined) return null;
-  const name = `update ${String(offset)}, recorded at ${row.recorded.toISOString()},`;
-  return { name, offset: offset - 1, since: row.since, isUpdate: true };
+  for (const begin of await windowsAfter(client, offset)) {
+    const since = await olderMost(client, { begin, isFirst: begin === offset + 1 }, time);
+    if (since === null) continue;
+    const name = `update ${String(offset)}, recorded at ${row.recorded.toISOString()},`;
+    return { name, offset: offset - 1, since, isUpdate: true };
+  }
+  return null;
+}
+
+/** First offsets of the windows. */
+async function windowsAfter(client: ClientBase, offset: number): Promise<readonly number[]> {
+  const { rows } = await client.query<{ newest: number | null; checkpoint: number }>(
+    `select (select min("offset") from (select "offset" from updates order by "offset" desc limit ${String(windowSize)}) u) as newest,
+            (select checkpoint from stream) as checkpoint`,
+  );
+  const { newest = null, checkpoint = 0 } = rows[0] ?? {};
+  const begins = [offset + 1, Math.max(offset + 1, newest ?? 0)];
+  for (let doubled = 0; doubled <= farthestWindow; doubled += 1) begins.push(offset + windowSize * 2 ** doubled);
+  return [...new Set(begins)].filter((begin) => begin <= checkpoint).toSorted((a, b) => a - b);
+}
+
+/** The median record time of those before the time, if they are most of the window; null if not, and for part of a window beyond the first. */
+async function olderMost(
+  client: ClientBase,
+  { begin, isFirst }: { readonly begin: number; readonly isFirst: boolean },
+  time: Date,
+): Promise<Date | null> {
+  const { rows } = await client.query<{ all: number; older: number; since: Date | null }>(
+    `select count(*)::int as all, (count(*) filter (where record_time < $2))::int as older,
+            percentile_disc(0.5) within group (order by record_time) filter (where record_time < $2) as since
+       from (select record_time from updates where "offset" >= $1 and record_time is not null
+              order by "offset" limit ${String(windowSize)}) w`,
+    [begin, time],
+  );
+  const { all = 0, older = 0, since = null } = rows[0] ?? {};
+  return 2 * older > all && (isFirst || all === windowSize) ? since : null;
 }
