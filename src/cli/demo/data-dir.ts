@@ -13,6 +13,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
+import { shellWord } from '../command-line/shell-word.ts';
 
 /**
  * Makes the folder where it is missing, one level after the other: asked for all of them at once, Node never comes back
@@ -68,7 +69,7 @@ function refusalOf(folder: string): Refusal | undefined {
   if (link.isSymbolicLink() && !isTrusted(link.uid)) {
     return {
       why: `is a link that belongs to user ${String(link.uid)}, who can lead it elsewhere`,
-      remedy: `if you trust the folder it leads to, run: export INDEXER_DATA_DIR=${quoted(realpathSync(folder))}`,
+      remedy: `if you trust the folder it leads to, run: export INDEXER_DATA_DIR=${shellWord(realpathSync(folder))}`,
     };
   }
   const { uid, mode, dev } = statSync(folder);
@@ -77,23 +78,18 @@ function refusalOf(folder: string): Refusal | undefined {
     const us = String(process.getuid?.() ?? '');
     return {
       why: `belongs to user ${String(uid)}, and this is user ${us}`,
-      remedy: `set INDEXER_DATA_DIR to another folder; or, if you trust its contents, run as root: chown ${us} ${quoted(folder)}`,
+      remedy: `set INDEXER_DATA_DIR to another folder; or, if you trust its contents, run as root: chown ${us} ${shellWord(folder)}`,
     };
   }
   if ((mode & writableByAll) === 0 || (mode & sticky) !== 0) return undefined;
   return {
     why: 'can be written to by every user, who may have changed what is in it',
-    remedy: `if you trust its contents, run: chmod o-w ${quoted(folder)}; otherwise set INDEXER_DATA_DIR to another folder`,
+    remedy: `if you trust its contents, run: chmod o-w ${shellWord(folder)}; otherwise set INDEXER_DATA_DIR to another folder`,
   };
 }
 
 function isTrusted(uid: number): boolean {
   return uid === 0 || uid === process.getuid?.();
-}
-
-/** As a word of a shell. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The journal of the demo with this seed. */

@@ -9,6 +9,7 @@ import type { PageGuide } from '../../observe/page/messages.ts';
 import { connectCommand } from '../../store/connection/connect-command.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
+import { inQuotes, shellWord } from '../command-line/shell-word.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
 
 type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
@@ -83,7 +84,7 @@ export function pageGuide(embeddedParts: Sides, config: Config): PageGuide {
   }
   const file = passwordFile(config.indexer.dataDir);
   return {
-    connect: `PGPASSWORD="$(cat '${file.replaceAll("'", String.raw`'\''`)}')" ${connectCommand(databaseUrl)}`,
+    connect: `PGPASSWORD="$(cat ${inQuotes(file)})" ${connectCommand(databaseUrl)}`,
     password: 'Run it where the indexer was started: the password is in a file that only its user can read.',
     queries: queries(schema, embeddedLedger),
   };
@@ -150,5 +151,5 @@ export function ownCommand(program = process.argv[1] ?? '', folder = process.cwd
   if (basename(program) === 'ledger-indexer' && !inPackage) return 'ledger-indexer';
   const path = relative(folder, program);
   const short = path.startsWith(join('..', '..')) ? program : path;
-  return `node ${/^[\w./-]+$/.test(short) ? short : `'${short.replaceAll("'", String.raw`'\''`)}'`}`;
+  return `node ${shellWord(short)}`;
 }

@@ -35,7 +35,7 @@ export async function reseedParts(
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
   // The right to write is taken where something is changed, by `asWriter`.
   const candidate = new WriterCandidate(database, commandLeaseMs);
-  // Nobody listens: it ends with its seed.
+  // It ends with its seed, so there is no listener.
   const parts = pipelineParts(options, { database, observer, commits: new Commits(), candidate, stop });
   return { parts, close: () => observer.close() };
 }

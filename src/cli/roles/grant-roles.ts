@@ -7,6 +7,7 @@ import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
 import { commandsOf } from '../command-line/least-roles.ts';
 import { misuse } from '../command-line/refusals.ts';
+import { inQuotes } from '../command-line/shell-word.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
@@ -93,15 +94,10 @@ async function passwordsOf(
   if (Object.keys(passwords).length === 0) {
     throw misuse(
       `${folder.slice(0, 200)} has none of the files ${loginRoles.join(', ')}, each with a password`,
-      `make them first: (umask 077; mkdir -p ${inShell(folder)}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${inShell(folder)}/$role; done)`,
+      `make them first: (umask 077; mkdir -p ${inQuotes(folder)}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${inQuotes(folder)}/$role; done)`,
     );
   }
   return passwords;
-}
-
-/** As one word of a shell. */
-function inShell(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Undefined when there is no such file. */
