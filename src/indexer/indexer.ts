@@ -143,7 +143,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   };
 }
 
-/** What answers over HTTP reads with connections of its own; they are made when somebody asks. */
+/** Pools of the HTTP endpoints. Each connects at its first request. */
 function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const { config, databaseUrl, pace = usualPace, logging } = options;
   const access = openReaderTokens(config, databaseUrl, pace, logging.logger);

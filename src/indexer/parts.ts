@@ -39,7 +39,7 @@ export interface PartsOptions {
   readonly pace?: Pace;
 }
 
-/** What was opened for it, and who is told. */
+/** Its database, lock and observers. */
 export interface PartsIn {
   readonly database: Database;
   readonly observer: Observer;

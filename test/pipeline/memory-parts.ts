@@ -78,7 +78,7 @@ export interface World {
   readonly ledger: MemoryLedger;
   readonly tokens: MemoryTokens;
   readonly told: Told;
-  /** What those who wait for commits were told. */
+  /** Checkpoints that listeners of commits got. */
   readonly reached: readonly number[];
   readonly stop: AbortController;
 }

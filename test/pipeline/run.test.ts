@@ -67,7 +67,7 @@ describe('a run', () => {
     const running = started(world);
     await inPhase(world, 'backing_off');
     expect(world.told.of('storedFound')[0]).toEqual([7]);
-    // Nobody who waits for it is answered before the ledger is proven to be the same.
+    // Waits are answered only after the ledger is proven to be the same.
     expect(world.reached).toEqual([]);
     await over(world, running);
   });

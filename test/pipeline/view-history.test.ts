@@ -1,11 +1,11 @@
-/** Views that are gathered beside the stream have offsets of their own, which nobody who waits for the stream is told. */
+/** The background job for interface views has offsets of its own, which listeners of the stream do not get. */
 import { expect, it } from 'vitest';
 import type { ViewStaging } from '../../src/pipeline/ports/sink.ts';
 import { ViewHistory } from '../../src/pipeline/view-history.ts';
 import { MemorySink } from './memory-sink.ts';
 import { memoryWorld } from './memory-parts.ts';
 
-it('reports no commit of what is gathered', async () => {
+it('reports no commit of its own', async () => {
   const place = new MemorySink();
   const staging = {
     prepare: () => Promise.resolve(),

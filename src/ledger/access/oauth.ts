@@ -216,7 +216,7 @@ class OAuthTokenSource implements TokenSource {
         if (refusal === undefined || isIncomplete(refusal.facts)) refusal = failure;
       }
     }
-    // Of a page nobody knows whether it was the client.
+    // A page does not say whether the client was the reason.
     this.#refused = refusal?.code === 'LEDGER_TOKEN_REFUSED';
     throw refusal;
   }

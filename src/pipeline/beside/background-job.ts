@@ -1,6 +1,6 @@
 /**
- * A job beside the stream: it gathers something while the stream goes on, ends the session when that is ready, and puts it in before the
- * next one begins.
+ * The port of background jobs. A job reads while the stream is followed, ends the session when its result is ready, and stores the result
+ * before the next session begins.
  */
 import { Observable } from 'rxjs';
 import type { Connected } from '../proof/identity.ts';
@@ -13,18 +13,18 @@ export interface BackgroundJob {
   readonly isReady: boolean;
   /**
    * Emits once, when the session should end. Never fails.
-   * @param isBounded whether the run has an end: then it completes after one try, or at once where nobody waits for it then
+   * @param isBounded whether the run has an end: then the job tries once, or not at all
    */
   watch$(connected: Connected, followed: Followed, isBounded: boolean): Observable<'ready'>;
-  /** Between two sessions, while nobody follows: puts in what is ready. @returns whether the stream has to be looked at anew */
+  /** Between two sessions: stores the result, if one is ready. @returns whether the session has to connect again */
   putIn(connected: Connected): Promise<boolean>;
-  /** What is ready and was not put in is given up. */
+  /** Discards a result that was not stored. */
   close?(): Promise<void>;
 }
 
 /**
  * Runs `work` until it resolves, the session is over, or a stop is asked for. Emits if it resolves to true.
- * @param outlives whether work under way goes on after the session
+ * @param outlives whether the work continues after the session
  */
 export function watching$(
   stop: AbortSignal,
@@ -41,7 +41,7 @@ export function watching$(
       subscriber.complete();
     })();
     return () => {
-      // What goes on still ends with the process.
+      // Work that continues ends with the process.
       if (outlives()) return;
       stop.removeEventListener('abort', ended);
       over.abort();

@@ -3,7 +3,7 @@ import type { Observer } from './observer.ts';
 
 const ignore = (): void => undefined;
 
-/** Work beside the stream stores offsets of its own: nobody who waits for those of the stream is to be told. */
+/** Listeners wait for offsets of the stream; those of a background job are others. */
 export const quietCommits = { reached: ignore };
 
 export const quietObserver: Observer = {

@@ -23,8 +23,8 @@ export interface PartyRules {
 }
 
 /**
- * What a reader that is limited to parties sees of the table: all of it, because it has nothing of a single party; some columns, as
- * SQL; no row; the rows of a condition; or nothing by any policy, where nobody but the owner and who is named sees a row.
+ * Rows of the table that a reader limited to parties sees: all, because it holds nothing of a single party; all, but only these columns
+ * (SQL); none; those of a condition. `no policy`: row security hides all rows except from the owner and roles with a policy of their own.
  */
 type Limited = 'all' | { readonly columns: string } | 'none' | 'no policy' | ((rules: PartyRules) => string);
 

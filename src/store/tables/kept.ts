@@ -5,13 +5,13 @@ export const keptTables = {
   // Who else reads here.
   retention_holds: {
     nodes: 'coordinator',
-    // Those of webhooks, which need what they were not told yet.
+    // The writer moves those of webhooks, which keep events that are not delivered yet.
     writer: { update: '"offset", moved_at', delete: true },
     redactor: { insert: true, update: '"offset", reason, moved_at', delete: true },
     limited: 'none',
     carried: 'wholly',
   },
-  // Ids and parties of contracts whose contents somebody wanted gone.
+  // Ids and parties of redacted contracts.
   redactions: {
     nodes: 'coordinator',
     redactor: { insert: true, update: 'contracts, exercises' },

@@ -2,7 +2,7 @@
 import type { TableEntry } from './entry.ts';
 
 export const readerTables = {
-  // How far each was told.
+  // The last delivered place of each.
   webhooks: {
     nodes: 'coordinator',
     writer: { update: 'state, cursor_offset, cursor_node, missed, problem, problem_at, moved_at' },

@@ -1,4 +1,4 @@
-/** Tables about the stream itself: where it is, what it covers, sums over it, and what is done beside it. */
+/** Tables about the stream itself: where it is, what it covers, sums over it, and background jobs. */
 import type { TableEntry } from './entry.ts';
 
 export const streamTables = {

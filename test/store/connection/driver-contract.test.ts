@@ -113,7 +113,7 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('sends by the extended protocol where it is told so, by which the server refuses two statements', async () => {
+  it('sends by the extended protocol if requested, and the server refuses two statements', async () => {
     const two = { text: 'select 1; select 2', queryMode: 'extended' };
     await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
     await expect(client.query('select 1; select 2')).resolves.toBeDefined();
@@ -140,7 +140,7 @@ describe('the driver', () => {
       await pause(50);
       await fresh.query(`set application_name = 'is set'`);
     };
-    // Its types say that nobody waits for it.
+    // Its types say that it is not awaited.
     const onConnect = setUp as (fresh: ClientBase) => void;
     const pool = new Pool({ connectionString: database.url, max: 1, onConnect });
     const { rows } = await pool.query('show application_name');

@@ -38,7 +38,7 @@ describe('the entries of the tables', () => {
     expect(byOffset.filter((table) => !(columns.get(table) ?? []).includes('offset'))).toEqual([]);
   });
 
-  it('let nobody but the owner write what only commands of the owner write', () => {
+  it('leave some tables to the owner', () => {
     const readOnly = tablesWhere(({ writer, redactor }) => writer === undefined && redactor === undefined);
     expect(readOnly).toEqual([
       'typed_views',
