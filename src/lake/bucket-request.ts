@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { limitInformational } from '../errors/informational.ts';
+import { limitInformational } from '../http/informational.ts';
 
 export interface BucketRequest {
   readonly method: string;

@@ -1,8 +1,9 @@
 /** One delivery over HTTP: bounded in time and in what is read of the answer; no redirect is followed, no proxy taken. */
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
-import { TooManyInformational, limitInformational } from '../errors/informational.ts';
+import { send, type Sent } from '../http/exchange.ts';
+import { TooManyInformational } from '../http/informational.ts';
 import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } from './reach.ts';
 
 /**
@@ -66,14 +67,10 @@ export class Poster {
     if (reason !== undefined) return Promise.resolve(away(`its address is refused: ${reason}`));
     return new Promise((resolve) => {
       const isSecure = url.startsWith('https:');
-      const call = isSecure ? httpsRequest : httpRequest;
       const agent = isSecure ? this.#https : this.#http;
-      const length = String(Buffer.byteLength(body));
-      const sent = call(url, { method: 'POST', agent, headers: { ...headers, 'content-length': length } });
-      limitInformational(sent);
-      const isConnected = this.#watched(sent, isSecure ? 'secureConnect' : 'connect');
+      const sent = send(new URL(url), { method: 'POST', headers, payload: body, agent });
+      const isConnected = this.#watched(sent.request, isSecure ? 'secureConnect' : 'connect');
       settle(sent, { timeoutMs: this.#options.timeoutMs, isConnected, resolve });
-      sent.end(body);
     });
   }
 
@@ -104,7 +101,7 @@ interface Settling {
   readonly resolve: (answer: Answer) => void;
 }
 
-function settle(sent: ClientRequest, { timeoutMs, isConnected, resolve }: Settling): void {
+function settle({ request, response }: Sent, { timeoutMs, isConnected, resolve }: Settling): void {
   /** A status is an answer, whatever becomes of the rest. */
   let answered: Answer | undefined;
   const finish = (answer: Answer): void => {
@@ -114,22 +111,24 @@ function settle(sent: ClientRequest, { timeoutMs, isConnected, resolve }: Settli
   // A timer of our own: it holds from the first packet to the last.
   const timer = setTimeout(() => {
     finish(unanswered(isConnected(), `no answer within ${String(timeoutMs)} ms`));
-    sent.destroy();
+    request.destroy();
   }, timeoutMs);
-  sent.on('error', (error: NodeJS.ErrnoException) => {
+  request.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === addressRefused) return finish(away(`its address is refused: ${error.message}`));
     const answer = unanswered(isConnected(), `no answer: ${reasonOf(error)}`);
     finish(isNoHttp(error) ? { ...answer, isCut: true } : answer);
   });
-  sent.on('response', (response) => {
-    const answer = answerOf(response);
+  const read = (message: IncomingMessage): void => {
+    const answer = answerOf(message);
     answered = answer;
-    drain(response, (isWhole) => {
-      if (!isWhole && !response.destroyed) answered = { ...answer, isCut: true };
+    drain(message, (isWhole) => {
+      if (!isWhole && !message.destroyed) answered = { ...answer, isCut: true };
       finish(answer);
-      if (!isWhole) sent.destroy();
+      if (!isWhole) request.destroy();
     });
-  });
+  };
+  // What fails is an error of the request, too.
+  response.then(read, () => undefined);
 }
 
 /** Hints without end, or bytes that the parser takes for no HTTP. */

@@ -2,11 +2,10 @@
  * One HTTP exchange with a token provider, in the form that the OAuth library requires. It is our own because the built-in
  * fetch takes no certificate authority, follows redirects with the secret, and reads responses of any size.
  */
-import { type IncomingMessage, request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
-import { limitInformational } from '../../errors/informational.ts';
 import { travelsInClear } from '../../config/loopback.ts';
+import { readWhole, send } from '../../http/exchange.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { isObject } from '../frames/field.ts';
 
@@ -23,20 +22,9 @@ export interface ProviderConnection {
   readonly signal: AbortSignal | undefined;
 }
 
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new Error(`an answer of more than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 async function toResponse(incoming: IncomingMessage): Promise<Response> {
-  const body = await bodyOf(incoming);
+  const tooLarge = (): Error => new Error(`an answer of more than ${maxAnswerBytes} bytes`);
+  const body = await readWhole(incoming as AsyncIterable<Buffer>, maxAnswerBytes, tooLarge);
   const status = incoming.statusCode ?? 0;
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
@@ -68,32 +56,17 @@ export function createProviderFetch(connection: ProviderConnection): CustomFetch
   };
 }
 
-function exchange(url: string, options: CustomFetchOptions, signal: AbortSignal, ca?: string): Promise<Response> {
-  const { method } = options;
-  const payload = textOf(options.body);
-  const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
-  const headers = { ...options.headers, ...length };
-  return new Promise<Response>((resolve, reject) => {
-    const secure = url.startsWith('https:');
-    const open = secure ? httpsRequest : httpRequest;
-    // No agent: a connection kept for a request in some minutes is usually dead by then.
-    const request = open(url, { method, headers, agent: false, ...(secure && ca !== undefined ? { ca } : {}) });
-    limitInformational(request);
-    const abort = (): void => {
-      reject(signal.reason as Error);
-      request.destroy();
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    request.on('error', reject);
-    request.on('response', (response) => {
-      toResponse(response).then(resolve, reject);
-    });
-    request.on('close', () => {
-      signal.removeEventListener('abort', abort);
-    });
-    if (signal.aborted) abort();
-    request.end(payload);
-  });
+async function exchange(url: string, options: CustomFetchOptions, signal: AbortSignal, ca?: string): Promise<Response> {
+  const { method, headers, body } = options;
+  // No agent: a connection kept for a request in some minutes is usually dead by then.
+  const outgoing = { method, headers, payload: textOf(body), agent: false, tls: { ca }, signal } as const;
+  try {
+    signal.throwIfAborted();
+    return await toResponse(await send(new URL(url), outgoing).response);
+  } catch (thrown) {
+    // The library looks at why it was aborted.
+    throw signal.aborted ? signal.reason : thrown;
+  }
 }
 
 /**

@@ -7,7 +7,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { limitInformational } from '../../errors/informational.ts';
+import { readInto } from '../../http/exchange.ts';
+import { limitInformational } from '../../http/informational.ts';
 import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
 import { isErrorFrame } from '../errors/ledger-error-body.ts';
@@ -290,22 +291,16 @@ const refusalBytes = 64 * 1024;
 
 /** What comes of the body in time, as JSON where it is that; whoever sends it byte by byte is not listened to for ever. */
 async function readRefusal(response: IncomingMessage, limitMs: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
   const limit = setTimeout(response.destroy.bind(response), limitMs);
+  const arrived: Buffer[] = [];
   try {
-    for await (const chunk of response) {
-      if (!Buffer.isBuffer(chunk)) continue;
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > refusalBytes) break;
-    }
+    await readInto(arrived, response as AsyncIterable<Buffer>, refusalBytes);
   } catch {
     // Cut off, by them or by us: the status and what has come have to explain it.
   } finally {
     clearTimeout(limit);
   }
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = Buffer.concat(arrived).toString('utf8');
   try {
     return JSON.parse(text);
   } catch {

@@ -3,10 +3,9 @@
  * 200 is one, and redirects are not followed (the token would travel with them). The token is read again for every call.
  */
 import { setMaxListeners } from 'node:events';
-import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { limitInformational } from '../../errors/informational.ts';
+import { readInto, readWhole, send, type Sent, within } from '../../http/exchange.ts';
 import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
 import { jsonArrayElements } from './json-array.ts';
 import { errorFromNetwork } from '../errors/ledger-error.ts';
@@ -88,73 +87,30 @@ function mostBytes({ maxAnswerBytes = defaultMaxAnswerBytes }: TransportOptions)
   return maxAnswerBytes;
 }
 
-async function readBytes(chunks: AsyncIterable<Buffer>, maxAnswerBytes: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of chunks) {
-    bytes += part.length;
-    if (bytes > maxAnswerBytes) {
-      throw ledgerError('LEDGER_FRAME_TOO_LARGE', `an answer of the ledger is larger than ${maxAnswerBytes} bytes`);
-    }
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
+function contentOf(body: RequestBody | undefined): { readonly type?: string; readonly payload?: Buffer } {
+  if (body === undefined) return {};
+  if (!(body instanceof Uint8Array)) return { type: 'application/json', payload: Buffer.from(JSON.stringify(body)) };
+  return { type: 'application/octet-stream', payload: Buffer.from(body.buffer, body.byteOffset, body.length) };
 }
 
-async function readStart(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of chunks) {
-    parts.push(part);
-    bytes += part.length;
-    // Leaving the loop closes the connection.
-    if (bytes >= maxRefusalBytes) break;
-  }
-  return Buffer.concat(parts);
-}
-
-function contentOf(body: RequestBody | undefined): { headers: Record<string, string | number>; payload?: Buffer } {
-  if (body === undefined) return { headers: {} };
-  const isBytes = body instanceof Uint8Array;
-  const payload = isBytes ? Buffer.from(body.buffer, body.byteOffset, body.length) : Buffer.from(JSON.stringify(body));
-  const type = isBytes ? 'application/octet-stream' : 'application/json';
-  return { headers: { 'content-type': type, 'content-length': payload.length }, payload };
-}
-
-interface Sent {
-  readonly request: ClientRequest;
+/** A request under way, with what it was asked with. */
+interface Asked extends Sent {
   readonly token: string | undefined;
-  /** Settles when the headers of the answer are there. */
-  readonly response: Promise<IncomingMessage>;
 }
 
 /** Sends the request. @throws IndexerError when the token cannot be read or may not travel */
-async function send(options: TransportOptions, call: Call): Promise<Sent> {
+async function ask(options: TransportOptions, call: Call): Promise<Asked> {
   const url = httpEndpoint(options.url, withQuery(call.path, call.query));
   const token = await options.tokenSource.read();
   assertTokenMayTravel(options.url, token, options.insecure);
-  const { headers, payload } = contentOf(call.body);
-  const { ca, cert, key } = options.tls ?? {};
-  const secure = url.protocol === 'https:';
-  const request = (secure ? httpsRequest : httpRequest)(url, {
-    method: call.method,
-    headers: {
-      accept: call.accept,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...headers,
-    },
-    ...(secure ? { ca, cert, key } : {}),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  });
-  limitInformational(request);
-  // Listens in this very tick: an error may come in the next one, and one without a listener ends the process.
-  const response = new Promise<IncomingMessage>((resolve, reject) => {
-    request.on('error', reject);
-    request.on('response', resolve);
-  });
-  response.catch(() => undefined);
-  request.end(payload);
-  return { request, token, response };
+  const { type, payload } = contentOf(call.body);
+  const headers = {
+    accept: call.accept,
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(type === undefined ? {} : { 'content-type': type }),
+  };
+  const { tls, signal } = options;
+  return { ...send(url, { method: call.method, headers, payload, tls, signal }), token };
 }
 
 function silence(options: TransportOptions, call: Call): IndexerError {
@@ -163,33 +119,36 @@ function silence(options: TransportOptions, call: Call): IndexerError {
   return ledgerError('LEDGER_UNREACHABLE', message, { facts: { host } });
 }
 
-/** Runs `work` and, when it takes longer than the timeout, cuts the request and fails with the silence. */
-function within<T>(options: TransportOptions, call: Call, request: ClientRequest, work: Promise<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      // Rejected here, because destroying a request whose answer has begun reports a mere "aborted".
-      reject(silence(options, call));
-      request.destroy();
-    }, options.requestTimeoutMs);
-    work.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-    });
-  });
+function inTime<T>(options: TransportOptions, call: Call, request: ClientRequest, work: Promise<T>): Promise<T> {
+  return within(request, options.requestTimeoutMs, work, () => silence(options, call));
+}
+
+function readAnswer(options: TransportOptions, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const most = mostBytes(options);
+  return readWhole(chunks, most, () =>
+    ledgerError('LEDGER_FRAME_TOO_LARGE', `an answer of the ledger is larger than ${most} bytes`),
+  );
+}
+
+async function readRefusal(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  await readInto(parts, chunks, maxRefusalBytes);
+  return Buffer.concat(parts);
 }
 
 async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answer> {
-  const sent = await send(options, call);
+  const sent = await ask(options, call);
   const startedMs = performance.now();
   let status: number | undefined;
   const read = async (): Promise<Answer> => {
     const response = await sent.response;
     status = response.statusCode ?? 0;
     const chunks = response as AsyncIterable<Buffer>;
-    const bytes = await (status === 200 ? readBytes(chunks, mostBytes(options)) : readStart(chunks));
+    const bytes = status === 200 ? await readAnswer(options, chunks) : await readRefusal(chunks);
     return { status, headers: response.headers, bytes, token: sent.token };
   };
   try {
-    return await within(options, call, sent.request, read());
+    return await inTime(options, call, sent.request, read());
   } finally {
     options.onRequest?.({ path: call.path, status, seconds: (performance.now() - startedMs) / 1000 });
   }
@@ -219,16 +178,16 @@ function refusal({ bytes, status, headers, token }: Answer): IndexerError {
 }
 
 async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerator<string, void, undefined> {
-  const sent = await send(options, call).catch((thrown: unknown) => {
+  const sent = await ask(options, call).catch((thrown: unknown) => {
     throw translated(thrown, options);
   });
   try {
-    const response = await within(options, call, sent.request, sent.response);
+    const response = await inTime(options, call, sent.request, sent.response);
     const chunks = chunksOf(options, call, response);
     const status = response.statusCode ?? 0;
     if (status !== 200) {
       const { headers } = response;
-      throw refusal({ bytes: await readStart(chunks), status, headers, token: sent.token });
+      throw refusal({ bytes: await readRefusal(chunks), status, headers, token: sent.token });
     }
     yield* jsonArrayElements(chunks, mostBytes(options));
   } catch (thrown) {

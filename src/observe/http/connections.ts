@@ -4,7 +4,7 @@
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { dropArrived } from '../../errors/informational.ts';
+import { dropArrived } from '../../http/informational.ts';
 import { refuse } from './answers.ts';
 
 /** For what the buffers of the sockets do not take at once, milliseconds. */

@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { limitInformational } from '../../../src/errors/informational.ts';
+import { limitInformational } from '../../../src/http/informational.ts';
 import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
 import { BucketClient } from '../../../src/lake/bucket-client.ts';
