@@ -148,7 +148,7 @@ export async function migrated(
     applicationName: 'bench migrations',
   });
   try {
-    await migrate(opened, { exerciseJson: loadConfig([], env).indexer.exerciseJson });
+    await migrate(opened, { exerciseJson: loadConfig(env).indexer.exerciseJson });
   } finally {
     await opened.close();
   }

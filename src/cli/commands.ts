@@ -1,4 +1,5 @@
 /** The commands, once and in the order of the help, and how one of them is run. A new one is its file and its line here. */
+import type { OptionFlags } from '../config/option-sources.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
 import { checkCommand } from './check/check.ts';
 import type { Call, Command } from './command-line/command.ts';
@@ -102,7 +103,7 @@ export async function runCommandNamed(
   const given = command.verbs === true ? unparsed(argv) : parse(command, argv);
   return await command.run({
     given,
-    env: command.alone === true ? env : await besideDemo(given.options, env),
+    env: command.alone === true || command.verbs === true ? env : await besideDemo(env, given.options),
     stop,
     write,
     print,
@@ -123,7 +124,7 @@ export function commandNamed(name: string): Command {
   throw unknownCommand(name, commands);
 }
 
-async function besideDemo(words: readonly string[], env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+async function besideDemo(env: NodeJS.ProcessEnv, options: OptionFlags): Promise<NodeJS.ProcessEnv> {
   const demo = await import('./demo/beside-demo.ts');
-  return demo.besideDemo(words, env);
+  return demo.besideDemo(env, options);
 }

@@ -6,7 +6,7 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { accessConfig, type AccessConfig } from './option-access.ts';
-import { gatherOptions, type OptionSource, type Origin } from './option-sources.ts';
+import { gatherOptions, noFlags, type OptionFlags, type OptionSource, type Origin } from './option-sources.ts';
 import { optionList, options, type Values } from './option-table.ts';
 import type { Option } from './option.ts';
 
@@ -43,11 +43,11 @@ export interface DescribedOption {
 
 /**
  * The configuration of this run.
- * @param argv the arguments after the command word
+ * @param flags options that the command line names; none unless given
  * @throws IndexerError CONFIGURATION_INVALID (exit 78) whose message has one line for each problem
  */
-export function loadConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Config {
-  const source = gatherOptions(argv, env);
+export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags): Config {
+  const source = gatherOptions(env, flags);
   const config = {
     ledger: ledgerConfig(source),
     database: databaseConfig(source),
@@ -61,8 +61,8 @@ export function loadConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Con
 }
 
 /** The same configuration as text for people, with the origin of each value. Throws like {@link loadConfig}. */
-export function describeConfig(argv: readonly string[], env: NodeJS.ProcessEnv): readonly DescribedOption[] {
-  const source = gatherOptions(argv, env);
+export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags): readonly DescribedOption[] {
+  const source = gatherOptions(env, flags);
   const described = optionList.map((option) => {
     source.read(option);
     return { name: option.name, env: option.env, ...source.show(option) };

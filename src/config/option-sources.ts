@@ -3,9 +3,9 @@
  * problem on the way instead of stopping at the first, and shows values only with their secrets masked.
  */
 import { IndexerError } from '../errors/indexer-error.ts';
+import { didYouMean, nearly } from '../errors/nearest-names.ts';
 import { readSmallFileSync, smallFileExpected, unusableKind, whyUnreadable } from './small-file.ts';
 import { meantBy } from './likely-mistakes.ts';
-import { didYouMean, nearly, parseFlags } from './option-flags.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
 import { maskAddress, maskUrl } from './url-secrets.ts';
@@ -30,9 +30,19 @@ export interface OptionSource {
   readonly refuseProblems: () => void;
 }
 
+/** The options that a command line names. */
+export interface OptionFlags {
+  /** Text by the name of the option. */
+  readonly values: ReadonlyMap<string, string>;
+  /** Options that a command line may not hold, one line each. */
+  readonly problems: readonly string[];
+}
+
+/** A command line that names no option. */
+export const noFlags: OptionFlags = { values: new Map(), problems: [] };
+
 /** Looks at every flag and variable once; nothing is thrown before `refuseProblems`. */
-export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): OptionSource {
-  const flags = parseFlags(argv);
+export function gatherOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): OptionSource {
   // A set, because an option may be read more than once.
   const problems = new Set([...flags.problems, ...unknownVariables(env)]);
   const given = new Map<string, Given>();

@@ -27,3 +27,19 @@ export function nearestNames(name: string, known: Iterable<string>, most = 3): r
     .slice(0, most)
     .map(({ candidate }) => candidate);
 }
+
+/** `; did you mean X?` when a known name is close enough to be a slip of the same word, else nothing. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const candidate of known) {
+    // Of two as close, the one that begins as the word does: "prun" is rather prune than run.
+    const distance = editDistance(name, candidate) + (candidate.startsWith(name.slice(0, 3)) ? 0 : 0.5);
+    if (best === undefined || distance < best.distance) best = { name: candidate, distance };
+  }
+  return best === undefined || best.distance > name.length / 2 ? '' : `; did you mean ${best.name}?`;
+}
+
+/** The known name that differs in at most two letters; undefined when there is none. */
+export function nearly(name: string, known: Iterable<string>): string | undefined {
+  return [...known].find((candidate) => editDistance(name, candidate) <= 2);
+}

@@ -44,7 +44,7 @@ function journal(): string {
 
 /** Rows of updates once the demo has begun anew. */
 async function updatesLeft(): Promise<number> {
-  const config = loadConfig([], { INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_STOP_AT: '5' });
+  const config = loadConfig({ INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_STOP_AT: '5' });
   const { logger } = createLogger({ level: 'error', format: 'json', stream: { write: () => true } });
   const embeddedParts = await startEmbeddedParts(config, logger);
   try {
@@ -111,7 +111,7 @@ it.each([
   ['where no folder can be made', () => '/proc/nowhere/at/all', 'ENOENT'],
 ])('refuses a folder of data that is %s', async (_, place, reason) => {
   await writeFile(join(folder, 'file'), '');
-  const config = loadConfig(['--data-dir', place()], {});
+  const config = loadConfig({ INDEXER_DATA_DIR: place() });
   const { logger } = createLogger({ level: 'silent', format: 'json', stream: process.stdout });
   await expect(startEmbeddedParts(config, logger)).rejects.toMatchObject({
     code: 'DATA_DIR_UNUSABLE',

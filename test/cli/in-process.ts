@@ -39,7 +39,7 @@ export async function programInProcess(
     const given = command.verbs === true ? unparsed(words) : parse(command, words);
     const ended = await command.run({
       given,
-      env: command.alone === true ? env : await besideDemo(given.options, env),
+      env: command.alone === true || command.verbs === true ? env : await besideDemo(env, given.options),
       stop: new AbortController().signal,
       write,
       print: (line) => write(`${line}\n`),

@@ -11,7 +11,6 @@ import { partyVerbs } from '../../src/cli/ledger/parties.ts';
 import { submitVerbs } from '../../src/cli/ledger/submit.ts';
 import { updateVerbs } from '../../src/cli/ledger/updates.ts';
 import { verbArguments } from '../../src/cli/ledger/verb.ts';
-import { loadConfig } from '../../src/config/config.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
@@ -28,7 +27,7 @@ function run(verb: string, argv: readonly string[]): Promise<unknown> {
 function sense(syntax: Syntax, argv: readonly string[]): object {
   const given = parse(syntax, argv);
   const flags = syntax.flags.map(({ name }) => [name, given.has(name), given.texts(name)]);
-  return { operands: given.operands, flags, options: [...given.options].sort() };
+  return { operands: given.operands, flags, options: given.options };
 }
 
 const commands = allCommands.filter(({ name }) => name !== 'ledger');
@@ -209,9 +208,7 @@ describe('an option of the configuration', () => {
   const all = optionList.filter(({ type, secret }) => type !== 'boolean' && secret !== 'value');
 
   it.each(all.map(({ name }) => name))('--%s refuses a flag for its value', (name) => {
-    const load = (): unknown => loadConfig([`--${name}`, '--log-level', 'info'], {});
     const message = expect.stringContaining(`--${name}: expected a value`) as string;
-    expect(load).toThrow(expect.objectContaining({ code: 'CONFIGURATION_INVALID', exitCode: 78, message }));
     const call = (): unknown => parse(commandNamed('run'), [`--${name}`, '--log-level', 'info']);
     expect(call).toThrow(expect.objectContaining({ code: 'USAGE', message }));
   });

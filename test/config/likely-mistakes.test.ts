@@ -8,7 +8,7 @@ const postgres = 'postgres://me:hunter2@localhost:5432/ledger';
 
 function refusal(env: Readonly<Record<string, string>>): IndexerError {
   try {
-    loadConfig([], env);
+    loadConfig(env);
   } catch (thrown) {
     if (thrown instanceof IndexerError) return thrown;
     throw thrown;
@@ -71,7 +71,7 @@ describe('a likely mistake', () => {
   });
 
   it('is none where the value is right', () => {
-    const config = loadConfig([], {
+    const config = loadConfig({
       LEDGER_URL: 'https://gateway.example/v2x/participant',
       DATABASE_URL: postgres,
       LEDGER_TOKEN: 'eyJhbGciOiJub25lIn0.e30.x',

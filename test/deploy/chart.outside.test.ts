@@ -181,7 +181,7 @@ describe('the chart, by helm', needs(noHelm), () => {
       INDEXER_HTTP_NAMES: 'indexer,indexer.ledger,indexer.ledger.svc,indexer.ledger.svc.cluster.local,indexer.example',
     });
     const ours = Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.endsWith('_FILE'));
-    const { indexer, ledger } = loadConfig([], Object.fromEntries(ours));
+    const { indexer, ledger } = loadConfig(Object.fromEntries(ours));
     expect(indexer).toMatchObject({ inboxUpdates: 100_000, notify: false });
     expect(ledger.parties).toEqual(['alice::1220ab', 'bob::1220cd']);
   });

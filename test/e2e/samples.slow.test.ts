@@ -34,7 +34,7 @@ afterAll(async () => {
 async function start(sandbox: Sandbox, shape: string): Promise<Run> {
   const created = await createTestDatabase();
   const env = { LEDGER_URL: sandbox.url, DATABASE_URL: created.url, INDEXER_HTTP_PORT: '0', LEDGER_SHAPE: shape };
-  const config = loadConfig([], env);
+  const config = loadConfig(env);
   const logging = createLogger({ level: 'silent', format: 'json', stream: { write: () => true } });
   const urls = { ledgerUrl: sandbox.url, databaseUrl: created.url };
   const access = await openAccess(config.ledger, new AbortController().signal);

@@ -81,7 +81,7 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
     INDEXER_RETRY_MAX: '200ms',
     ...more,
   };
-  const config = loadConfig([], env);
+  const config = loadConfig(env);
   const log: string[] = [];
   const logging = createLogger({ level: 'info', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
   const access = await openAccess(config.ledger, new AbortController().signal);

@@ -110,7 +110,7 @@ export class HistoryWorld {
     const printed: string[] = [];
     const write = (text: string): void => void printed.push(text);
     const env = this.env(schema, more);
-    loadConfig([], env);
+    loadConfig(env);
     if (verb === 'reset') await runCommand(resetCommand, argv, env, { print: write });
     else if (verb === 'reseed') await runCommand(reseedCommand, argv, env, { print: write });
     else if (verb === 'accept-filter') await runCommand(acceptFilterCommand, argv, env, { print: write });

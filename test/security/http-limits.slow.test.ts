@@ -22,7 +22,7 @@ beforeEach(async () => {
   metrics = createMetrics({ version: '1.2.3' });
   const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000 });
   server = await startHttpServer({
-    host: loadConfig([], {}).indexer.httpHost,
+    host: loadConfig({}).indexer.httpHost,
     port: 0,
     metrics,
     status: () => health.status(),

@@ -1,5 +1,6 @@
 /** All checks of both sides, run: what of each can be asked, what that says, and whether both go together. */
 import { type Config, loadConfig } from '../../config/config.ts';
+import type { OptionFlags } from '../../config/option-sources.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { refuseNamedDatabase, refuseOtherName } from '../database/named-database.ts';
@@ -13,15 +14,15 @@ import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { pageUrl } from '../../version.ts';
 
-/** In the order in which they are shown. @param words options of the configuration @param limitMs of each check, milliseconds */
+/** In the order in which they are shown. @param flags options that the command line names @param limitMs of each check, milliseconds */
 export async function allOutcomes(
-  words: readonly string[],
+  flags: OptionFlags,
   env: NodeJS.ProcessEnv,
   limitMs: number,
 ): Promise<readonly Outcome[]> {
   let config: Config;
   try {
-    config = loadConfig(words, env);
+    config = loadConfig(env, flags);
   } catch (thrown) {
     return [failed('configuration', thrown)];
   }

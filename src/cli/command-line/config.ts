@@ -17,7 +17,7 @@ export const configCommand: Command = {
   /** @throws IndexerError CONFIGURATION_INVALID */
   run: async ({ given, env, print }) => {
     if (given.has('markdown')) return print(configMarkdown());
-    const rows = describeConfig(given.options, env);
+    const rows = describeConfig(env, given.options);
     if (given.has('json')) return print(JSON.stringify(rows, undefined, 2));
     const cells = rows.map((row) => [row.env, row.value, row.origin]);
     for (const line of aligned(cells, { columns: [{}, { most: 60 }] })) print(line);

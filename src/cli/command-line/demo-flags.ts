@@ -1,4 +1,5 @@
 /** Options of the sandbox by short names: `--speed 10` is `--demo-speed 10` where only the sandbox can be meant. */
+import type { OptionFlags } from '../../config/option-sources.ts';
 import type { CommandFlag, Given } from './parse.ts';
 
 /** Those of `demo`, and of `sandbox`. */
@@ -11,13 +12,11 @@ export const demoFlags: readonly CommandFlag[] = [
 /** Of `sandbox` only: a demo stops at an offset of its indexer. */
 export const stopFlag: CommandFlag = { name: 'stop-at', value: 'N', doc: 'the same as --demo-stop-at' };
 
-/** Words for the configuration, short names replaced by long ones. */
-export function optionWords(given: Given): readonly string[] {
+/** Options for the configuration, short names replaced by long ones. */
+export function optionsOf(given: Given): OptionFlags {
+  const { values, problems } = given.options;
   const long = [...demoFlags, stopFlag]
     .filter(({ name }) => given.has(name))
-    .map(({ name }) => {
-      const value = given.text(name);
-      return value === undefined ? `--demo-${name}` : `--demo-${name}=${value}`;
-    });
-  return [...given.options, ...long];
+    .map(({ name }) => [`demo-${name}`, given.text(name) ?? 'true'] as const);
+  return { problems, values: new Map([...values, ...long]) };
 }

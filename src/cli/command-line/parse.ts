@@ -5,10 +5,12 @@
  * --to 5`. Knows nothing of what a command does.
  */
 import { parseArgs } from 'node:util';
-import { didYouMean } from '../../config/option-flags.ts';
+import { noFlags, type OptionFlags } from '../../config/option-sources.ts';
 import { optionList } from '../../config/option-table.ts';
-import type { OptionType } from '../../config/option.ts';
+import type { Option, OptionType } from '../../config/option.ts';
+import { maskUrl } from '../../config/url-secrets.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
+import { didYouMean } from '../../errors/nearest-names.ts';
 import { misuse } from './refusals.ts';
 
 export interface CommandFlag {
@@ -53,8 +55,8 @@ export interface Given {
   text(flag: string): string | undefined;
   /** All values of a flag that takes several. */
   texts(flag: string): readonly string[];
-  /** Words for the configuration. */
-  readonly options: readonly string[];
+  /** For the configuration. */
+  readonly options: OptionFlags;
 }
 
 /** @throws IndexerError USAGE (exit 2) with one line for each problem */
@@ -65,9 +67,9 @@ export function parse(syntax: Syntax, argv: readonly string[]): Given {
   return reading.end();
 }
 
-/** Words whose sense is left to who is given them: all are operands, and all may be options. */
+/** Words whose sense is left to who is given them: all are operands. */
 export function unparsed(argv: readonly string[]): Given {
-  return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: argv };
+  return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: noFlags };
 }
 
 type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
@@ -99,7 +101,8 @@ class Reading {
   readonly #flags: ReadonlyMap<string, CommandFlag>;
   readonly #operands: string[] = [];
   readonly #given = new Map<string, readonly string[]>();
-  readonly #options = new Map<string, string[]>();
+  readonly #options = new Map<string, string>();
+  readonly #misplaced: string[] = [];
   readonly #problems: string[] = [];
 
   constructor(syntax: Syntax) {
@@ -145,7 +148,11 @@ class Reading {
     if (isMissing) this.#problems.push(`${rawName}: expected a value`);
     const earlier = this.#options.get(option.name);
     if (earlier !== undefined && option.type !== 'list') this.#problems.push(`${rawName}: given twice`);
-    this.#options.set(option.name, [...(earlier ?? []), value === undefined ? rawName : `${rawName}=${value}`]);
+    const text = value ?? String(negated === undefined);
+    const problem =
+      option === negated && value !== undefined ? `${rawName}: expected no value` : misplaced(option, text);
+    if (problem !== undefined) this.#misplaced.push(problem);
+    else this.#options.set(option.name, earlier === undefined ? text : `${earlier},${text}`);
     return 0;
   }
 
@@ -158,7 +165,7 @@ class Reading {
       has: (flag) => this.#given.has(flag),
       text: (flag) => this.#given.get(flag)?.[0],
       texts: (flag) => this.#given.get(flag) ?? [],
-      options: [...this.#options.values()].flat(),
+      options: { values: this.#options, problems: this.#misplaced },
     };
   }
 
@@ -176,6 +183,14 @@ class Reading {
       this.#problems.push(`"${extra.slice(0, 80)}": expected no such argument`);
     }
   }
+}
+
+/** Why the command line may not hold the option; undefined where it may. */
+function misplaced({ name, env, secret }: Option<unknown>, text: string): string | undefined {
+  const elsewhere = `--${name}: expected in ${env} or ${env}_FILE, because every user of the machine can read arguments`;
+  if (secret === 'value') return elsewhere;
+  const hasPassword = secret === 'url' && maskUrl(text) !== text;
+  return hasPassword ? `${elsewhere}; a flag takes an address without a password` : undefined;
 }
 
 type Values =

@@ -1,6 +1,6 @@
 /** What commands refuse before they begin. */
-import { didYouMean } from '../../config/option-flags.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { didYouMean } from '../../errors/nearest-names.ts';
 
 /** Arguments that the command does not take. */
 export function misuse(found: string, remedy: string): IndexerError {

@@ -1,6 +1,6 @@
 /** What commands work on where nobody names it: the demo that runs in the folder of data. */
 import { join } from 'node:path';
-import { parseFlags } from '../../config/option-flags.ts';
+import type { OptionFlags } from '../../config/option-sources.ts';
 import { options } from '../../config/option-table.ts';
 import type { Option } from '../../config/option.ts';
 import { runningServerUrl } from './optional-parts.ts';
@@ -12,8 +12,7 @@ import { notedDemo } from './running-demo.ts';
  * database of a demo with LEDGER_URL and LEDGER_INTERFACES of its ledger, unless a ledger is named. Then it has no token
  * and no other access to a ledger: those are of another one, and the sandbox wants none.
  */
-export async function besideDemo(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
-  const flags = parseFlags(argv).values;
+export async function besideDemo(env: NodeJS.ProcessEnv, { values: flags }: OptionFlags): Promise<NodeJS.ProcessEnv> {
   const given = (option: Option<unknown>): string | undefined => flags.get(option.name) ?? textOf(env, option.env);
   const isNamed = (option: Option<unknown>): boolean =>
     given(option) !== undefined || (option.fileVariant && textOf(env, `${option.env}_FILE`) !== undefined);

@@ -28,7 +28,7 @@ export const connectCommand: Command = {
    *   DEMO_PART_MISSING (exit 78) when it runs and this installation cannot find its database
    */
   run: async ({ given, env, print }) => {
-    const { dataDir } = loadConfig(given.options, env).indexer;
+    const { dataDir } = loadConfig(env, given.options).indexer;
     const note = await runningDemo(dataDir);
     if (note === undefined) throw notFound(dataDir);
     if (!note.live) throw notLive(note);

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { demoLedger } from './optional-parts.ts';
 import type { Command } from '../command-line/command.ts';
-import { demoFlags, optionWords, stopFlag } from '../command-line/demo-flags.ts';
+import { demoFlags, optionsOf, stopFlag } from '../command-line/demo-flags.ts';
 import type { Given } from '../command-line/parse.ts';
 
 const defaultPort = 7575;
@@ -32,7 +32,7 @@ export const sandboxCommand: Command = {
    * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
    */
   run: async ({ given, env, stop, print }) => {
-    const { indexer } = loadConfig(optionWords(given), env);
+    const { indexer } = loadConfig(env, optionsOf(given));
     const { port, host, journal, admin } = placeOf(given, env);
     const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = indexer;
     const { startDemoLedger } = await demoLedger();

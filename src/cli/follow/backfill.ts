@@ -37,9 +37,10 @@ export const backfillCommand: Command = {
    * @throws IndexerError BACKFILL_REFUSED (exit 78) when the schema holds a stretch that begins elsewhere; what `run` throws
    */
   run: async ({ given, env, stop }) => {
-    const { from, to, rest } = stretchOf(given);
-    const words = [...rest, `--start=${from}`, `--stop-at=${to}`];
-    const config = loadConfig(words, env);
+    const { from, to } = rangeOf(given);
+    const { values, problems } = given.options;
+    const flags = { problems, values: new Map([...values, ['start', from], ['stop-at', to]]) };
+    const config = loadConfig(env, flags);
     const { start } = config.indexer;
     if (start === 'seed') throw fromMisused(from);
     if (config.database.url !== undefined) {
@@ -48,25 +49,18 @@ export const backfillCommand: Command = {
       if (first !== undefined) refuseOtherBeginning(start, first, config.database.schema);
     }
     const { runIndexer } = await import('./run-indexer.ts');
-    await runIndexer(words, env, stop);
+    await runIndexer(flags, env, stop);
   },
 };
 
-interface Stretch {
-  readonly from: string;
-  readonly to: string;
-  /** For the configuration. */
-  readonly rest: readonly string[];
-}
-
 const usage = 'ledger-indexer backfill [--from oldest|genesis|OFFSET] [--to end|OFFSET]';
 
-function stretchOf(given: Given): Stretch {
+function rangeOf(given: Given): { readonly from: string; readonly to: string } {
   const [from, to] = [given.text('from') ?? 'oldest', given.text('to') ?? 'end'];
   // Said in the words that were used: the configuration knows them as --start and --stop-at.
   if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);
   if (!/^(?:end|\d+)$/.test(to)) throw misuse(`--to takes end or an offset, found ${JSON.stringify(to)}`, usage);
-  return { from, to, rest: given.options };
+  return { from, to };
 }
 
 function fromMisused(from: string): IndexerError {

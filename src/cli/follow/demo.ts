@@ -1,6 +1,6 @@
 /** `demo`: everything embedded, whatever URLs the environment names. */
 import type { Command } from '../command-line/command.ts';
-import { demoFlags, optionWords } from '../command-line/demo-flags.ts';
+import { demoFlags, optionsOf } from '../command-line/demo-flags.ts';
 import { runExits } from './run.ts';
 
 /** Where the outside world is and what opens it. */
@@ -25,6 +25,6 @@ export const demoCommand: Command = {
   run: async ({ given, env, stop }) => {
     const { runIndexer } = await import('./run-indexer.ts');
     const bare = Object.fromEntries(Object.entries(env).filter(([name]) => !outside.test(name)));
-    await runIndexer(optionWords(given), bare, stop);
+    await runIndexer(optionsOf(given), bare, stop);
   },
 };

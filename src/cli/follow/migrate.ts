@@ -43,7 +43,7 @@ export const migrateCommand: Command = {
   ],
   /** @throws IndexerError as `checkServer`, `assertWritable` and `migrate` do */
   run: async ({ given, env, write }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const { schema } = config.database;
     const { exerciseJson } = config.indexer;
     const distribution = distributionOf(given);

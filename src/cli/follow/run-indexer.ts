@@ -1,6 +1,7 @@
 /** Indexes the ledger of LEDGER_URL into DATABASE_URL, or an embedded Postgres; without both, runs a demo. */
 import { openAccess } from '../../ledger/open-access.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
+import type { OptionFlags } from '../../config/option-sources.ts';
 import { freePortFrom } from '../../observe/http/local-ports.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { startIndexer, type Indexer, type IndexerOptions } from '../../indexer/indexer.ts';
@@ -19,11 +20,11 @@ import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
 
 /**
  * Runs until `stop` is aborted (SIGTERM, SIGINT).
- * @param argv options of the configuration
+ * @param flags options that the command line names
  * @throws IndexerError with its exit code
  */
-export async function runIndexer(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
-  const loaded = forDemo(loadConfig(argv, env));
+export async function runIndexer(flags: OptionFlags, env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
+  const loaded = forDemo(loadConfig(env, flags));
   refuseNamedDatabase(loaded);
   refuseOtherName(loaded, env);
   const access = await openAccess(loaded.ledger, stop);
@@ -31,7 +32,7 @@ export async function runIndexer(argv: readonly string[], env: NodeJS.ProcessEnv
   const logging = createLogger({ level, format, stream: process.stdout });
   const { logger } = logging;
   logger.info({ version, node: process.version, schema: loaded.database.schema }, 'ledger-indexer starts');
-  const mayMove = isEmbedded(loaded) && !isGiven('http-port', argv, env);
+  const mayMove = isEmbedded(loaded) && !isGiven('http-port', flags, env);
   const config = await withFreePort(loaded, mayMove, logging);
   const embeddedParts = await startEmbeddedParts(config, logger);
   try {
@@ -114,8 +115,8 @@ function isEmbedded({ ledger, database }: Config): boolean {
   return ledger.url === undefined || database.url === undefined;
 }
 
-function isGiven(name: string, argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
-  return describeConfig(argv, env).some((option) => option.name === name && option.origin !== 'default');
+function isGiven(name: string, flags: OptionFlags, env: NodeJS.ProcessEnv): boolean {
+  return describeConfig(env, flags).some((option) => option.name === name && option.origin !== 'default');
 }
 
 /**

@@ -71,7 +71,7 @@ function wantedOf(given: Given): Wanted {
 }
 
 async function inputOf({ given, env }: Call, dars: readonly string[]): Promise<TypesInput> {
-  const config = loadConfig(given.options, env);
+  const config = loadConfig(env, given.options);
   const added = dars.length === 0 ? [] : await packagesOf(dars);
   const addedNames = added.filter(({ templates, interfaces }) => templates.length + interfaces.length > 0).map(nameOf);
   if (config.database.url === undefined && dars.length > 0) {

@@ -48,7 +48,7 @@ export const diffCommand: Command = {
       statementTimeoutMs,
       idleInTransactionMs: statementTimeoutMs,
     } as const;
-    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+    await withDatabase(loadConfig(env, given.options), opening, (database) =>
       readDiff(database, wanted, (diff) => show(diff, { format, text }, stdout)),
     );
   },

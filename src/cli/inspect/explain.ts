@@ -37,7 +37,7 @@ export const explainCommand: Command = {
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ given, env, stdout }) => {
     const wanted = wantedOf(given);
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const { readExplained } = await import('../../store/reads/explain.ts');
     const explained = await withDatabase(config, { command: 'explain', feature: 'explain' }, (database) =>
       readExplained(database, wanted),

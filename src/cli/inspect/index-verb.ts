@@ -27,7 +27,7 @@ export const indexCommand: Command = {
   exits: writing,
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or what Postgres refuses */
   run: async ({ given, env, print }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const [action, field = ''] = given.operands;
     if (action === 'suggest') {
       if (field !== '' || given.has('using')) throw misuse('index suggest takes nothing more', usage);

@@ -34,7 +34,7 @@ export const queryCommand: Command = {
   run: async (call) => {
     const { given, env, stdout, stop } = call;
     const { word, printing } = checked(given, stdout);
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const statement = word === '-' ? await textOf(call) : word;
     if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
     const { questionOf } = await import('../../store/reads/answer.ts');

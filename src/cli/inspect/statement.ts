@@ -49,7 +49,7 @@ export const statementCommand: Command = {
     const format = formatOf(given, stdout);
     if (format === undefined) throw wrong('statement prints in one format');
     const { readStatement } = await import('../../store/reads/statement.ts');
-    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+    await withDatabase(loadConfig(env, given.options), opening, (database) =>
       readStatement(database, wanted, (statement) => show(statement, format, stdout, stderr)),
     );
   },

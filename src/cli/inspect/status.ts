@@ -4,6 +4,7 @@
  */
 import { pause } from '../../config/pause.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
+import type { OptionFlags } from '../../config/option-sources.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
 import { aligned, fixed } from '../command-line/aligned.ts';
@@ -37,7 +38,7 @@ export const statusCommand: Command = {
   run: async (call) => {
     const { given, env, print, stdout } = call;
     refuseOddSizes(given);
-    if (given.has('sizes')) return printSizes(loadConfig(given.options, env), call);
+    if (given.has('sizes')) return printSizes(loadConfig(env, given.options), call);
     const question = questionOf(given.options, env);
     if (given.has('watch')) return watch(question, stdout.isTTY === true && !given.has('json'), call);
     const status = await ask(question);
@@ -49,9 +50,9 @@ export const statusCommand: Command = {
 
 const opening = { command: 'status', feature: 'status', connections: 4 } as const;
 
-function questionOf(words: readonly string[], env: NodeJS.ProcessEnv): Question {
-  const config = loadConfig(words, env);
-  const origins = describeConfig(words, env).flatMap(({ name, origin }) =>
+function questionOf(flags: OptionFlags, env: NodeJS.ProcessEnv): Question {
+  const config = loadConfig(env, flags);
+  const origins = describeConfig(env, flags).flatMap(({ name, origin }) =>
     name === 'http-host' || name === 'http-port' ? [origin] : [],
   );
   if (origins.includes('flag')) return { config, address: 'flag' };

@@ -24,7 +24,7 @@ export const viewsCommand: Command = {
   run: async ({ given, env, print }) => {
     const [action] = given.operands;
     const feature = action === 'rebuild' ? 'views rebuild' : 'views list';
-    await withDatabase(loadConfig(given.options, env), { ...opening, feature }, async (database) => {
+    await withDatabase(loadConfig(env, given.options), { ...opening, feature }, async (database) => {
       if (action === 'rebuild') return rebuild(database, print);
       const { listTypedViews } = await import('../../store/typed/views.ts');
       return show(await listTypedViews(database), given.has('json'), print);

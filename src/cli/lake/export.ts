@@ -60,7 +60,7 @@ export const exportCommand: Command = {
       statementTimeoutMs,
       idleInTransactionMs: statementTimeoutMs,
     } as const;
-    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+    await withDatabase(loadConfig(env, given.options), opening, (database) =>
       exportInto(database, wanted, { env, stop, print, stderr }, given.has('json')),
     );
     return ExitCode.stopped;

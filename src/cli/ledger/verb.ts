@@ -1,6 +1,7 @@
 /** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does; and its command line. */
 import type { LedgerAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
+import type { OptionFlags } from '../../config/option-sources.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Output } from '../command-line/output.ts';
 import { type CommandFlag, type Operand, parse } from '../command-line/parse.ts';
@@ -8,8 +9,8 @@ import { misuse } from '../command-line/refusals.ts';
 
 export interface VerbArguments {
   readonly operands: readonly string[];
-  /** The arguments for `loadConfig`. */
-  readonly rest: readonly string[];
+  /** For `loadConfig`. */
+  readonly options: OptionFlags;
   has(flag: string): boolean;
   text(flag: string): string | undefined;
   /** The value of a flag with a number type. */
@@ -71,7 +72,7 @@ export function verbArguments(verb: Verb, argv: readonly string[]): VerbArgument
   };
   return {
     operands: given.operands,
-    rest: given.options,
+    options: given.options,
     has: (name) => given.has(name),
     text: textOf,
     number: (name) => valueOf(name) as number | undefined,

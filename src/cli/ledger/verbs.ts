@@ -1,7 +1,7 @@
 /** The verbs of `ledger`, and how one of them is run. */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
-import { didYouMean } from '../../config/option-flags.ts';
+import { didYouMean } from '../../errors/nearest-names.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { type Verb, verbArguments, type VerbArguments } from './verb.ts';
 import { completionVerbs } from './completions.ts';
@@ -49,7 +49,9 @@ export async function runVerb(call: Call): Promise<void> {
   const args = verbArguments(verb, words);
   const table = args.has('table') || (stdout.isTTY === true && !args.has('json'));
   const output = createOutput(stdout, table);
-  await run(verb, args, loadConfig(args.rest, env), output, call);
+  const { besideDemo } = await import('../demo/beside-demo.ts');
+  const config = loadConfig(await besideDemo(env, args.options), args.options);
+  await run(verb, args, config, output, call);
 }
 
 function unknownVerb(name: string): IndexerError {

@@ -18,7 +18,7 @@ export const acceptFilterCommand: Command = {
   page: 'docs/history.md',
   /** @throws IndexerError ACCEPT_FILTER_REFUSED, WRITER_ACTIVE, CONFIGURATION_INVALID */
   run: async ({ given, env, print }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     await withStream(config, given.has('yes') ? 'accept-filter --yes' : 'accept-filter', (database) =>
       accept(database, config, given.has('yes'), print),
     );

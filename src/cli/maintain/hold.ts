@@ -32,7 +32,7 @@ export const holdCommand: Command = {
   run: async ({ given, env, print }) => {
     const action = actionOf(given);
     const opening = { command: 'hold', feature: featureOf(given.operands[0]) };
-    await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
+    await withDatabase(loadConfig(env, given.options), opening, (database) => action(database, print));
   },
 };
 

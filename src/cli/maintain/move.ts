@@ -26,7 +26,7 @@ export const moveCommand: Command = {
   page: 'docs/history.md',
   /** @throws IndexerError MOVE_ errors, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
   run: async ({ given, env, stop, print }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const named = given.text('participant');
     await withStream(config, given.has('yes') ? 'move --yes' : 'move', async (database) => {
       const proof = { config, database, stop, named };

@@ -42,7 +42,7 @@ export const pruneCommand: Command = {
     if (before === undefined) throw wrong('prune needs --before');
     const wanted = { before: beforeOf(before, Date.now()), lake: given.text('exported'), json: given.has('json') };
     const opening = { command: 'prune', feature: 'prune', statementTimeoutMs } as const;
-    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
       const bounded = await boundedByLake(database, wanted, env);
       await (given.has('yes') ? carryOut(database, bounded, stop, print) : preview(database, bounded, print));
     });

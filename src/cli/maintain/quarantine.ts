@@ -21,7 +21,7 @@ export const quarantineCommand: Command = {
    * @throws IndexerError USAGE, WRITER_ACTIVE, or STILL_QUARANTINED when one could not be stored
    */
   run: async ({ given, env, print }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const [action, ...words] = given.operands;
     const wrong = words.find((word) => !/^\d{1,16}$/.test(word));
     if (wrong !== undefined) throw misuse(`"${wrong.slice(0, 80)}" is no offset`, usage);

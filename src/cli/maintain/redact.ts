@@ -43,7 +43,7 @@ export const redactCommand: Command = {
     const request = requestOf(given);
     const lake = given.text('exported');
     const opening = { command: 'redact', feature: 'redact', statementTimeoutMs } as const;
-    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
       const inLake = lake === undefined ? undefined : await foundInLake(database, lake, request, env);
       const wanted = { request: { ...request, ...(inLake !== undefined && { inLake }) }, json: given.has('json') };
       await (given.has('yes') ? carryOut(database, wanted, stop, print) : preview(database, wanted, print));

@@ -20,7 +20,7 @@ export const reseedCommand: Command = {
   page: 'docs/history.md',
   /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
   run: async ({ given, env, stop, print }) => {
-    const wanted = { config: loadConfig(given.options, env), yes: given.has('yes'), stop };
+    const wanted = { config: loadConfig(env, given.options), yes: given.has('yes'), stop };
     const { reseedParts } = await import('./reseed-parts.ts');
     await withStream(wanted.config, wanted.yes ? 'reseed --yes' : 'reseed', async (database) => {
       const { parts, close } = await reseedParts(wanted.config, database, stop);

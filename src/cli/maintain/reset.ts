@@ -19,7 +19,7 @@ export const resetCommand: Command = {
   page: 'docs/history.md',
   /** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
   run: async ({ given, env, stop, print }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const to = given.text('to');
     if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
     const wanted = { config, yes: given.has('yes'), stop };

@@ -47,7 +47,7 @@ export const widenCommand: Command = {
   page: 'docs/history.md',
   /** @throws IndexerError WIDEN_REFUSED, WORK_REFUSED, CONFIGURATION_INVALID, or what the ledger answers */
   run: async ({ given, env, stop, print }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const asked = { yes: given.has('yes'), wait: given.has('wait'), history: rateOf(given) };
     await withStream(config, asked.yes ? 'widen --yes' : 'widen', (database) =>
       widen(database, config, asked, { print, stop }),

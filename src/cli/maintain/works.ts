@@ -34,7 +34,7 @@ export const worksCommand: Command = {
       command: 'works',
       feature: `works ${actions.find((known) => known === verb) ?? 'list'}`,
     } as const;
-    await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
+    await withDatabase(loadConfig(env, given.options), opening, (database) => action(database, print));
   },
 };
 

@@ -53,14 +53,14 @@ export const rebuildCommand: Command = {
   /** @throws IndexerError REBUILD_REFUSED, REBUILD_HINDERED, WORK_REFUSED, CONFIGURATION_INVALID, INTERRUPTED, or what the ledger answers */
   run: async (call) => {
     const { given, env } = call;
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const into = intoOf(given);
     const asked = ['level', 'back', 'drop-old'].filter((flag) => given.has(flag));
     if (asked.length > 1) throw misuse(`--${asked.join(' and --')} are two things`, usage);
     const wish: Wish = {
       config,
       beside: given.has('back') ? 'before' : 'next',
-      start: startOf(config, describeConfig(given.options, env)),
+      start: startOf(config, describeConfig(env, given.options)),
       onlyLevel: given.has('level'),
       into,
     };

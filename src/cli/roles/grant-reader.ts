@@ -38,7 +38,7 @@ export const grantReaderCommand: Command = {
   run: async ({ given, env, print }) => {
     const { role, parties, passwordFile, dryRun, ...limits } = checked(given);
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
-    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
       const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
       const reader = { role, parties, password, ...limits };
       if (dryRun) {

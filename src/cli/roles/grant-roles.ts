@@ -39,7 +39,7 @@ export const grantRolesCommand: Command = {
   page: 'docs/security.md',
   /** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
   run: async ({ given, env, print }) => {
-    const config = loadConfig(given.options, env);
+    const config = loadConfig(env, given.options);
     const { schema } = config.database;
     const prefix = given.text('prefix') ?? schema;
     if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {

@@ -41,7 +41,7 @@ export const tokenCommand: Command = {
   run: async ({ given, env, print, stderr }) => {
     const action = actionOf(given);
     const opening = { command: 'token', feature: featureOf(given.operands[0]) };
-    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
       const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
       // The indexer often may not alter roles; whoever runs this may. A login that stays is refused by `valid until`.
       await endExpiredLogins(database).catch(() => undefined);

@@ -58,7 +58,7 @@ export const comparePqsCommand: Command = {
   run: async (call) => {
     const { given, env, print } = call;
     const there = placeOf(given);
-    const compared = await compareAt(loadConfig(given.options, env), there, call);
+    const compared = await compareAt(loadConfig(env, given.options), there, call);
     const { pqsReport } = await import('./pqs-report.ts');
     if (given.has('json')) print(JSON.stringify(compared, undefined, 2));
     else for (const line of pqsReport(compared)) print(line);

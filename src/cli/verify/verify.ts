@@ -40,10 +40,10 @@ export const verifyCommand: Command = {
     const file = call.given.text('statement');
     if (file !== undefined) {
       const { verifyStatement } = await import('./statement.ts');
-      return verifyStatement(file, loadConfig(call.given.options, call.env), call.print);
+      return verifyStatement(file, loadConfig(call.env, call.given.options), call.print);
     }
     const args = verifyArguments(call.given);
-    const config = loadConfig(call.given.options, call.env);
+    const config = loadConfig(call.env, call.given.options);
     const { compare } = await import('./compare.ts');
     return compare(args, config, call);
   },

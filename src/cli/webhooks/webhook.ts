@@ -62,7 +62,7 @@ export const webhookCommand: Command = {
       command: 'webhook',
       feature: `webhook ${actions.find((known) => known === verb) ?? 'list'}`,
     } as const;
-    await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
+    await withDatabase(loadConfig(env, given.options), opening, (database) => action(database, print));
   },
 };
 

@@ -55,7 +55,7 @@ export async function startLife(options: LifeOptions): Promise<IndexerLife> {
     return true;
   };
   const env = { ...defaults, LEDGER_URL: ledgerUrl, DATABASE_URL: databaseUrl, ...options.env };
-  const config = withHaste(loadConfig([], env));
+  const config = withHaste(loadConfig(env));
   const logging = createLogger({ level: 'info', format: 'json', stream: { write: keep } });
   const access = await openAccess(config.ledger, new AbortController().signal);
   const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'chaos', logging });

@@ -18,7 +18,7 @@ const groups = { ...rowsOfRequests, ...rowsOfAnswers };
 
 /** The OAuth options as the configuration reads them. */
 function oauthOf({ options = {} }: ProviderRow, provider: Provider, path: string) {
-  const { oauth } = loadConfig([], {
+  const { oauth } = loadConfig({
     LEDGER_URL: 'http://127.0.0.1:1',
     LEDGER_OAUTH_ISSUER: `${provider.issuer}${options.issuerSlash === true ? '/' : ''}`,
     LEDGER_OAUTH_CLIENT_ID: provider.client.id,
@@ -108,7 +108,7 @@ describe.each(Object.entries(groups))('identity providers, %s', (_group, rows) =
 
 it('a secret outside of ASCII is refused at the start, because RFC 6749 does not allow it', () => {
   const env = { LEDGER_OAUTH_ISSUER: 'https://id.example', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
-  expect(() => loadConfig([], { ...env, LEDGER_OAUTH_CLIENT_SECRET: 'geheim-ü' })).toThrow(
+  expect(() => loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'geheim-ü' })).toThrow(
     /LEDGER_OAUTH_CLIENT_SECRET: expected a client secret of printable characters, got something else \(not shown/u,
   );
 });

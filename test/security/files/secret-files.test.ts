@@ -112,7 +112,7 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
 
 it('a file behind a link is read, as Kubernetes mounts secrets', () => {
   for (const name of ['url', 'link', 'mounted']) {
-    expect(loadConfig([], { DATABASE_URL_FILE: file(name) }).database.url).toBe(address);
+    expect(loadConfig({ DATABASE_URL_FILE: file(name) }).database.url).toBe(address);
   }
 });
 
