@@ -13,7 +13,7 @@ import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
 import { type HealthOptions, HealthTracker } from '../observe/health/health-tracker.ts';
 import { startHttpServer } from '../observe/http/http-server.ts';
 import { notFromHere } from '../observe/http/local-caller.ts';
-import { createObserver } from '../observe/indexer-observer.ts';
+import { createObservers } from '../observe/indexer-observer.ts';
 import type { Logger, Logging } from '../observe/log/logger.ts';
 import { noticeReport } from '../observe/log/notice-report.ts';
 import { watchUnknownParties } from '../observe/log/party-report.ts';
@@ -108,9 +108,9 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
     pool: () => connectionsOf(database),
   };
   const metrics = metricsOf(options, work, asked);
-  const observer = lifetime.own(createObserver({ logger, metrics, health, work, progress }), (it) => it.close());
+  const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (it) => it.close());
   // First: whoever is woken by a commit may ask for status and metrics.
-  commits.listen((checkpoint) => observer.checkpointReached(checkpoint));
+  commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   commits.listen((checkpoint) => waiters.reached(checkpoint));
   commits.listen(pushed.reached);
   const database = openForStream(options, metrics);
@@ -119,7 +119,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   lifetime.own(database, closeBriefly);
   const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (it) => it.close());
   const stop = new AbortController();
-  const opened = { database, observer, commits, candidate, stop: stop.signal };
+  const opened = { database, observers, commits, candidate, stop: stop.signal };
   const parts = pipelineParts(options, { ...opened, ...countedBy(metrics, logger) });
   const seen = { ...endpointsOf(config), metrics, metricsMs: pace.metricsMs, ...verdictsOf(health), waiters, page };
   const answers = { console: console?.endpoint, overview: access, changes: pushed.answers };
@@ -133,7 +133,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   );
   commits.listen(delivering.reached);
   lifetime.own(pushed, (it) => it.stopping());
-  void live.promise.then(() => watchParties(options, parts, { health, stop: stop.signal }));
+  void live.promise.then(() => watchParties(options, parts, { jobs: health.jobs, stop: stop.signal }));
   let stopped: Promise<void> | undefined;
   return {
     httpUrl: http.url,
@@ -177,7 +177,7 @@ function closeBriefly(opened: { close(limitMs?: number): Promise<void> }): Promi
 async function watchParties(
   { config, logging: { logger } }: IndexerOptions,
   { ledger }: PipelineParts,
-  watched: { readonly health: HealthTracker; readonly stop: AbortSignal },
+  watched: { readonly jobs: HealthTracker['jobs']; readonly stop: AbortSignal },
 ): Promise<void> {
   const unknownOf = async (parties: readonly string[]) =>
     (await unknownParties(ledger, parties)).map((each) => ({ party: each.party, sentence: inWords(each) }));

@@ -9,7 +9,7 @@ import { openFrameStream } from '../ledger/transport/frame-stream.ts';
 import type { TransportOptions } from '../ledger/transport/transport.ts';
 import type { noticeReport } from '../observe/log/notice-report.ts';
 import { openTracer } from '../observe/tracing/tracing.ts';
-import type { Observer } from '../pipeline/ports/observer.ts';
+import type { Observers } from '../pipeline/ports/observer.ts';
 import type { PipelineLimits, PipelineParts, Retention } from '../pipeline/ports/parts.ts';
 import type { OpenStream } from '../pipeline/ports/source.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
@@ -42,7 +42,7 @@ export interface PartsOptions {
 /** Its database, lock and observers. */
 export interface PartsIn {
   readonly database: Database;
-  readonly observer: Observer;
+  readonly observers: Observers;
   readonly commits: PipelineParts['commits'];
   readonly candidate: WriterCandidate;
   readonly stop: AbortSignal;
@@ -52,7 +52,7 @@ export interface PartsIn {
 
 export function pipelineParts(options: PartsOptions, built: PartsIn): PipelineParts {
   const { config, ledgerUrl, pace = usualPace } = options;
-  const { database, observer, commits, candidate, stop, onRequest, onNotice } = built;
+  const { database, observers, commits, candidate, stop, onRequest, onNotice } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
   const { insecure, parties, templates, createdEventBlobs, shape, topology, maxFrameBytes: maxAnswerBytes } = ledger;
@@ -79,7 +79,7 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
     retention: retention(options),
     start: indexer.start,
     stopAt: indexer.stopAt,
-    observer,
+    observers,
     commits,
     tracer: openTracer(),
     quarantine: indexer.quarantine,

@@ -133,7 +133,7 @@ export class EarlierWatch implements BackgroundJob {
         remedy: 'see what ledger-indexer works says of widen, then go on: ledger-indexer works resume history',
       });
     }
-    if (isKnown) parts.observer.widening({ kind: 'earlier', offset: await place.finish(begin, epoch) });
+    if (isKnown) parts.observers.widening.changed({ kind: 'earlier', offset: await place.finish(begin, epoch) });
     else await place.askForList(begin, epoch);
     return undefined;
   }

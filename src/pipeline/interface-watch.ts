@@ -62,7 +62,7 @@ export class InterfaceWatch implements BackgroundJob {
       if ((await parts.sink.widening.due()) !== undefined) return false;
       if (!(await history.reach(checkpoint))) return false;
       const views = await polling(parts, () => history.merge({ checkpoint, epoch }));
-      parts.observer.viewsAdded(history.interfaces, views);
+      parts.observers.interfaces.added(history.interfaces, views);
       return true;
     } catch (thrown) {
       this.#failed(toIndexerError(thrown));
@@ -110,17 +110,17 @@ export class InterfaceWatch implements BackgroundJob {
   }
 
   #failed(error: IndexerError): void {
-    const { observer, tokenSource, limits } = this.#parts;
+    const { observers, tokenSource, limits } = this.#parts;
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
     const delayMs = Math.max(ownMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
-    observer.viewsFailed(error, delayMs);
+    observers.interfaces.failed(error, delayMs);
   }
 }
 
 /** Years of views take minutes, in which nobody else asks how far the ledger is. */
-async function polling<T>({ polledLedger, observer, limits }: PipelineParts, work: () => Promise<T>): Promise<T> {
+async function polling<T>({ polledLedger, observers, limits }: PipelineParts, work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   const poll = async (): Promise<void> => {
     for (;;) {
@@ -128,7 +128,7 @@ async function polling<T>({ polledLedger, observer, limits }: PipelineParts, wor
       if (over.signal.aborted) return;
       // Without an answer the verdict says by itself that nothing was learned.
       await polledLedger.state.ledgerEnd().then(
-        (ledgerEnd) => observer.ledgerPolled(ledgerEnd),
+        (ledgerEnd) => observers.polls.ledgerEnd(ledgerEnd),
         () => undefined,
       );
     }
@@ -154,7 +154,7 @@ interface Told {
 /** Undefined while the participant knows none of them, and when it was stopped. */
 async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory | undefined> {
   const { parts } = gathering;
-  const { ledger, sink, observer } = parts;
+  const { ledger, sink, observers } = parts;
   const { following, stop } = gathering;
   // Views go to the contracts that are here: those of a wider filter come first.
   if ((await sink.widening.due()) !== undefined) return undefined;
@@ -172,7 +172,7 @@ async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory |
   );
   let isLevel = false;
   try {
-    observer.viewsGathering(known, history.begin);
+    observers.interfaces.gathering(known, history.begin);
     while (!isLevel) {
       const began = performance.now();
       const distance = following.checkpoint - history.offset;
@@ -187,7 +187,7 @@ async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory |
 
 /** Those that the stream does not ask for and the participant knows; notes what it said. */
 async function askAgain(
-  { ledger, filter, observer }: PipelineParts,
+  { ledger, filter, observers }: PipelineParts,
   { session }: Gathering,
   told: Told,
 ): Promise<readonly string[]> {
@@ -200,7 +200,7 @@ async function askAgain(
   if (JSON.stringify(interfaces) !== JSON.stringify(told.interfaces)) {
     await session.noteInterfaces(interfaces);
     told.interfaces = interfaces;
-    observer.interfacesWanted(interfaces);
+    observers.interfaces.wanted(interfaces);
   }
   return known;
 }

@@ -180,7 +180,7 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
       const searching = apart !== nowhere && !isNamed(error);
       const again = searching || mayPass(error);
       const delayMs = failures === 1 ? soonMs : retryMs;
-      parts.observer.failed('ledger', error, again ? delayMs : undefined);
+      parts.observers.stream.failed('ledger', error, again ? delayMs : undefined);
       if (!again || failures >= failuresAllowed) throw error;
       if (error.retry === 'refresh-token') parts.tokenSource.invalidate();
       await pause(delayMs, parts.stop);

@@ -83,7 +83,7 @@ class Run {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.#patience = new Patience(parts);
-    this.#phase = new PhaseKeeper(parts.observer);
+    this.#phase = new PhaseKeeper(parts.observers.stream);
     this.#wantsInterfaces = parts.wantedInterfaces.length > 0;
     this.#packages = new PackageWatch(parts);
     this.#jobs = [new InterfaceWatch(parts), new WideningWatch(parts), new EarlierWatch(parts)];
@@ -107,7 +107,7 @@ class Run {
     const lock = this.#lock;
     this.#lock = undefined;
     if (lock === undefined) return;
-    this.#parts.observer.lockHeld(undefined, false);
+    this.#parts.observers.polls.lockHeld(undefined, false);
     await lock.release();
   }
 
@@ -240,7 +240,7 @@ class Run {
   }
 
   #recover$(failure: IndexerError): Observable<unknown> {
-    const { observer, limits, stop } = this.#parts;
+    const { observers, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
     const error = this.#withoutEnd(failure);
     if (refusesCaller(error)) this.#parts.tokenSource.invalidate();
@@ -255,16 +255,16 @@ class Run {
     // Whoever started a run with an end waits for its exit code.
     const mayPark = atOnce || this.#parts.stopAt === undefined;
     if (decision.kind === 'give-up' || (decision.phase === 'parked' && !mayPark)) {
-      observer.failed(stage, error, undefined);
+      observers.stream.failed(stage, error, undefined);
       throw error;
     }
     const delayMs = atOnce ? 0 : decision.delayMs;
     const exhausted = this.#patience.exhausted(error, delayMs);
     if (exhausted !== undefined) {
-      observer.failed(stage, exhausted, undefined);
+      observers.stream.failed(stage, exhausted, undefined);
       throw exhausted;
     }
-    observer.failed(stage, error, delayMs);
+    observers.stream.failed(stage, error, delayMs);
     this.#phase.change(atOnce ? 'backing_off' : decision.phase, error);
     return from(this.#wait(error, delayMs));
   }

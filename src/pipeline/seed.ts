@@ -100,13 +100,13 @@ function beginsPruned(start: string | number, pruned: number): IndexerError {
   });
 }
 
-async function plan({ release, observer }: PipelineParts, session: SinkSession, at: SeedAt): Promise<SeedPlan> {
+async function plan({ release, observers }: PipelineParts, session: SinkSession, at: SeedAt): Promise<SeedPlan> {
   const { seedOffset, seedToken, seedContracts, seedRelease } = session.state;
   const source = listSource(release);
   if (seedOffset !== null && seedToken !== null) {
     if (seedRelease === source.release) return { offset: seedOffset, token: seedToken, written: seedContracts };
     const cut = { seedRelease, offset: seedOffset, contracts: seedContracts };
-    observer.release({ kind: 'other', version: release.version, ...cut });
+    observers.release.found({ kind: 'other', version: release.version, ...cut });
   }
   const offset = typeof at === 'number' ? at : await at();
   await session.beginSeed(offset, source);
@@ -125,20 +125,20 @@ function entries$(
 ): Observable<number | undefined> {
   let written = seed.written;
   const writes = new WriteQueue(parts.limits.writeLanes);
-  const { observer } = parts;
+  const { observers } = parts;
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
-    observer.busyWith('source');
+    observers.stream.busyWith('source');
     const taken = await writes.orFailure(takeEntries(parts, session, { ...seed, written }, frames, writes));
     if (taken.length === 0) {
-      observer.busyWith('database');
+      observers.stream.busyWith('database');
       await writes.drain();
       return frames.inbox.stopped ? 'stopped' : 'complete';
     }
-    observer.busyWith('decode');
+    observers.stream.busyWith('decode');
     const span = parts.tracer?.batch('active_contracts', seed.offset);
     const built = await buildEntries(parts, session, { ...seed, written, taken, span });
     frames.release(taken);
-    observer.busyWith('database');
+    observers.stream.busyWith('database');
     await writes.room();
     const before = written;
     written += built.batch.entries;
@@ -152,13 +152,13 @@ function entries$(
     last(),
     concatMap(async (state) => {
       if (state === 'stopped') return undefined;
-      observer.busyWith('source');
+      observers.stream.busyWith('source');
       await prove(parts, session, seed);
       // A proof that was stopped has proven nothing.
       if (parts.stop.aborted) return undefined;
-      observer.busyWith('database');
+      observers.stream.busyWith('database');
       await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));
-      observer.seedDone({ contracts: written, offset: seed.offset });
+      observers.seed.done({ contracts: written, offset: seed.offset });
       parts.commits.reached(seed.offset);
       return seed.offset;
     }),
@@ -176,7 +176,7 @@ const aboutList: ReadonlySet<string> = new Set(['LEDGER_CUT_SHORT', 'LEDGER_LIST
 
 /** @throws IndexerError LEDGER_CUT_SHORT: the next session goes on after the stored token, or starts over */
 async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSeed): Promise<void> {
-  const { ledger, filter, release, observer, stop } = parts;
+  const { ledger, filter, release, observers, stop } = parts;
   const { offset, read, strict } = seed;
   const questions = { ledger, streamed: (request: object) => streamed(parts, request) };
   const list = { offset, filter, release, read, ...(strict === undefined ? {} : { strict }) };
@@ -186,7 +186,7 @@ async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSe
     if (startOver.has(error.code)) throw await overtaken(parts, session, seed, error);
     const passes = error.retry === 'retry' && !aboutList.has(error.code) && read.token === null;
     if (!passes || delayMs === undefined || stop.aborted) throw error;
-    observer.failed('ledger', error, delayMs);
+    observers.stream.failed('ledger', error, delayMs);
     await pause(delayMs, stop);
   }
 }
@@ -335,10 +335,10 @@ async function writeEntries(
     });
   });
   span?.done(batch);
-  const { observer } = parts;
+  const { observers } = parts;
   const facts = factsOf(batch, rows, built, (performance.now() - started) / 1000);
-  observer.batchCommitted({ ...facts, checkpoint: undefined });
-  observer.seedProgress({ contracts: before + batch.entries, offset: seed.offset });
+  observers.stream.batchCommitted({ ...facts, checkpoint: undefined });
+  observers.seed.progress({ contracts: before + batch.entries, offset: seed.offset });
   // Without a token the next session starts over, which must not look like progress.
   if (batch.continuationToken !== null) seed.onProgress();
 }

@@ -7,7 +7,7 @@ import { toIndexerError } from '../errors/indexer-error.ts';
 import type { StreamIdentity } from '../model/stream.ts';
 import { follow$, type Following } from './follow/follow.ts';
 import type { PipelineParts } from './ports/parts.ts';
-import { quietCommits, quietObserver } from './ports/quiet-observer.ts';
+import { quietCommits, quietObservers } from './ports/quiet-observer.ts';
 import type { SinkSession, ViewStaging } from './ports/sink.ts';
 import { askIdentity } from './proof/identity.ts';
 import { nowhere } from './retry/apart.ts';
@@ -63,7 +63,7 @@ export class ViewHistory {
       wantedInterfaces: interfaces,
       start: begin === 0 ? 'genesis' : 'seed',
       stopAt: undefined,
-      observer: quietObserver,
+      observers: quietObservers,
       commits: quietCommits,
       tracer: undefined,
       // Views that are missing must not look as if they were all: what the stream has itself is not set aside here.

@@ -14,7 +14,7 @@ import { keptFilter, type WantedWidening } from '../model/stream.ts';
 import { AskedWork } from './beside/asked-work.ts';
 import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
-import { quietCommits, quietObserver } from './ports/quiet-observer.ts';
+import { quietCommits, quietObservers } from './ports/quiet-observer.ts';
 import type { Filled, WideningPlace } from './ports/widening.ts';
 import { withFilter } from './proof/filter-in-force.ts';
 import { sessionRelease } from './proof/session-release.ts';
@@ -74,7 +74,7 @@ export class WideningWatch implements BackgroundJob {
       if (due === undefined) return false;
       if (turn === 'set') {
         await parts.sink.widening.set(due.wanted, { checkpoint, epoch }, await followedAtOnce(parts, due.wanted));
-        parts.observer.widening({ kind: 'set', offset: checkpoint });
+        parts.observers.widening.changed({ kind: 'set', offset: checkpoint });
       } else await inPlace(parts, (place) => place.name(epoch));
       return true;
     } catch (thrown) {
@@ -150,7 +150,7 @@ async function gathered(beside: Beside, place: WideningPlace, notBefore: number)
   const filled = await place.begin();
   if (!(await added(beside, place, note, filled))) return undefined;
   const completeFrom = await place.finish(connected.session.state.epoch);
-  connected.parts.observer.widening({ kind: 'done', offset: completeFrom });
+  connected.parts.observers.widening.changed({ kind: 'done', offset: completeFrom });
   return 'done';
 }
 
@@ -164,10 +164,13 @@ async function listed(
   const { parts: all } = connected;
   const parts: PipelineParts = {
     ...all,
-    observer: {
-      ...quietObserver,
-      seedProgress: ({ contracts }) =>
-        void note.rarely({ step: 'gathering active contracts', done: contracts, total: null }),
+    observers: {
+      ...quietObservers,
+      seed: {
+        done: () => undefined,
+        progress: ({ contracts }) =>
+          void note.rarely({ step: 'gathering active contracts', done: contracts, total: null }),
+      },
     },
     commits: quietCommits,
     tracer: undefined,
@@ -184,7 +187,7 @@ async function listed(
       if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
       const { state } = parts.ledger;
       const offset = refused ? await state.ledgerEnd() : Math.max(notBefore, await state.latestPrunedOffsets());
-      all.observer.widening({ kind: 'gathering', offset });
+      all.observers.widening.changed({ kind: 'gathering', offset });
       const run = { apart, strict: true as const, onProgress: () => (failures = 0) };
       const release = await sessionRelease(parts);
       return await lastValueFrom(seed$({ ...parts, release }, session, offset, run), { defaultValue: undefined });

@@ -4,7 +4,7 @@ import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { pipelineParts } from '../../src/indexer/parts.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
-import { createObserver } from '../../src/observe/indexer-observer.ts';
+import { createObservers } from '../../src/observe/indexer-observer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { Commits } from '../../src/pipeline/ports/commits.ts';
@@ -18,21 +18,21 @@ import { FaultWorld } from './fault-world.ts';
 it('is noticed by the ledger end that rises past the checkpoint, and the stream is opened again', async () => {
   await using world = await FaultWorld.open();
   const databaseUrl = world.database.url;
-  const config = loadConfig([], { LEDGER_URL: world.sandbox.url, DATABASE_URL: databaseUrl, INDEXER_START: 'genesis' });
+  const config = loadConfig({ LEDGER_URL: world.sandbox.url, DATABASE_URL: databaseUrl, INDEXER_START: 'genesis' });
   const stop = new AbortController();
   const log: string[] = [];
   const logging = createLogger({ level: 'info', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
   const access = await openAccess(config.ledger, stop.signal);
   const { schema } = config.database;
   const database = openDatabase({ url: databaseUrl, schema, statementTimeoutMs: 5_000, applicationName: 'test' });
-  const observer = createObserver({
+  const observers = createObservers({
     logger: logging.logger,
     metrics: createMetrics({ version: 'test', commit: '' }),
     health: new HealthTracker({ version: 'test', schema, stalledAfterMs: 60_000 }),
   });
   const options = { config, access, ledgerUrl: world.sandbox.url, databaseUrl, version: 'test', logging };
   const candidate = new WriterCandidate(database, 5_000);
-  const parts = pipelineParts(options, { database, observer, commits: new Commits(), candidate, stop: stop.signal });
+  const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop: stop.signal });
   // As in the program, but for the times, which are 5 s and 120 s there.
   const running = runPipeline({ ...parts, limits: { ...parts.limits, pollMs: 100, silenceMs: 1_000 } });
   const stored = (): Promise<true> =>
@@ -53,7 +53,7 @@ it('is noticed by the ledger end that rises past the checkpoint, and the stream 
     stop.abort();
     await running;
     await candidate.close();
-    observer.close();
+    observers.close();
     await database.close();
   }
   await world.expectUndisturbed();

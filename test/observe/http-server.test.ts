@@ -41,7 +41,7 @@ describe('the HTTP server', () => {
 
   it('answers metrics and status', async () => {
     const { server, health } = await start();
-    health.identify('participant::1220');
+    health.source.participantId = 'participant::1220';
     const metrics = await fetch(`${server.url}/metrics`);
     expect(metrics.headers.get('content-type')).toContain('text/plain');
     expect(await metrics.text()).toContain('indexer_phase{phase="starting"} 1');

@@ -5,7 +5,7 @@ import { metricsPage } from '../../scripts/metrics-page.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { countRequest } from '../../src/observe/metrics/metrics.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
-import { createObserver, type IndexerObserver } from '../../src/observe/indexer-observer.ts';
+import { createObservers, type IndexerObservers } from '../../src/observe/indexer-observer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { WorkClock } from '../../src/observe/figures/work-clock.ts';
@@ -94,8 +94,8 @@ const names = [
   'indexer_ws_disconnects_total',
 ];
 
-let observer: IndexerObserver | undefined;
-afterEach(() => observer?.close());
+let observers: IndexerObservers | undefined;
+afterEach(() => observers?.close());
 
 function observed() {
   const metrics = createMetrics({ version: '1.2.3' });
@@ -106,8 +106,8 @@ function observed() {
     format: 'json',
     stream: { write: (line) => lines.push(line) },
   });
-  observer = createObserver({ logger, metrics, health });
-  return { observer, metrics, health, lines };
+  observers = createObservers({ logger, metrics, health });
+  return { observers, metrics, health, lines };
 }
 
 const emptyBatch = {
@@ -212,9 +212,9 @@ describe('the metrics', () => {
   });
 });
 
-describe('the observer', () => {
+describe('the observers', () => {
   it('turns a committed batch into counters, gauges and, only while live, a latency', async () => {
-    const { observer, metrics } = observed();
+    const { observers, metrics } = observed();
     const batch = {
       checkpoint: 42,
       updates: new Map([
@@ -230,12 +230,12 @@ describe('the observer', () => {
       commitSeconds: 0.1,
       decodeSeconds: 0.01,
     };
-    observer.phaseChanged('catching_up');
-    observer.batchCommitted(batch);
-    observer.phaseChanged('live');
-    observer.batchCommitted(batch);
-    observer.prunedPolled(40);
-    observer.checkpointReached(42);
+    observers.stream.phaseChanged('catching_up');
+    observers.stream.batchCommitted(batch);
+    observers.stream.phaseChanged('live');
+    observers.stream.batchCommitted(batch);
+    observers.polls.pruned(40);
+    observers.checkpointReached(42);
     const text = await metrics.registry.metrics();
     expect(text).toContain('indexer_checkpoint_offset 42');
     expect(text).toContain('indexer_prune_headroom_offsets 2');
@@ -250,9 +250,9 @@ describe('the observer', () => {
   });
 
   it('gives fifty templates a series and puts the rest under other', async () => {
-    const { observer, metrics } = observed();
+    const { observers, metrics } = observed();
     const templates = new Map(Array.from({ length: 60 }, (_, index) => [`p:M:T${index}`, index + 1]));
-    observer.batchCommitted({
+    observers.stream.batchCommitted({
       ...emptyBatch,
       events: new Map([['created', templates]]),
     });
@@ -263,12 +263,12 @@ describe('the observer', () => {
   });
 
   it('counts seed contracts from totals, also when the seed starts over', async () => {
-    const { observer, metrics, health } = observed();
+    const { observers, metrics, health } = observed();
     for (const contracts of [10, 25, 5]) {
-      observer.batchCommitted({ ...emptyBatch, checkpoint: undefined });
-      observer.seedProgress({ contracts, offset: 9 });
+      observers.stream.batchCommitted({ ...emptyBatch, checkpoint: undefined });
+      observers.seed.progress({ contracts, offset: 9 });
     }
-    observer.seedDone({ contracts: 30, offset: 9 });
+    observers.seed.done({ contracts: 30, offset: 9 });
     const text = await metrics.registry.metrics();
     expect(text).toContain('indexer_seed_contracts_total 55');
     expect(text).toContain('indexer_seed_done 1');
@@ -276,11 +276,11 @@ describe('the observer', () => {
   });
 
   it('writes one line for a change of phase and none for the same phase again', () => {
-    const { observer, lines } = observed();
+    const { observers, lines } = observed();
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
-    observer.phaseChanged('backing_off', error);
-    observer.phaseChanged('backing_off', error);
-    observer.phaseChanged('live');
+    observers.stream.phaseChanged('backing_off', error);
+    observers.stream.phaseChanged('backing_off', error);
+    observers.stream.phaseChanged('live');
     expect(lines.map((line) => JSON.parse(line)).map(({ level, phase }) => [level, phase])).toEqual([
       ['warn', 'backing_off'],
       ['info', 'live'],

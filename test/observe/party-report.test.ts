@@ -15,22 +15,22 @@ it('lists unknown parties of the filter until the participant knows them, and lo
     const unknown = parties.filter((party) => !known.has(party));
     return Promise.resolve(unknown.map((party) => ({ party, sentence: `no party ${party}` })));
   };
-  const health = { partiesUnknown: [] as readonly string[] };
+  const jobs = { partiesUnknown: [] as readonly string[] };
   const lines: unknown[] = [];
   const logger = { warn: (line: unknown) => lines.push(line), debug: () => undefined };
   const stop = new AbortController();
   const watched = watchUnknownParties({
     parties: [alice, bob],
     unknownOf,
-    health,
+    jobs,
     logger,
     stop: stop.signal,
     everyMs: 5,
   });
   await waitFor('it has requested them again', () => (requests > 2 ? true : undefined));
-  expect(health.partiesUnknown).toEqual([bob]);
+  expect(jobs.partiesUnknown).toEqual([bob]);
   known.add(bob);
   await watched;
-  expect(health.partiesUnknown).toEqual([]);
+  expect(jobs.partiesUnknown).toEqual([]);
   expect(lines).toEqual([`no party ${bob}: correct LEDGER_PARTIES, unless it will come`]);
 });

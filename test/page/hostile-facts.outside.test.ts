@@ -19,7 +19,7 @@ describe('the status page', needs(noBrowser), () => {
 
   beforeAll(async () => {
     const health = new HealthTracker({ version: markup, schema: markup, stalledAfterMs: 60_000 });
-    health.identify(markup);
+    health.source.participantId = markup;
     const message = `${markup} postgres://reader:${password}@db.example/ledger`;
     const error = new IndexerError(message, { code: 'STORE_FAILED', retry: 'park', remedy: markup });
     health.failed(error);

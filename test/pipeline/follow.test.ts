@@ -125,7 +125,7 @@ describe('following', () => {
     const loop = run({ batchUpdates: 40, batchBytes: 300_000, inboxUpdates: 1_000, writeLanes });
     const slow = deferred();
     loop.sink.before = (act) => (act === 'writeBatch' ? slow.promise : undefined);
-    const built = (): number => loop.told.of('busyWith').filter(([work]) => work === 'decode').length;
+    const built = (): number => loop.told.of('stream.busyWith').filter(([work]) => work === 'decode').length;
     const offsets = Array.from({ length: count }, (_, at) => at + 1);
     loop.send(...offsets.map((offset) => topology(offset, String(offset).padStart(idLength, '0'))));
     await waitFor('the write', () => (loop.sink.count('writeBatch') === 1 ? true : undefined));

@@ -3,40 +3,65 @@ import { releaseOf } from '../../src/ledger/api/release.ts';
 import type { AccessToken, TokenSource } from '../../src/ledger/access/token.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { Commits } from '../../src/pipeline/ports/commits.ts';
-import type { Observer } from '../../src/pipeline/ports/observer.ts';
+import type { Observers } from '../../src/pipeline/ports/observer.ts';
 import type { PipelineLimits, PipelineParts } from '../../src/pipeline/ports/parts.ts';
 import { usualPace } from '../../src/config/pace.ts';
 import { deferred } from '../support/deferred.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemorySink } from './memory-sink.ts';
 
+/** A method of one of the observers, as `stream.failed`. */
+type Method = { [Port in keyof Observers]: `${Port}.${keyof Observers[Port] & string}` }[keyof Observers];
+type Facts<Name extends Method> = Name extends `${infer Port extends keyof Observers}.${infer Called}`
+  ? Called extends keyof Observers[Port]
+    ? Observers[Port][Called] extends (...facts: infer Given) => void
+      ? Given
+      : never
+    : never
+  : never;
+
 /** Whatever is told is kept. */
 export class Told {
   readonly calls: (readonly [name: string, ...facts: readonly unknown[]])[] = [];
-  readonly observer = new Proxy({} as Observer, {
-    get:
-      (_, name) =>
-      (...facts: readonly unknown[]): void => {
-        this.calls.push([String(name), ...facts]);
-      },
-  });
+  readonly observers: Observers = {
+    stream: this.#port('stream'),
+    seed: this.#port('seed'),
+    polls: this.#port('polls'),
+    release: this.#port('release'),
+    packages: this.#port('packages'),
+    interfaces: this.#port('interfaces'),
+    widening: this.#port('widening'),
+    completions: this.#port('completions'),
+    retention: this.#port('retention'),
+    works: this.#port('works'),
+  };
+
+  #port<Port extends keyof Observers>(port: Port): Observers[Port] {
+    return new Proxy({} as Observers[Port], {
+      get:
+        (_, name) =>
+        (...facts: readonly unknown[]): void => {
+          this.calls.push([`${port}.${String(name)}`, ...facts]);
+        },
+    });
+  }
 
   /** What was told under a name, each time. */
-  of<Name extends keyof Observer>(name: Name): readonly Parameters<Observer[Name]>[] {
-    return this.calls.filter(([told]) => told === name).map(([, ...facts]) => facts as Parameters<Observer[Name]>);
+  of<Name extends Method>(name: Name): readonly Facts<Name>[] {
+    return this.calls.filter(([told]) => told === name).map(([, ...facts]) => facts as Facts<Name>);
   }
 
   get phases(): readonly string[] {
-    return this.of('phaseChanged').map(([phase]) => phase);
+    return this.of('stream.phaseChanged').map(([phase]) => phase);
   }
 
   /** Failures by code, with whether they are tried again. */
   get failures(): readonly (readonly [code: string, again: boolean])[] {
-    return this.of('failed').map(([, error, delayMs]) => [error.code, delayMs !== undefined]);
+    return this.of('stream.failed').map(([, error, delayMs]) => [error.code, delayMs !== undefined]);
   }
 
   errors(): readonly IndexerError[] {
-    return this.of('failed').map(([, error]) => error);
+    return this.of('stream.failed').map(([, error]) => error);
   }
 }
 
@@ -118,7 +143,7 @@ export function memoryWorld({
     retention: undefined,
     start: 'seed',
     stopAt: undefined,
-    observer: told.observer,
+    observers: told.observers,
     commits,
     quarantine: false,
     unknownUpdates: 'keep',

@@ -31,11 +31,11 @@ function named(first: WrittenPackage, ...others: readonly WrittenPackage[]): Wor
 
 /** One session's look, to its end: views are made last. */
 async function looked(world: World, watch = new PackageWatch(world.parts)): Promise<PackageWatch> {
-  const before = world.told.of('packagesRead').length + world.told.of('packagesFailed').length;
+  const before = world.told.of('packages.read').length + world.told.of('packages.failed').length;
   watching?.unsubscribe();
   watching = watch.watch$().subscribe();
   await waitFor('a look', () =>
-    world.told.of('packagesRead').length + world.told.of('packagesFailed').length > before ? true : undefined,
+    world.told.of('packages.read').length + world.told.of('packages.failed').length > before ? true : undefined,
   );
   return watch;
 }
@@ -46,7 +46,7 @@ describe('the watch for packages', () => {
     world.sink.views = { made: ['small__note'], failed: [] };
     await looked(world);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
-    expect(world.told.of('packagesRead')).toEqual([[{ packages: 1, refused: [], views: 1, failedViews: [] }]]);
+    expect(world.told.of('packages.read')).toEqual([[{ packages: 1, refused: [], views: 1, failedViews: [] }]]);
     expect(world.sink.count('refreshPaddings')).toBe(1);
   });
 
@@ -78,13 +78,13 @@ describe('the watch for packages', () => {
     const world = named(small);
     world.ledger.archives.set(small.id, Buffer.from('no package'));
     const watch = await looked(world);
-    expect(world.told.of('packagesRead')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([small.id]);
+    expect(world.told.of('packages.read')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([small.id]);
     // News of another template has the next session look again.
     world.sink.packageState = { ...world.sink.packageState, templates: 2 };
     world.sink.views = { made: ['other'], failed: [] };
     await looked(world, watch);
     expect(world.ledger.count('content')).toBe(1);
-    expect(world.told.of('packagesRead')[1]?.[0].refused).toEqual([]);
+    expect(world.told.of('packages.read')[1]?.[0].refused).toEqual([]);
   });
 
   it('asks again for what passes, and stores the others meanwhile', async () => {
@@ -96,8 +96,8 @@ describe('the watch for packages', () => {
     };
     const watch = await looked(world);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other']);
-    await waitFor('the delay', () => (world.told.of('packagesFailed').length > 0 ? true : undefined));
-    expect(world.told.of('packagesFailed')[0]?.[0].code).toBe('LEDGER_UNAVAILABLE');
+    await waitFor('the delay', () => (world.told.of('packages.failed').length > 0 ? true : undefined));
+    expect(world.told.of('packages.failed')[0]?.[0].code).toBe('LEDGER_UNAVAILABLE');
     await looked(world, watch);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
   });
@@ -119,8 +119,8 @@ describe('the watch for packages', () => {
     };
     let watch: PackageWatch | undefined;
     for (let session = 1; session <= 5; session += 1) watch = await looked(world, watch);
-    expect(world.told.of('packagesFailed')).toHaveLength(4);
-    expect(world.told.of('packagesRead')[0]?.[0].refused).toMatchObject([{ error: { code: 'LEDGER_UNAVAILABLE' } }]);
+    expect(world.told.of('packages.failed')).toHaveLength(4);
+    expect(world.told.of('packages.read')[0]?.[0].refused).toMatchObject([{ error: { code: 'LEDGER_UNAVAILABLE' } }]);
   });
 
   it('never fails: without the database it waits, and reads no package in vain', async () => {
@@ -130,7 +130,7 @@ describe('the watch for packages', () => {
       if (act === 'store') throw failure('STORE_UNREACHABLE');
     };
     await looked(world);
-    expect(world.told.of('packagesFailed')[0]?.[0].code).toBe('STORE_UNREACHABLE');
+    expect(world.told.of('packages.failed')[0]?.[0].code).toBe('STORE_UNREACHABLE');
     expect(world.ledger.count('content')).toBe(1);
     expect(watching?.closed).toBe(false);
   });
@@ -140,11 +140,11 @@ describe('the watch for packages', () => {
     const error = failure('STORE_LOCKED');
     world.sink.views = { made: [], failed: [{ view: 'small__note', error }] };
     const watch = await looked(world);
-    expect(world.told.of('packagesRead')[0]?.[0].failedViews).toEqual([{ view: 'small__note', error }]);
-    await waitFor('the delay', () => (world.told.of('packagesFailed').length > 0 ? true : undefined));
+    expect(world.told.of('packages.read')[0]?.[0].failedViews).toEqual([{ view: 'small__note', error }]);
+    await waitFor('the delay', () => (world.told.of('packages.failed').length > 0 ? true : undefined));
     world.sink.views = { made: ['small__note'], failed: [] };
     await looked(world, watch);
-    expect(world.told.of('packagesRead').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
+    expect(world.told.of('packages.read').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
   });
 
   it('gives up a token that was refused', async () => {

@@ -56,13 +56,13 @@ describe('a poll', () => {
     const run = polling(30, {}, ({ sink }) => {
       sink.verified = results;
     });
-    await waitFor('what was noted', () => (run.told.of('contractsUnknown').length > 1 ? true : undefined));
+    await waitFor('what was noted', () => (run.told.of('polls.contractsUnknown').length > 1 ? true : undefined));
     run.subscription.unsubscribe();
     expect(run.ends[0]).toBe(30);
-    expect(run.told.of('ledgerPolled')[0]).toEqual([30]);
-    expect(run.told.of('prunedPolled')[0]).toEqual([4]);
+    expect(run.told.of('polls.ledgerEnd')[0]).toEqual([30]);
+    expect(run.told.of('polls.pruned')[0]).toEqual([4]);
     expect(run.sink.ledgerFacts[0]).toEqual({ ledgerEnd: 30, pruned: 4 });
-    expect(run.told.of('verified')[0]).toEqual([results]);
+    expect(run.told.of('polls.verified')[0]).toEqual([results]);
     expect(run.failed()).toBeUndefined();
   });
 
@@ -97,7 +97,7 @@ describe('a poll', () => {
     run.subscription.unsubscribe();
     expect(run.ends[0]).toBe(30);
     expect(run.sink.ledgerFacts[0]).toEqual({ ledgerEnd: 30, pruned: undefined });
-    expect(run.told.of('prunedPolled')).toEqual([]);
+    expect(run.told.of('polls.pruned')).toEqual([]);
   });
 
   it('gives up one token for refusals in a row, and has the stream opened anew with the one that is good', async () => {

@@ -55,7 +55,7 @@ describe('a run', () => {
     expect(world.ledger.begins('/v2/updates')).toEqual([7]);
     expectWhole(world, 7);
     expect(world.sink.held).toBe(false);
-    expect(world.told.of('lockHeld').at(-1)).toEqual([undefined, false]);
+    expect(world.told.of('polls.lockHeld').at(-1)).toEqual([undefined, false]);
   });
 
   it('reports the stored checkpoint while the ledger does not answer', async () => {
@@ -66,7 +66,7 @@ describe('a run', () => {
     };
     const running = started(world);
     await inPhase(world, 'backing_off');
-    expect(world.told.of('storedFound')[0]).toEqual([7]);
+    expect(world.told.of('stream.storedFound')[0]).toEqual([7]);
     // Waits are answered only after the ledger is proven to be the same.
     expect(world.reached).toEqual([]);
     await over(world, running);
@@ -74,7 +74,7 @@ describe('a run', () => {
 
   it('asks for work beside the stream while it runs, and no more once it has ended by itself', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
-    const asked = (): number => world.told.of('worksSeen').length;
+    const asked = (): number => world.told.of('works.seen').length;
     world.ledger.grow(3);
     // In memory a run can be over before its first timer is due.
     world.sink.before = async (act) => {
@@ -173,7 +173,9 @@ describe('a run', () => {
     await inPhase(world, 'parked');
     await waitFor('the lock is free', () => (world.sink.held ? undefined : true));
     await over(world, running);
-    expect(world.told.of('phaseChanged').find(([phase]) => phase === 'parked')?.[1]?.code).toBe('PARTICIPANT_CHANGED');
+    expect(world.told.of('stream.phaseChanged').find(([phase]) => phase === 'parked')?.[1]?.code).toBe(
+      'PARTICIPANT_CHANGED',
+    );
     expect(world.told.phases.at(-1)).toBe('stopping');
   });
 

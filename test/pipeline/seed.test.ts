@@ -65,7 +65,7 @@ describe('a seed', () => {
     await expect(session(world).done).resolves.toBe(9);
     expect(stored(world)).toEqual(contracts);
     expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed', anchor: { offset: 5, updateId: idAt(5) } }]);
-    expect(world.told.of('seedDone')).toEqual([[{ contracts: 5, offset: 9 }]]);
+    expect(world.told.of('seed.done')).toEqual([[{ contracts: 5, offset: 9 }]]);
   });
 
   it('reports its offset once its contracts can be read, and not before', async () => {
@@ -166,7 +166,7 @@ describe('a seed', () => {
     await expect(session(upgraded).done).resolves.toBe(12);
     expect(world.ledger.begins(path)).toEqual([undefined, undefined, undefined]);
     const other = { kind: 'other', version: '3.7.4', seedRelease: '3.5.10', offset: 9, contracts: 4 };
-    expect(world.told.of('release')).toEqual([[other]]);
+    expect(world.told.of('release.found')).toEqual([[other]]);
     expect(world.sink.stored).toMatchObject({ seedRelease: '3.7.4', seedHasInFlight: true });
     expect(stored(world)).toEqual(contracts);
   });

@@ -49,7 +49,7 @@ type Heard = ReturnType<typeof silent>['heard'];
 
 /** What came of the question, so far. */
 function answers({ told }: World): readonly StretchAnswer[] {
-  return told.of('stretchAsked').map(([answer]) => answer);
+  return told.of('polls.stretchAsked').map(([answer]) => answer);
 }
 
 /** Until the stretch was asked for so often; gives back what came of it. */
@@ -134,7 +134,7 @@ describe('a silent stretch', () => {
     arrange(world);
     const running = done();
     expect(await asked(world, 2)).toEqual(['refused', 'refused']);
-    expect(world.told.of('stretchAsked')[0]?.[1]?.code).toBe('LEDGER_UNAVAILABLE');
+    expect(world.told.of('polls.stretchAsked')[0]?.[1]?.code).toBe('LEDGER_UNAVAILABLE');
     over.abort();
     await running;
     expect(passed).toEqual([]);

@@ -10,7 +10,7 @@ import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
 function waiting(world: World): Promise<WriterLock | undefined> {
-  return acquireLock(world.parts, new PhaseKeeper(world.told.observer), new Patience(world.parts));
+  return acquireLock(world.parts, new PhaseKeeper(world.told.observers.stream), new Patience(world.parts));
 }
 
 describe('a process without the right to write', () => {
@@ -18,8 +18,8 @@ describe('a process without the right to write', () => {
     const world = memoryWorld();
     await expect(waiting(world)).resolves.toBeDefined();
     expect(world.told.phases).toEqual([]);
-    await waitFor('the holder', () => (world.told.of('lockHeld').length > 0 ? true : undefined));
-    expect(world.told.of('lockHeld')).toEqual([[expect.objectContaining({ pid: 1 }), true]]);
+    await waitFor('the holder', () => (world.told.of('polls.lockHeld').length > 0 ? true : undefined));
+    expect(world.told.of('polls.lockHeld')).toEqual([[expect.objectContaining({ pid: 1 }), true]]);
     expect(world.ledger.count('ledgerEnd')).toBe(0);
   });
 
@@ -41,11 +41,11 @@ describe('a process without the right to write', () => {
     world.ledger.end = 30;
     world.ledger.pruned = 4;
     const lock = waiting(world);
-    await waitFor('a look at the ledger', () => (world.told.of('prunedPolled').length > 0 ? true : undefined));
+    await waitFor('a look at the ledger', () => (world.told.of('polls.pruned').length > 0 ? true : undefined));
     expect(world.told.phases).toEqual(['standby']);
-    expect(world.told.of('lockHeld')).toEqual([[expect.objectContaining({ role: 'writer' }), false]]);
-    expect(world.told.of('ledgerPolled')).toEqual([[30]]);
-    expect(world.told.of('prunedPolled')).toEqual([[4]]);
+    expect(world.told.of('polls.lockHeld')).toEqual([[expect.objectContaining({ role: 'writer' }), false]]);
+    expect(world.told.of('polls.ledgerEnd')).toEqual([[30]]);
+    expect(world.told.of('polls.pruned')).toEqual([[4]]);
     world.sink.occupied = false;
     await expect(lock).resolves.toBeDefined();
     // No stream was opened, and no session.
@@ -78,7 +78,7 @@ describe('a process without the right to write', () => {
     world.stop.abort();
     await expect(lock).resolves.toBeUndefined();
     expect(world.told.failures).toEqual([]);
-    expect(world.told.of('lockHeld')).toEqual([]);
+    expect(world.told.of('polls.lockHeld')).toEqual([]);
   });
 
   it.each(['prepare', 'tryLock'] as const)('gives up with what %s fails with', async (act) => {

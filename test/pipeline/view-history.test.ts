@@ -19,5 +19,5 @@ it('reports no commit of its own', async () => {
   expect(await history.reach(5)).toBe(true);
   expect(place.updates.length).toBeGreaterThan(0);
   expect(world.reached).toEqual([]);
-  expect(world.told.of('batchCommitted')).toEqual([]);
+  expect(world.told.of('stream.batchCommitted')).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import { pipelineParts } from '../../indexer/parts.ts';
 import { HealthTracker } from '../../observe/health/health-tracker.ts';
-import { createObserver } from '../../observe/indexer-observer.ts';
+import { createObservers } from '../../observe/indexer-observer.ts';
 import { createLogger } from '../../observe/log/logger.ts';
 import { createMetrics } from '../../observe/metrics/metrics.ts';
 import { Commits } from '../../pipeline/ports/commits.ts';
@@ -31,11 +31,11 @@ export async function reseedParts(
   const logging = createLogger({ level, format, stream: process.stderr });
   const health = new HealthTracker({ version, schema, stalledAfterMs });
   const metrics = createMetrics({ version });
-  const observer = createObserver({ logger: logging.logger, metrics, health });
+  const observers = createObservers({ logger: logging.logger, metrics, health });
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
   // The right to write is taken where something is changed, by `asWriter`.
   const candidate = new WriterCandidate(database, commandLeaseMs);
   // It ends with its seed, so there is no listener.
-  const parts = pipelineParts(options, { database, observer, commits: new Commits(), candidate, stop });
-  return { parts, close: () => observer.close() };
+  const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop });
+  return { parts, close: () => observers.close() };
 }

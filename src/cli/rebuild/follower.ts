@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { pipelineParts } from '../../indexer/parts.ts';
 import { WorkClock } from '../../observe/figures/work-clock.ts';
 import { HealthTracker } from '../../observe/health/health-tracker.ts';
-import { createObserver } from '../../observe/indexer-observer.ts';
+import { createObservers } from '../../observe/indexer-observer.ts';
 import type { Logging } from '../../observe/log/logger.ts';
 import { createMetrics } from '../../observe/metrics/metrics.ts';
 import { Commits } from '../../pipeline/ports/commits.ts';
@@ -151,18 +151,18 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   const work = new WorkClock();
   const health = new HealthTracker({ version, schema, stalledAfterMs, work });
   const { logger, progress } = logging;
-  const observer = createObserver({ logger, metrics: createMetrics({ version }), health, work, progress });
+  const observers = createObservers({ logger, metrics: createMetrics({ version }), health, work, progress });
   const commits = new Commits();
-  commits.listen((checkpoint) => observer.checkpointReached(checkpoint));
+  commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   const candidate = new WriterCandidate(database, leaseMs);
   const options = { config: besideConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
   const fill = { notify: false, assertHeld: () => candidate.assertHeld(), filledFrom };
   const openFill = (identity: StreamIdentity) => openSession(database, identity, fill);
   const partsFor = (stopped: AbortSignal): PipelineParts => {
-    const parts = pipelineParts(options, { database, observer, commits, candidate, stop: stopped });
+    const parts = pipelineParts(options, { database, observers, commits, candidate, stop: stopped });
     return { ...parts, start, ...beside(parts, live, openFill) };
   };
-  return { database, candidate, health, partsFor, close: () => observer.close() };
+  return { database, candidate, health, partsFor, close: () => observers.close() };
 }
 
 /** Nobody listens to it, nothing is pruned from it, and it has no end before it is level. */

@@ -1,21 +1,20 @@
 /**
  * Derives the verdict, the status document and the rates from what the observer reports, by an injected monotonic clock.
  */
-import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder, type Phase } from '../../model/stream.ts';
-import { type UnknownName, UnknownNames } from '../../model/unknown.ts';
-import type { BatchFacts, SeedFacts, StretchAnswer } from '../../pipeline/ports/observer.ts';
+import type { BatchFacts, StretchAnswer } from '../../pipeline/ports/observer.ts';
 import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
+import { rounded, share } from '../figures/rates.ts';
+import { scrub } from '../figures/scrub.ts';
+import type { ByPart, WorkClock } from '../figures/work-clock.ts';
 import { Currency } from './currency.ts';
 import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
-import { scrub } from '../figures/scrub.ts';
-import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
+import { JobHealth, type JobStatus } from './job-health.ts';
 import { inWords, type RecentError, RecentErrors } from './recent-errors.ts';
-import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
-import { WorkProgress, type WorkStatus } from './work-progress.ts';
+import { SourceHealth } from './source-health.ts';
+import { type SeedStatus, Throughput } from './throughput.ts';
 import { type Why, whyBehind } from './why-behind.ts';
-import type { ByPart, WorkClock } from '../figures/work-clock.ts';
 
 /** What the health of a process is judged by, and where it is told. */
 export interface HealthOptions {
@@ -36,16 +35,8 @@ export interface HealthOptions {
   readonly wallNow?: () => number;
 }
 
-/** What becomes of submitted commands: followed, not asked for or not shown, or failing for now. */
-export interface CompletionStatus {
-  readonly state: 'waiting' | 'following' | 'off' | 'failing';
-  readonly because: string;
-  /** Stored up to here; null until it is known. */
-  readonly checkpoint: number | null;
-}
-
 /** What `/status` answers. Counts are since the start of the process. */
-export interface StatusDocument {
+export interface StatusDocument extends JobStatus {
   readonly state: HealthState;
   readonly because: string;
   /** What to do about the error that `because` names; null where it names none. */
@@ -59,7 +50,7 @@ export interface StatusDocument {
   readonly lagSeconds: number | null;
   readonly updatesPerSecond: number;
   readonly eventsPerSecond: number;
-  readonly seed: { readonly contracts: number; readonly offset: number; readonly done: boolean } | null;
+  readonly seed: SeedStatus | null;
   /** Contracts per second while seeding, else 0. */
   readonly seedPerSecond: number;
   /** Null unless catching up. */
@@ -72,24 +63,6 @@ export interface StatusDocument {
   readonly work: ByPart | null;
   /** Why the stream is behind, or that it is not. */
   readonly why: Why;
-  /** Contracts that are neither active nor ended, because their parties left the participant; null until counted. */
-  readonly contractsUnknown: number | null;
-  /** Whether completions are followed beside the stream, and how far. */
-  readonly completions: CompletionStatus;
-  /** Interfaces that are wanted and that the participant does not know. */
-  readonly interfacesWaiting: readonly string[];
-  /** Interfaces whose views are gathered beside the stream. */
-  readonly interfacesGathering: readonly string[];
-  /** Options that name a filter which was widened since; empty when all say what is in force. */
-  readonly optionsBehind: readonly string[];
-  /** Parties of LEDGER_PARTIES that the participant does not know. */
-  readonly partiesUnknown: readonly string[];
-  /** What INDEXER_KEEP has pruned since the last look began; null without it, and before the first look. */
-  readonly retention: RetentionStatus | null;
-  /** What was asked for beside the stream and takes long, whoever does it; the last of each name. */
-  readonly works: readonly WorkStatus[];
-  /** What the ledger sent and this version does not know. */
-  readonly unknown: readonly UnknownName[];
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
   readonly errors: readonly RecentError[];
   readonly counts: {
@@ -110,21 +83,11 @@ export interface StatusDocument {
 export class HealthTracker {
   readonly now: () => number;
   readonly wallNow: () => number;
-  readonly unknown = new UnknownNames();
-  readonly retention = new RetentionProgress();
-  readonly works = new WorkProgress();
-  optionsBehind: readonly string[] = [];
-  partiesUnknown: readonly string[] = [];
+  readonly jobs = new JobHealth();
+  readonly throughput: Throughput;
+  readonly source: SourceHealth;
   readonly #options: HealthOptions;
   readonly #startedAt: number;
-  readonly #updates = new Map<string, number>();
-  readonly #events = new Map<string, number>();
-  readonly #updateRate = new RateWindow();
-  readonly #eventRate = new RateWindow();
-  readonly #seedRate = new RateWindow();
-  readonly #commits = new MeanWindow();
-  readonly #delays = new MeanWindow();
-  readonly #templates = new TemplateRates();
   readonly #catchUp = new CatchUp();
   readonly #errors = new RecentErrors();
   readonly #lag = new Lag();
@@ -132,21 +95,12 @@ export class HealthTracker {
   #phaseSinceMs: number;
   #because: IndexerError | undefined;
   #checkpoint: number | undefined;
-  #ledgerEnd: number | undefined;
-  #learnedAtMs: number | undefined;
-  #frameAtMs: number | undefined;
-  #unlearnedBecause: IndexerError | undefined;
   #waitingSinceMs: number | undefined;
   /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
   #stretch: StretchAnswer | undefined;
   #committedAtMs: number | undefined;
   readonly #currency = new Currency();
-  #seed: { contracts: number; offset: number; done: boolean } | undefined;
   #lastError: StatusDocument['lastError'] = null;
-  #contractsUnknown: number | null = null;
-  #completions: CompletionStatus = { state: 'waiting', because: 'the stream has not begun', checkpoint: null };
-  #interfaces = { interfacesWaiting: [] as readonly string[], interfacesGathering: [] as readonly string[] };
-  #participantId: string | undefined;
   #storedFound: number | undefined;
   #lockHolder: LockHolder | undefined;
 
@@ -154,6 +108,8 @@ export class HealthTracker {
     this.#options = options;
     this.now = options.now ?? (() => performance.now());
     this.wallNow = options.wallNow ?? (() => Date.now());
+    this.throughput = new Throughput(this);
+    this.source = new SourceHealth(this.now);
     this.#startedAt = this.wallNow();
     this.#phaseSinceMs = this.now();
   }
@@ -167,22 +123,7 @@ export class HealthTracker {
   }
 
   get ledgerEnd(): number | undefined {
-    return this.#ledgerEnd;
-  }
-
-  /** Contracts per second while seeding. */
-  get seedRate(): number {
-    return this.#seedRate.perSecond(this.now());
-  }
-
-  /** Events per second of a template, named `package:Module:Entity`. */
-  templateRate(template: string): number {
-    return rounded(this.#templates.perSecond(this.now(), template));
-  }
-
-  /** The participant that is read, once known. */
-  identify(participantId: string): void {
-    this.#participantId = participantId;
+    return this.source.ledgerEnd;
   }
 
   /** Who has the right to write. True when it is another session than was known. */
@@ -190,11 +131,6 @@ export class HealthTracker {
     const isNew = holder?.pid !== this.#lockHolder?.pid;
     this.#lockHolder = holder;
     return isNew;
-  }
-
-  /** Interfaces that the stream does not ask for yet. */
-  interfacesWanted(waiting: readonly string[], gathering: readonly string[]): void {
-    this.#interfaces = { interfacesWaiting: waiting, interfacesGathering: gathering };
   }
 
   phaseChanged(phase: Phase, because: IndexerError | undefined): void {
@@ -207,64 +143,18 @@ export class HealthTracker {
   }
 
   batchCommitted(batch: BatchFacts): void {
-    const nowMs = this.now();
-    this.#committedAtMs = nowMs;
-    if (batch.recordTimeMs !== undefined) {
-      this.#lag.recorded(batch.recordTimeMs);
-      this.#delays.add(nowMs, Math.max(0, this.wallNow() - batch.recordTimeMs) / 1000);
-    }
-    this.#commits.add(nowMs, 1000 * batch.commitSeconds);
-    let updates = 0;
-    for (const [kind, count] of batch.updates) {
-      add(this.#updates, kind, count);
-      if (kind !== 'offset_checkpoint') updates += count;
-    }
-    let events = 0;
-    for (const [type, byTemplate] of batch.events) {
-      for (const [template, count] of byTemplate) {
-        add(this.#events, type, count);
-        if (batch.checkpoint !== undefined) this.#templates.add(nowMs, template, count);
-        events += count;
-      }
-    }
-    this.#updateRate.add(nowMs, updates);
-    // What a seed reads has its own rate: it says nothing about how busy the ledger is.
-    if (batch.checkpoint !== undefined) this.#eventRate.add(nowMs, events);
-  }
-
-  seedProgress(seed: SeedFacts, done: boolean): void {
-    const before = this.#seed?.contracts ?? 0;
-    // A seed that starts over counts from zero again.
-    this.#seedRate.add(this.now(), seed.contracts >= before ? seed.contracts - before : seed.contracts);
-    this.#seed = { contracts: seed.contracts, offset: seed.offset, done };
-  }
-
-  contractsUnknown(count: number): void {
-    this.#contractsUnknown = count;
-  }
-
-  get completions(): CompletionStatus {
-    return this.#completions;
-  }
-
-  /** A checkpoint that is not told is as it was. */
-  completionsChanged(change: Omit<CompletionStatus, 'checkpoint'> & { readonly checkpoint?: number }): void {
-    this.#completions = { ...this.#completions, ...change };
+    this.#committedAtMs = this.now();
+    if (batch.recordTimeMs !== undefined) this.#lag.recorded(batch.recordTimeMs);
+    this.throughput.batchCommitted(batch);
   }
 
   ledgerPolled(ledgerEnd: number): void {
     const wasReady = this.verdict().ready;
-    this.#ledgerEnd = ledgerEnd;
+    this.source.endLearned(ledgerEnd);
     this.#currency.ledgerEndLearned(this.#distance(), this.#phase, wasReady);
     this.#lag.ledgerEndLearned(this.now(), this.#distance() === 0);
-    this.#learnedAtMs = this.now();
-    this.#unlearnedBecause = undefined;
     if (this.#distance() === 0) this.#waitingSinceMs = undefined;
     else this.#waitingSinceMs ??= this.now();
-  }
-
-  frameReceived(): void {
-    this.#frameAtMs = this.now();
   }
 
   stretchAsked(answer: StretchAnswer): void {
@@ -272,7 +162,7 @@ export class HealthTracker {
   }
 
   failed(error: IndexerError): void {
-    if (sideOf(error.code) === 'ledger') this.#unlearnedBecause = error;
+    this.source.failed(error);
     const at = new Date(this.wallNow());
     this.#lastError = { code: error.code, message: error.message, at: at.toISOString() };
     this.#errors.add(error, at);
@@ -288,11 +178,7 @@ export class HealthTracker {
       phase: this.#phase,
       phaseSinceMs: this.#phaseSinceMs,
       checkpoint: this.#checkpoint,
-      ledgerEnd: this.#ledgerEnd,
-      learnedAtMs: this.#learnedAtMs,
-      frameAtMs: this.#frameAtMs,
-      unlearnedBecause: this.#unlearnedBecause && inWords(this.#unlearnedBecause),
-      unlearnedRemedy: this.#unlearnedBecause && scrub(this.#unlearnedBecause.remedy),
+      ...this.source.facts(),
       blindAfterMs,
       waitingSinceMs: this.#waitingSinceMs,
       committedAtMs: this.#committedAtMs,
@@ -305,7 +191,7 @@ export class HealthTracker {
 
   status(): StatusDocument {
     const { state, because, remedy = null } = this.verdict();
-    const nowMs = this.now();
+    const { ageMs, participantId = null } = this.source;
     const distance = this.#distance();
     const { database = null, schema, version } = this.#options;
     return {
@@ -313,26 +199,17 @@ export class HealthTracker {
       because,
       remedy,
       checkpoint: this.#checkpoint ?? this.#storedFound ?? null,
-      ledgerEnd: this.#ledgerEnd ?? null,
-      ledgerEndAgeSeconds: this.#learnedAtMs === undefined ? null : rounded((nowMs - this.#learnedAtMs) / 1000),
+      ledgerEnd: this.ledgerEnd ?? null,
+      ledgerEndAgeSeconds: ageMs === undefined ? null : rounded(ageMs / 1000),
       offsetDistance: distance ?? null,
       lagSeconds: this.#lagSeconds(distance),
-      updatesPerSecond: rounded(this.#updateRate.perSecond(nowMs)),
-      eventsPerSecond: rounded(this.#eventRate.perSecond(nowMs)),
-      seed: this.#seed ?? null,
+      ...this.throughput.rates(),
       ...this.#work(state, because, distance),
-      contractsUnknown: this.#contractsUnknown,
-      completions: this.#completions,
-      ...this.#interfaces,
-      optionsBehind: this.optionsBehind,
-      partiesUnknown: this.partiesUnknown,
-      retention: this.retention.status(),
-      works: this.works.status(),
-      unknown: this.unknown.all,
+      ...this.jobs.status(),
       errors: this.#errors.all,
-      counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },
+      counts: this.throughput.counts(),
       lastError: this.#lastError,
-      participantId: this.#participantId ?? null,
+      participantId,
       lockHolder: this.#lockHolder ?? null,
       database,
       schema,
@@ -347,14 +224,12 @@ export class HealthTracker {
     because: string,
     distance: number | undefined,
   ): Pick<StatusDocument, 'seedPerSecond' | 'catchUp' | 'commitMilliseconds' | 'storedAfterSeconds' | 'work' | 'why'> {
-    const nowMs = this.now();
-    this.#catchUp.note(this.#phase, nowMs, this.#checkpoint, this.#ledgerEnd);
+    this.#catchUp.note(this.#phase, this.now(), this.#checkpoint, this.ledgerEnd);
     const work = this.#options.work?.shares() ?? null;
     return {
-      seedPerSecond: this.#phase === 'seeding' ? rounded(this.seedRate) : 0,
+      seedPerSecond: this.#phase === 'seeding' ? rounded(this.throughput.seedPerSecond) : 0,
       catchUp: this.#catchUp.progress() ?? null,
-      commitMilliseconds: roundedOrNull(this.#commits.mean(nowMs), 100),
-      storedAfterSeconds: roundedOrNull(this.#delays.mean(nowMs), 1000),
+      ...this.throughput.batchTimes(),
       work: work && { source: share(work.source), decode: share(work.decode), database: share(work.database) },
       why: whyBehind({ state, because, distance, work, stretch: this.#stretch }),
     };
@@ -370,9 +245,8 @@ export class HealthTracker {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;
     this.#stretch = undefined;
-    if (this.#ledgerEnd !== undefined && checkpoint >= this.#ledgerEnd) this.#lag.ledgerEndReached();
-    // What is stored was there: the next poll of the ledger end is seconds away.
-    if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
+    if (this.ledgerEnd !== undefined && checkpoint >= this.ledgerEnd) this.#lag.ledgerEndReached();
+    this.source.stored(checkpoint);
     this.#waitingSinceMs = (this.#distance() ?? 0) > 0 ? this.now() : undefined;
   }
 
@@ -381,8 +255,8 @@ export class HealthTracker {
   }
 
   #distance(): number | undefined {
-    if (this.#checkpoint === undefined || this.#ledgerEnd === undefined) return undefined;
-    return Math.max(0, this.#ledgerEnd - this.#checkpoint);
+    if (this.#checkpoint === undefined || this.ledgerEnd === undefined) return undefined;
+    return Math.max(0, this.ledgerEnd - this.#checkpoint);
   }
 
   #lagSeconds(distance: number | undefined): number | null {
@@ -390,8 +264,4 @@ export class HealthTracker {
     const seconds = this.#lag.seconds(this.now(), this.wallNow());
     return seconds === null ? null : rounded(seconds);
   }
-}
-
-function add(counts: Map<string, number>, key: string, count: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + count);
 }

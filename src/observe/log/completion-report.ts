@@ -1,6 +1,6 @@
 /** Tells of completions: metrics, what `/status` says of them, and a line whenever that changes. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { CompletionFacts } from '../../pipeline/ports/observer.ts';
+import type { CompletionFacts, CompletionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { reportUnknown } from './unknown-report.ts';
@@ -15,7 +15,7 @@ interface ReportParts {
 const offRemedy =
   'nothing, or let the user read as the parties of the filter on a participant from 3.5.7 on; INDEXER_COMPLETIONS=off does not ask';
 
-export class CompletionReport {
+export class CompletionReport implements CompletionObserver {
   readonly #parts: ReportParts;
   /** What was said last; the same is not said again. */
   #said: string | undefined;
@@ -24,9 +24,9 @@ export class CompletionReport {
     this.#parts = parts;
   }
 
-  off(because: string, error: IndexerError | undefined): void {
+  off(because: string, error?: IndexerError): void {
     const { health, metrics, logger } = this.#parts;
-    health.completionsChanged({ state: 'off', because });
+    health.jobs.completionsChanged({ state: 'off', because });
     metrics.completionsFollowed.set(0);
     if (!this.#isNews(`off ${because}`)) return;
     const facts = error === undefined ? { because } : { because, code: error.code, remedy: offRemedy };
@@ -35,7 +35,7 @@ export class CompletionReport {
 
   followed(checkpoint: number): void {
     const { health, metrics, logger } = this.#parts;
-    health.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
+    health.jobs.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
     metrics.completionsFollowed.set(1);
     metrics.completionCheckpoint.set(checkpoint);
     if (this.#isNews('followed')) logger.info({ checkpoint }, 'following completions');
@@ -43,7 +43,7 @@ export class CompletionReport {
 
   stored({ checkpoint, accepted, rejected, unknown }: CompletionFacts): void {
     const { health, metrics, logger } = this.#parts;
-    health.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
+    health.jobs.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
     metrics.completionCheckpoint.set(checkpoint);
     metrics.completionsStored.inc({ result: 'accepted' }, accepted);
     metrics.rejectionCodes.admit(rejected);
@@ -51,7 +51,7 @@ export class CompletionReport {
       metrics.completionsStored.inc({ result: 'rejected' }, count);
       metrics.rejections.inc({ code: metrics.rejectionCodes.label(code) }, count);
     }
-    reportUnknown({ names: health.unknown, metrics, logger }, unknown);
+    reportUnknown({ names: health.jobs.unknown, metrics, logger }, unknown);
   }
 
   skipped(from: number, to: number): void {
@@ -68,9 +68,9 @@ export class CompletionReport {
   failed(error: IndexerError, delayMs: number): void {
     const { health, metrics, logger } = this.#parts;
     metrics.completionsFollowed.set(0);
-    if (health.completions.state === 'off' && this.#said?.startsWith('off') === true) return;
+    if (health.jobs.completions.state === 'off' && this.#said?.startsWith('off') === true) return;
     metrics.completionFailures.inc();
-    health.completionsChanged({ state: 'failing', because: `${error.code}: ${error.message}` });
+    health.jobs.completionsChanged({ state: 'failing', because: `${error.code}: ${error.message}` });
     if (!this.#isNews(`failed ${error.code}`)) return;
     const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
     logger.warn(facts, 'completions cannot be followed for now, trying again: the stream goes on');

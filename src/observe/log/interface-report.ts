@@ -2,6 +2,7 @@
 import { isOfPreset } from '../../config/interface-presets.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { WantedInterface } from '../../model/stream.ts';
+import type { InterfaceObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
@@ -12,7 +13,7 @@ interface ReportParts {
   readonly logger: Logger;
 }
 
-export class InterfaceReport {
+export class InterfaceReport implements InterfaceObserver {
   readonly #parts: ReportParts;
   #waiting = '';
 
@@ -27,7 +28,8 @@ export class InterfaceReport {
       interfaces.filter(({ state }) => state === wanted).map(({ id }) => id);
     const waiting = named('waiting');
     const gathering = named('gathering');
-    health.interfacesWanted(waiting, gathering);
+    health.jobs.interfacesWaiting = waiting;
+    health.jobs.interfacesGathering = gathering;
     metrics.interfacesWaiting.set(waiting.length);
     metrics.interfacesGathering.set(gathering.length);
     const isOld = waiting.join() === this.#waiting;

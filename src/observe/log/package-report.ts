@@ -1,6 +1,6 @@
 /** Tells of packages that were read and typed views that were made of them: metrics, and a line when something came of it. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { PackageFacts } from '../../pipeline/ports/observer.ts';
+import type { PackageFacts, PackageObserver } from '../../pipeline/ports/observer.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 
@@ -11,7 +11,7 @@ interface ReportParts {
 
 const namedViews = 5;
 
-export class PackageReport {
+export class PackageReport implements PackageObserver {
   readonly #parts: ReportParts;
   /** Views whose failure was logged; each look finds them again. */
   readonly #logged = new Set<string>();

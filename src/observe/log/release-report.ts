@@ -1,11 +1,11 @@
 /** Reports the release of the participant and what follows from it; once for as long as it is the same, for every session reads it. */
-import type { ReleaseFacts } from '../../pipeline/ports/observer.ts';
+import type { ReleaseFacts, ReleaseObserver } from '../../pipeline/ports/observer.ts';
 import type { Logger } from './logger.ts';
 
 const mendLacking =
   'run `ledger-indexer verify --acs`; if it finds contracts missing: ledger-indexer reseed --keep-history --yes';
 
-export class ReleaseReport {
+export class ReleaseReport implements ReleaseObserver {
   readonly #logger: Logger;
   #reported: string | undefined;
 
@@ -13,7 +13,7 @@ export class ReleaseReport {
     this.#logger = logger;
   }
 
-  readonly told = (facts: ReleaseFacts): void => {
+  found(facts: ReleaseFacts): void {
     if (facts.kind === 'other') {
       const { version, seedRelease, offset, contracts } = facts;
       const why = 'continuation tokens of another version of the participant are of no use';
@@ -27,7 +27,7 @@ export class ReleaseReport {
     if (found === this.#reported) return;
     this.#reported = found;
     this.#session(facts);
-  };
+  }
 
   #session({ version, isKnown, lacking }: Extract<ReleaseFacts, { readonly kind: 'read' }>): void {
     if (isKnown) this.#logger.info({ version }, 'release of the participant');

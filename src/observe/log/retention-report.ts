@@ -1,6 +1,6 @@
 /** Tells of old history that is pruned beside the stream: metrics, what `/status` says of it, and a line for what matters. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { PruneFacts } from '../../pipeline/ports/observer.ts';
+import type { PruneFacts, RetentionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
@@ -11,7 +11,7 @@ interface ReportParts {
   readonly logger: Logger;
 }
 
-export class RetentionReport {
+export class RetentionReport implements RetentionObserver {
   readonly #parts: ReportParts;
 
   constructor(parts: ReportParts) {
@@ -22,7 +22,7 @@ export class RetentionReport {
   pruned(facts: PruneFacts): void {
     const { health, metrics, logger } = this.#parts;
     const { boundary, rows, finished, heldBy } = facts;
-    const before = health.retention.note(facts, health.now(), health.wallNow());
+    const before = health.jobs.retention.note(facts, health.now(), health.wallNow());
     metrics.prunedRows.inc(rows - before.rows);
     metrics.keptOffset.set(boundary);
     metrics.holdAge.set(heldBy === null ? 0 : (health.wallNow() - heldBy.since.getTime()) / 1000);
@@ -36,7 +36,7 @@ export class RetentionReport {
 
   failed(error: IndexerError, delayMs: number): void {
     const { health, metrics, logger } = this.#parts;
-    health.retention.failed(error, health.wallNow());
+    health.jobs.retention.failed(error, health.wallNow());
     metrics.pruneFailures.inc();
     const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
     logger.warn(facts, 'old history could not be pruned, trying again');

@@ -1,5 +1,5 @@
 /** Tells of a filter that was widened: what `/status` says of the options, and a line whenever something comes of it. */
-import type { WideningFacts } from '../../pipeline/ports/observer.ts';
+import type { WideningFacts, WideningObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Logger } from './logger.ts';
 
@@ -15,14 +15,14 @@ const messages = {
   earlier: 'the history of the wider filter is complete from here on',
 } as const;
 
-export class WideningReport {
+export class WideningReport implements WideningObserver {
   readonly #parts: ReportParts;
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
   }
 
-  readonly told = (facts: WideningFacts): void => {
+  changed(facts: WideningFacts): void {
     const { logger } = this.#parts;
     if (facts.kind === 'options') this.#options(facts.behind);
     else if (facts.kind === 'replaced') {
@@ -37,13 +37,13 @@ export class WideningReport {
       const told = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
       logger[delayMs === undefined ? 'error' : 'warn'](told, `what a wider filter shows is late, ${next}`);
     }
-  };
+  }
 
   /** Said once for as long as it is the same: every session finds it again. */
   #options(behind: readonly string[]): void {
     const { health, logger } = this.#parts;
-    const isOld = behind.join() === health.optionsBehind.join();
-    health.optionsBehind = behind;
+    const isOld = behind.join() === health.jobs.optionsBehind.join();
+    health.jobs.optionsBehind = behind;
     if (isOld || behind.length === 0) return;
     const remedy = 'set them to what is in force: column filter of table stream has it';
     logger.warn({ options: behind, remedy }, 'the filter was widened, and these options name a former one');

@@ -1,5 +1,6 @@
 /** Tells of what is done beside the stream and takes long: metrics, what `/status` says of it, and a line when it changes. */
 import { workNames, type Work } from '../../model/stream.ts';
+import type { WorkObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
@@ -10,7 +11,7 @@ interface ReportParts {
   readonly logger: Logger;
 }
 
-export class WorkReport {
+export class WorkReport implements WorkObserver {
   readonly #parts: ReportParts;
 
   constructor(parts: ReportParts) {
@@ -19,7 +20,7 @@ export class WorkReport {
 
   seen(works: readonly Work[]): void {
     const { health, metrics } = this.#parts;
-    const before = health.works.note(works);
+    const before = health.jobs.works.note(works);
     for (const name of workNames) {
       const work = works.find((one) => one.name === name);
       const isActive = work?.state === 'asked' || work?.state === 'working';

@@ -11,7 +11,7 @@ import { type ReadRecentFacts, RecentReader } from './recent-facts.ts';
 import { OutlineReader, type ReadUpdateOutline } from './update-outline.ts';
 
 export interface StatusPageOptions {
-  readonly health: Pick<HealthTracker, 'status' | 'templateRate'>;
+  readonly health: Pick<HealthTracker, 'status' | 'throughput'>;
   readonly readRecent?: ReadRecentFacts;
   /** Without it no update opens. */
   readonly readOutline?: ReadUpdateOutline;
@@ -98,7 +98,10 @@ export class StatusPage {
     const { health } = this.#options;
     const { counts: _counts, lastError: _lastError, ...status } = health.status();
     const { facts = null, readAt = null, failure = null } = this.#recent?.latest ?? {};
-    const templates = facts?.templates.map((template) => ({ ...template, rate: health.templateRate(template.name) }));
+    const templates = facts?.templates.map((template) => ({
+      ...template,
+      rate: health.throughput.templateRate(template.name),
+    }));
     const sample = this.#history.samples.at(-1);
     const recent = { templates: templates ?? null, updates: facts?.updates ?? null, readAt, failure };
     const tick: Tick = { status, sample, recent };

@@ -44,13 +44,13 @@ export class AskedWork {
   }
 
   /** Tells of a failure and puts it into the database, where whoever asked looks for it. Never fails. */
-  async failed({ observer, tokenSource, limits, pace, sink }: PipelineParts, error: IndexerError): Promise<void> {
+  async failed({ observers, tokenSource, limits, pace, sink }: PipelineParts, error: IndexerError): Promise<void> {
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const isFinal = this.#ends.has(error.code);
     const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
     const delayMs = Math.max(isFinal ? pace.commandsMs : ownMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
-    observer.widening({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
+    observers.widening.changed({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
     const problem = `${error.code}: ${error.message}${isFinal ? `; ${error.remedy}` : ''}`;
     try {
       await this.#note(sink, { ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });

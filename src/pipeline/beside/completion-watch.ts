@@ -64,10 +64,10 @@ export class CompletionWatch {
 
   /** Follows for as long as somebody listens. Emits nothing, never fails. */
   watch$(connected: Connected, following: Pick<Following, 'checkpoint'>): Observable<never> {
-    const { completions, observer, stop } = this.#parts;
+    const { completions, observers, stop } = this.#parts;
     if (completions === 'off') {
       this.#failing = true;
-      observer.completionsOff('INDEXER_COMPLETIONS=off');
+      observers.completions.off('INDEXER_COMPLETIONS=off');
       return EMPTY;
     }
     return new Observable(() => {
@@ -116,18 +116,18 @@ export class CompletionWatch {
 
   /** Notes what is pruned, or waits. */
   async #recover(watched: Watched, error: IndexerError): Promise<void> {
-    const { observer, tokenSource, limits } = this.#parts;
+    const { observers, tokenSource, limits } = this.#parts;
     if (await this.#skipped(watched, error)) return;
     this.#failing = true;
     this.stir();
     if (error.code === 'LEDGER_NOT_A_LEDGER' || error.code === 'LEDGER_PERMISSION_DENIED') {
-      observer.completionsOff(reasonOf(error), error);
+      observers.completions.off(reasonOf(error), error);
     }
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const decision = decide(error, this.#failures.add(error), limits.retryMaxMs, Math.random());
     const delayMs = decision.kind === 'give-up' ? limits.retryMaxMs : decision.delayMs;
     const waitMs = error.code === 'LEDGER_NOT_A_LEDGER' ? notServedDelayMs : delayMs;
-    observer.completionsFailed(error, waitMs);
+    observers.completions.failed(error, waitMs);
     await pauseForToken(this.#parts, error, waitMs, watched.stop);
   }
 
@@ -141,7 +141,7 @@ export class CompletionWatch {
       if (typeof to !== 'number' || to <= from || to > following.checkpoint || stop.aborted) return false;
       const reason = `the participant had pruned its completions up to offset ${String(to)} before they were read`;
       await connected.session.completions.skip({ from, to, reason });
-      this.#parts.observer.completionsSkipped(from, to);
+      this.#parts.observers.completions.skipped(from, to);
       return true;
     } catch {
       // Whatever it is, it comes again with the next attempt.
@@ -194,7 +194,7 @@ export class CompletionWatch {
       if (told || stop.aborted) return;
       told = true;
       this.#moved(checkpoint);
-      this.#parts.observer.completionsFollowed(checkpoint);
+      this.#parts.observers.completions.followed(checkpoint);
     };
     return {
       tell,
@@ -224,7 +224,7 @@ export class CompletionWatch {
         const facts = await storing.write(limit);
         this.#failures.clear();
         this.#moved(facts.checkpoint);
-        this.#parts.observer.completionsStored(facts);
+        this.#parts.observers.completions.stored(facts);
       }
     }
     if (failure !== undefined) throw failure;

@@ -76,7 +76,7 @@ export class PackageWatch {
       ? Math.min(longestDelayMs, this.#parts.pace.packagesMs * 2 ** Math.min(failures, 10))
       : parkedDelayMs;
     const delayMs = Math.max(ownMs, retryAfterMs(error));
-    if (!this.#parts.stop.aborted) this.#parts.observer.packagesFailed(error, delayMs);
+    if (!this.#parts.stop.aborted) this.#parts.observers.packages.failed(error, delayMs);
     return delayMs;
   }
 
@@ -90,7 +90,7 @@ export class PackageWatch {
 
   async #lookOnce(): Promise<void> {
     this.#stirred.next(false);
-    const { observer } = this.#parts;
+    const { observers } = this.#parts;
     const stored = this.#parts.sink.packages;
     const state = await stored.state();
     const { missing, named } = state;
@@ -104,7 +104,7 @@ export class PackageWatch {
     await stored.refreshPaddings((id) => packages.get(id));
     const { made, failed } = await stored.syncViews([...packages.values()]);
     if (packages.size > known || refused.length + made.length + failed.length > 0) {
-      observer.packagesRead({ packages: packages.size - known, refused, views: made.length, failedViews: failed });
+      observers.packages.read({ packages: packages.size - known, refused, views: made.length, failedViews: failed });
     }
     const passing = failure ?? failed.find(({ error }) => mayPass(error))?.error;
     if (passing !== undefined) throw passing;

@@ -37,12 +37,12 @@ export function poll$(
     const over = new AbortController();
     const listening: Listening = {
       ledgerEnd: (ledgerEnd) => {
-        parts.observer.ledgerPolled(ledgerEnd);
+        parts.observers.polls.ledgerEnd(ledgerEnd);
         onLedgerEnd(ledgerEnd);
         silence.refuse(ledgerEnd);
       },
       polled: (polled) => {
-        if (polled.pruned !== undefined) parts.observer.prunedPolled(polled.pruned);
+        if (polled.pruned !== undefined) parts.observers.polls.pruned(polled.pruned);
         subscriber.next(polled);
       },
     };
@@ -68,7 +68,7 @@ async function pollUntil(
   listening: Listening,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tokenSource, observer, limits } = parts;
+  const { tokenSource, observers, limits } = parts;
   let refusals = 0;
   await pause(Math.max(0, askedAt + limits.pollMs - performance.now()), signal);
   while (!signal.aborted) {
@@ -82,7 +82,7 @@ async function pollUntil(
       // The stream decides about the session; a failed poll is shown and comes again.
       const askAgainAt = startedAt + Math.min(askAgainMs, limits.pollMs);
       const delayMs = Math.max(0, Math.round(askAgainAt - performance.now()), retryAfterMs(failure));
-      observer.failed('ledger', failure, delayMs);
+      observers.stream.failed('ledger', failure, delayMs);
       await pauseForToken(parts, failure, delayMs, signal);
       continue;
     }
@@ -113,10 +113,10 @@ async function poll(
 async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pruned }: Polled): Promise<void> {
   try {
     await session.noteLedger(ledgerEnd, pruned);
-    parts.observer.verified(await parts.sink.verifications());
-    parts.observer.contractsUnknown(await parts.sink.unknownContracts());
+    parts.observers.polls.verified(await parts.sink.verifications());
+    parts.observers.polls.contractsUnknown(await parts.sink.unknownContracts());
   } catch (thrown) {
-    parts.observer.failed('store', toIndexerError(thrown), parts.limits.pollMs);
+    parts.observers.stream.failed('store', toIndexerError(thrown), parts.limits.pollMs);
   }
 }
 

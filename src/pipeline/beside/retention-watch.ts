@@ -8,7 +8,7 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
 /** Prunes at once and then again and again, while subscribed. Emits nothing, never fails, never completes. */
-export function pruning$({ retention, observer, stop }: PipelineParts): Observable<never> {
+export function pruning$({ retention, observers, stop }: PipelineParts): Observable<never> {
   if (retention === undefined) return EMPTY;
   return new Observable(() => {
     const over = new AbortController();
@@ -16,13 +16,13 @@ export function pruning$({ retention, observer, stop }: PipelineParts): Observab
     void (async () => {
       while (!ended.aborted) {
         try {
-          observer.historyPruned(
+          observers.retention.pruned(
             await retention.prune(ended, (facts) => {
-              observer.historyPruned(facts);
+              observers.retention.pruned(facts);
             }),
           );
         } catch (thrown) {
-          if (!ended.aborted) observer.pruneFailed(toIndexerError(thrown), retention.everyMs);
+          if (!ended.aborted) observers.retention.failed(toIndexerError(thrown), retention.everyMs);
         }
         await pause(retention.everyMs, ended);
       }

@@ -48,7 +48,7 @@ export async function acquireLock(
 async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => true): Promise<void> {
   try {
     const holder = await parts.sink.lockHolder();
-    if (wanted()) parts.observer.lockHeld(holder, ours);
+    if (wanted()) parts.observers.polls.lockHeld(holder, ours);
   } catch {
     // The same failure meets whoever asks for the lock or works with it, and is told there.
   }
@@ -61,14 +61,14 @@ async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => tr
 async function lookAtLedger(parts: PipelineParts): Promise<number> {
   try {
     const ledgerEnd = await parts.ledger.state.ledgerEnd();
-    parts.observer.ledgerPolled(ledgerEnd);
-    parts.observer.prunedPolled(await parts.ledger.state.latestPrunedOffsets());
+    parts.observers.polls.ledgerEnd(ledgerEnd);
+    parts.observers.polls.pruned(await parts.ledger.state.latestPrunedOffsets());
     return 0;
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (parts.stop.aborted) return 0;
     if (error.retry === 'refresh-token') parts.tokenSource.invalidate();
-    parts.observer.failed('ledger', error, Math.max(parts.limits.pollMs, retryAfterMs(error)));
+    parts.observers.stream.failed('ledger', error, Math.max(parts.limits.pollMs, retryAfterMs(error)));
     return retryAfterMs(error);
   }
 }

@@ -3,10 +3,10 @@ import { EMPTY, catchError, defer, exhaustMap, ignoreElements, tap, timer, type 
 import type { PipelineParts } from '../ports/parts.ts';
 
 /** Tells the observer at once and then again and again, while subscribed. Emits nothing, never fails: where Postgres does not answer the stream says so. */
-export function works$({ sink, observer, pace }: PipelineParts): Observable<never> {
+export function works$({ sink, observers, pace }: PipelineParts): Observable<never> {
   return timer(0, pace.commandsMs).pipe(
     exhaustMap(() => defer(() => sink.works()).pipe(catchError(() => EMPTY))),
-    tap((works) => observer.worksSeen(works)),
+    tap((works) => observers.works.seen(works)),
     ignoreElements(),
   );
 }

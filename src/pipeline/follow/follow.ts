@@ -78,7 +78,7 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
   const bounded$ = (stopAt: number): Observable<number> =>
     defer(() => {
       // Until the next stream is open, neither the database nor a silent socket is what it waits for.
-      parts.observer.busyWith('source');
+      parts.observers.stream.busyWith('source');
       following.lastFrameAt = () => performance.now();
       return nextEnd(parts, following.checkpoint, stopAt);
     }).pipe(concatMap((end) => (end === undefined ? EMPTY : stream$(end))));
@@ -151,19 +151,19 @@ class StreamWriter {
   /** One batch, built while earlier ones are written; undefined when the stream was stopped or retired. */
   async step(frames: EndingFrames): Promise<number | undefined> {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
-    const { limits, observer, tracer } = this.#parts;
+    const { limits, observers, tracer } = this.#parts;
     // Little is decoded quickly: rather wait until nothing is under way and take with it what comes meanwhile.
     if (frames.inbox.length < aheadUpdates && frames.inbox.bytes < aheadBytes) await this.#drain();
     const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
     this.#received = true;
-    observer.queueChanged({
+    observers.stream.queueChanged({
       updates: frames.inbox.length,
       updatesCapacity: limits.inboxUpdates,
       bytes: frames.inbox.bytes,
       bytesCapacity: limits.inboxBytes,
     });
-    observer.busyWith('decode');
+    observers.stream.busyWith('decode');
     const batch = this.#session.newBatch(this.#from);
     const span = tracer?.batch('updates', this.#from);
     const built = await buildBatch(taken, (frame) => {
@@ -198,18 +198,18 @@ class StreamWriter {
   }
 
   async #room(): Promise<void> {
-    this.#parts.observer.busyWith('database');
+    this.#parts.observers.stream.busyWith('database');
     await this.#writes.room(this.#alone ? 1 : undefined);
   }
 
   async #drain(): Promise<void> {
-    this.#parts.observer.busyWith('database');
+    this.#parts.observers.stream.busyWith('database');
     await this.#writes.drain();
   }
 
   /** @throws what the stream ended with, once everything before it is committed: the place of the error is certain then */
   async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
-    const over = watchSlowWrites(this.#writes, this.#parts.observer);
+    const over = watchSlowWrites(this.#writes, this.#parts.observers.stream);
     this.#waiting = true;
     try {
       const { batchUpdates, batchBytes } = this.#parts.limits;
@@ -316,7 +316,7 @@ class StreamWriter {
       const seconds = (performance.now() - started) / 1000;
       span?.done(batch);
       this.#following.checkpoint = batch.offset;
-      this.#parts.observer.batchCommitted(factsOf(batch, rows, built, seconds));
+      this.#parts.observers.stream.batchCommitted(factsOf(batch, rows, built, seconds));
       this.#parts.commits.reached(batch.offset);
       this.#following.onCommitted(batch.offset);
     });

@@ -37,7 +37,7 @@ export async function setAside(
   if (typeof offset !== 'number' || offset <= from) throw error;
   if ((await parts.mayQuarantine?.(offset)) === false) throw error;
   await session.quarantine({ offset, code: error.code, found: error.message, frame }, from);
-  parts.observer.quarantined(offset, error);
+  parts.observers.stream.quarantined(offset, error);
   throw new IndexerError(`set aside: ${error.message}`, {
     code: 'UPDATE_QUARANTINED',
     remedy: 'see `ledger-indexer quarantine list`; once the reason is gone, `ledger-indexer quarantine retry`',

@@ -2,7 +2,7 @@
  * The writes of one stream: several may be under way, each on a connection of its own, but they commit in the order they
  * were added. The first failure takes all later ones with it; after it the queue is of no use any more.
  */
-import type { Observer } from '../ports/observer.ts';
+import type { StreamObserver } from '../ports/observer.ts';
 
 /** One write; it commits nothing before `predecessor` has. Undefined: nothing is under way before it. */
 export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
@@ -77,7 +77,7 @@ const slowMs = 250;
  * for more: nothing else holds the checkpoint back then.
  * @returns ends the watch, when the frames are there
  */
-export function watchSlowWrites(writes: WriteQueue, observer: Observer): () => void {
+export function watchSlowWrites(writes: WriteQueue, observer: StreamObserver): () => void {
   observer.busyWith('source');
   let { oldest } = writes;
   if (oldest === undefined) return () => undefined;

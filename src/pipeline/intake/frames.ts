@@ -51,9 +51,9 @@ export function frames$(parts: PipelineParts, path: StreamPath, request: object,
 
 /** Attaches everything before the first byte can arrive. */
 async function openFrames(parts: PipelineParts, path: StreamPath, request: object, renewal: boolean): Promise<Frames> {
-  const { observer, stop } = parts;
+  const { observers, stop } = parts;
   const token = await parts.tokenSource.lease();
-  observer.tokenTaken(token?.expiresAt, renewal);
+  observers.stream.tokenTaken(token?.expiresAt, renewal);
   const { inbox, blocks, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
   const stopInbox = (): void => {
     inbox.stop();
@@ -101,7 +101,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     onOpen: ends.opened,
     onFrame: (frame) => {
       newestFrameAt = performance.now();
-      parts.observer.frameReceived(frame.length);
+      parts.observers.stream.frameReceived(frame.length);
       inbox.push(blocks.keep(frame), frame.length);
     },
     onEnd: (error) => {
@@ -118,28 +118,28 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
 }
 
 /** Tells the observer of the beginning and, once, of the end of a stream; nothing comes after the end. */
-function reportingEnds({ observer }: PipelineParts, path: StreamPath) {
+function reportingEnds({ observers }: PipelineParts, path: StreamPath) {
   const name = path === '/v2/updates' ? 'updates' : 'active_contracts';
   let over = false;
   return {
     opened: (): void => {
-      if (!over) observer.connected(name);
+      if (!over) observers.stream.connected(name);
     },
     ended: (code: string): void => {
-      if (!over) observer.disconnected(name, code);
+      if (!over) observers.stream.disconnected(name, code);
       over = true;
     },
   };
 }
 
-function createInbox({ limits, observer }: PipelineParts, stream: () => FrameStream | undefined): Inbox<KeptFrame> {
+function createInbox({ limits, observers }: PipelineParts, stream: () => FrameStream | undefined): Inbox<KeptFrame> {
   return new Inbox(
     { frames: limits.inboxUpdates, bytes: limits.inboxBytes },
     {
       pause: () => stream()?.pause(),
       resume: () => stream()?.resume(),
       paused: (seconds) => {
-        observer.backpressure(seconds);
+        observers.stream.backpressure(seconds);
       },
     },
   );

@@ -55,5 +55,5 @@ export async function anotherToken(
 
 function reportVain(parts: PipelineParts, thrown: unknown, nextAt: number | undefined): void {
   const delayMs = nextAt === undefined ? undefined : Math.round(Math.max(0, nextAt - performance.now()));
-  if (!parts.stop.aborted) parts.observer.failed('ledger', toIndexerError(thrown), delayMs);
+  if (!parts.stop.aborted) parts.observers.stream.failed('ledger', toIndexerError(thrown), delayMs);
 }

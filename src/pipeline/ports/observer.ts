@@ -1,6 +1,6 @@
 /**
- * The port through which the pipeline tells what happens. The pipeline knows nothing of metrics or logs; whoever
- * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
+ * The ports through which the pipeline tells what happens. The pipeline knows nothing of metrics or logs; whoever
+ * implements them (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder, Phase, WantedInterface, Work } from '../../model/stream.ts';
@@ -143,7 +143,8 @@ export type StretchAnswer = 'empty' | 'owed' | 'overtaken' | 'refused';
 /** What the stream is held up by, one at a time: the ledger's frames, decoding them, or the database. */
 export type WorkPart = 'source' | 'decode' | 'database';
 
-export interface Observer {
+/** The stream itself: its session, its frames and batches, and its failures. */
+export interface StreamObserver {
   /** What the database holds, before the ledger was asked whether it is the same. */
   storedFound(checkpoint: number): void;
   /**
@@ -152,8 +153,6 @@ export interface Observer {
    */
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
   phaseChanged(phase: Phase, because?: IndexerError): void;
-  /** Who has the right to write, as often as it is asked; undefined when nobody has, or it was given back. */
-  lockHeld(holder: LockHolder | undefined, ours: boolean): void;
   /**
    * A stream is opened with this token.
    * @param expiresAt seconds since 1970, undefined when not known
@@ -174,49 +173,93 @@ export interface Observer {
   quarantined(offset: number, error: IndexerError): void;
   /** An update that the ledger sent after later ones was missing and is stored now. */
   lateStored(offset: number): void;
-  /** What the session found of the release of the participant, and of the list that the stream began with. */
-  release(found: ReleaseFacts): void;
-  seedProgress(seed: SeedFacts): void;
-  seedDone(seed: SeedFacts): void;
+  /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
+  failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
+}
+
+export interface SeedObserver {
+  progress(seed: SeedFacts): void;
+  done(seed: SeedFacts): void;
+}
+
+/** What is asked for again and again, of the ledger and of the database. */
+export interface PollObserver {
+  /** Who has the right to write; undefined when nobody has, or it was given back. */
+  lockHeld(holder: LockHolder | undefined, ours: boolean): void;
   /** The ledger told its end. */
-  ledgerPolled(ledgerEnd: number): void;
+  ledgerEnd(offset: number): void;
   /** The ledger told the offset up to which it is pruned; 0 = never. */
-  prunedPolled(prunedOffset: number): void;
+  pruned(offset: number): void;
   /** The stream was silent before the ledger end, and the ledger was asked whether anything lies between. */
   stretchAsked(answer: StretchAnswer, error?: IndexerError): void;
   /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */
   verified(results: readonly VerifiedFacts[]): void;
   /** So many contracts are neither active nor ended, because their parties left the participant. */
   contractsUnknown(count: number): void;
-  /** What was asked for beside the stream and how far it is, as often as it is looked at. */
-  worksSeen(works: readonly Work[]): void;
+}
+
+export interface PackageObserver {
   /** Packages were read or refused, or typed views made. */
-  packagesRead(facts: PackageFacts): void;
+  read(facts: PackageFacts): void;
   /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */
-  packagesFailed(error: IndexerError, delayMs: number): void;
+  failed(error: IndexerError, delayMs: number): void;
+}
+
+export interface InterfaceObserver {
   /** At the beginning of a session: the interfaces that are wanted, and from where on views of them are here. */
-  interfacesWanted(interfaces: readonly WantedInterface[]): void;
+  wanted(interfaces: readonly WantedInterface[]): void;
   /** Views of interfaces that the participant came to know are being gathered, from this offset on. */
-  viewsGathering(interfaces: readonly string[], completeFrom: number): void;
+  gathering(interfaces: readonly string[], completeFrom: number): void;
   /** Those views are part of the stream; so many are new. */
-  viewsAdded(interfaces: readonly string[], views: number): void;
+  added(interfaces: readonly string[], views: number): void;
   /** Views could not be gathered for now; the stream goes on without them. `delayMs` until the next try. */
-  viewsFailed(error: IndexerError, delayMs: number): void;
+  failed(error: IndexerError, delayMs: number): void;
+}
+
+export interface WideningObserver {
   /** At the beginning of a session, and as a wider filter is taken into force. */
-  widening(told: WideningFacts): void;
+  changed(facts: WideningFacts): void;
+}
+
+export interface ReleaseObserver {
+  /** What the session found of the release of the participant, and of the list that the stream began with. */
+  found(facts: ReleaseFacts): void;
+}
+
+export interface CompletionObserver {
   /** Completions are not followed, and why; told again and again. */
-  completionsOff(because: string, error?: IndexerError): void;
+  off(because: string, error?: IndexerError): void;
   /** They are followed, from this offset on. */
-  completionsFollowed(checkpoint: number): void;
-  completionsStored(facts: CompletionFacts): void;
+  followed(checkpoint: number): void;
+  stored(facts: CompletionFacts): void;
   /** Those after `from` and up to `to` were pruned before they were read. */
-  completionsSkipped(from: number, to: number): void;
+  skipped(from: number, to: number): void;
   /** They could not be followed for now; the stream goes on without them. `delayMs` until the next try. */
-  completionsFailed(error: IndexerError, delayMs: number): void;
+  failed(error: IndexerError, delayMs: number): void;
+}
+
+export interface RetentionObserver {
   /** Old history is being pruned, or was: told after each transaction, and at the end. */
-  historyPruned(facts: PruneFacts): void;
+  pruned(facts: PruneFacts): void;
   /** It could not be pruned for now; the stream goes on. `delayMs` until the next try. */
-  pruneFailed(error: IndexerError, delayMs: number): void;
-  /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
-  failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
+  failed(error: IndexerError, delayMs: number): void;
+}
+
+export interface WorkObserver {
+  /** What was asked for beside the stream and how far it is, as often as it is looked at. */
+  seen(works: readonly Work[]): void;
+}
+
+/** One observer for each part of the pipeline: a background job knows its own. */
+export interface Observers {
+  readonly stream: StreamObserver;
+  readonly seed: SeedObserver;
+  readonly polls: PollObserver;
+  readonly release: ReleaseObserver;
+  readonly packages: PackageObserver;
+  readonly interfaces: InterfaceObserver;
+  readonly widening: WideningObserver;
+  readonly completions: CompletionObserver;
+  readonly retention: RetentionObserver;
+  readonly works: WorkObserver;
 }

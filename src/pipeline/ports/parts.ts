@@ -8,7 +8,7 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Pace } from '../../config/pace.ts';
 import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
 import type { Commits } from './commits.ts';
-import type { Observer, PruneFacts } from './observer.ts';
+import type { Observers, PruneFacts, StreamObserver } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
@@ -71,7 +71,7 @@ export interface PipelineParts {
   readonly start: 'seed' | 'genesis' | 'oldest' | 'whole' | number;
   /** The last offset to store; the run ends there. */
   readonly stopAt: StopAt;
-  readonly observer: Observer;
+  readonly observers: Observers;
   readonly commits: Pick<Commits, 'reached'>;
   /** Undefined: nobody listens to spans. */
   readonly tracer?: Tracer | undefined;
@@ -91,11 +91,11 @@ export interface PipelineParts {
 
 /** The one place where the phase changes; tells the observer of changes only, also of another error in the same phase. */
 export class PhaseKeeper {
-  readonly #observer: Observer;
+  readonly #observer: StreamObserver;
   #phase: Phase | undefined;
   #because: IndexerError | undefined;
 
-  constructor(observer: Observer) {
+  constructor(observer: StreamObserver) {
     this.#observer = observer;
   }
 

@@ -33,7 +33,7 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   const { ledger, sink } = configured;
   // First: it is shown for as long as the ledger does not answer.
   const stored = await sink.marks.checkpoint();
-  if (stored !== null) configured.observer.storedFound(stored);
+  if (stored !== null) configured.observers.stream.storedFound(stored);
   const release = await sessionRelease(configured);
   const asked = await askIdentity(configured);
   const { identity, parts: all } = filterInForce(configured, asked, await sink.widening.filter());
@@ -42,7 +42,7 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   const askedAt = performance.now();
   const session = await sink.openSession(identity);
   const { filterReplaced: difference } = session.state;
-  if (difference !== undefined) configured.observer.widening({ kind: 'replaced', difference });
+  if (difference !== undefined) configured.observers.widening.changed({ kind: 'replaced', difference });
   // Only the session knows whether the stream was moved, and what the participant's offsets are here.
   const moved = { ...onHost(all, session.state.host), release };
   const ledgerEnd = moved.host?.ours(told.end) ?? told.end;
@@ -50,25 +50,25 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   const interfaces = await interfacesInForce(moved, session, { ledgerEnd, anew });
   const followed = interfaces.filter(({ state }) => state === 'followed').map(({ id }) => id);
   const parts = withInterfaces(moved, followed);
-  parts.observer.ledgerPolled(ledgerEnd);
-  parts.observer.prunedPolled(pruned);
+  parts.observers.polls.ledgerEnd(ledgerEnd);
+  parts.observers.polls.pruned(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
   // Not before: a participant without a proven history must not give its name to ours.
   if (participantId !== undefined) await session.noteParticipant(participantId);
-  parts.observer.widening({ kind: 'options', behind: optionsBehind(asked, identity) });
+  parts.observers.widening.changed({ kind: 'options', behind: optionsBehind(asked, identity) });
   reportRelease(parts, session.state);
   const { checkpoint } = session.state;
-  parts.observer.sessionOpened(participantId, checkpoint);
+  parts.observers.stream.sessionOpened(participantId, checkpoint);
   if (checkpoint !== null) parts.commits.reached(checkpoint);
   return { session, parts, interfaces, ledgerEnd, pruned, askedAt };
 }
 
-function reportRelease({ observer, release }: PipelineParts, state: StreamState): void {
+function reportRelease({ observers, release }: PipelineParts, state: StreamState): void {
   const { seeded, seedOffset, seedRelease } = state;
   const lacks = seeded && seedOffset !== null && lacksInFlight(state, release);
   const lacking = lacks ? { seedRelease, offset: seedOffset } : undefined;
-  observer.release({ kind: 'read', version: release.version, isKnown: release.number !== undefined, lacking });
+  observers.release.found({ kind: 'read', version: release.version, isKnown: release.number !== undefined, lacking });
 }
 
 /** What a stream of this ledger under this filter is known by. */

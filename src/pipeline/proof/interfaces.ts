@@ -30,7 +30,7 @@ export async function interfacesInForce(
   if (wanted.length !== stored.size || wanted.some((one) => !isStored(one, stored))) {
     await session.noteInterfaces(wanted);
   }
-  parts.observer.interfacesWanted(wanted);
+  parts.observers.interfaces.wanted(wanted);
   return wanted;
 }
 

@@ -5,7 +5,7 @@ import { pastMissingRoute } from '../retry/missing-route.ts';
 
 /** @throws IndexerError when the participant cannot be reached or asked at all */
 export function sessionRelease(
-  parts: Pick<PipelineParts, 'ledger' | 'observer' | 'stop'>,
+  parts: Pick<PipelineParts, 'ledger' | 'observers' | 'stop'>,
 ): Promise<ParticipantRelease> {
   const version = (): ReturnType<PipelineParts['ledger']['node']['version']> =>
     pastMissingRoute(parts, () => parts.ledger.node.version());

@@ -66,7 +66,7 @@ class Questions {
   async look(): Promise<void> {
     this.#lookedAt = performance.now();
     if (!this.#isIdle) return;
-    const { ledger, observer } = this.#parts;
+    const { ledger, observers } = this.#parts;
     // Before the ledger end is: the checkpoint must not have moved since.
     const checkpoint = this.#stream.following.checkpoint;
     const heardAt = this.#heardAt;
@@ -76,7 +76,7 @@ class Questions {
       return undefined;
     });
     if (this.#signal.aborted) return;
-    if (ledgerEnd !== undefined) observer.ledgerPolled(ledgerEnd);
+    if (ledgerEnd !== undefined) observers.polls.ledgerEnd(ledgerEnd);
     if (!this.#isStill(checkpoint, heardAt)) return;
     if (ledgerEnd !== undefined && ledgerEnd <= checkpoint) this.#vain = 0;
     else if (ledgerEnd === undefined || !(await this.#ask(checkpoint, ledgerEnd, heardAt))) this.#vain += 1;
@@ -96,7 +96,7 @@ class Questions {
     // What has come since is newer than the answer.
     if (!this.#isStill(checkpoint, heardAt)) answer = 'overtaken';
     if (answer === 'empty') this.#stream.frames.pass(ledgerEnd);
-    this.#parts.observer.stretchAsked(answer, error);
+    this.#parts.observers.polls.stretchAsked(answer, error);
     return answer === 'empty';
   }
 

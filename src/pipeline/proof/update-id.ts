@@ -24,7 +24,7 @@ const mostListed = 200;
 
 /** Offsets of updates that the filter shows after `from` and up to `upTo`, rising; none where no list can be had. */
 export async function shownOffsets(
-  parts: Pick<PipelineParts, 'ledger' | 'filter' | 'observer' | 'stop'>,
+  parts: Pick<PipelineParts, 'ledger' | 'filter' | 'observers' | 'stop'>,
   from: number,
   upTo: number,
 ): Promise<readonly number[]> {

@@ -19,7 +19,7 @@ function isRouteMissing({ code, facts }: IndexerError): boolean {
 
 /** Requests again while the route is missing, three times in all. @throws IndexerError that of the last request */
 export async function pastMissingRoute<T>(
-  { observer, stop }: Pick<PipelineParts, 'observer' | 'stop'>,
+  { observers, stop }: Pick<PipelineParts, 'observers' | 'stop'>,
   request: () => Promise<T>,
 ): Promise<T> {
   for (const delayMs of delaysMs) {
@@ -28,7 +28,7 @@ export async function pastMissingRoute<T>(
     } catch (thrown) {
       const error = toIndexerError(thrown);
       if (!isRouteMissing(error) || stop.aborted) throw error;
-      observer.failed('ledger', error, delayMs);
+      observers.stream.failed('ledger', error, delayMs);
       await pause(delayMs, stop);
     }
   }

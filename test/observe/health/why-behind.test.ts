@@ -1,11 +1,11 @@
 /** The sentence of the status page, the remaining time, and the command that connects. */
 import { describe, expect, it } from 'vitest';
-import { CatchUp } from '../../src/observe/figures/lag.ts';
-import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
-import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { RecentErrors } from '../../src/observe/health/recent-errors.ts';
-import { whyBehind } from '../../src/observe/health/why-behind.ts';
-import { connectCommand } from '../../src/store/connection/connect-command.ts';
+import { CatchUp } from '../../../src/observe/figures/lag.ts';
+import { catalogue, type ErrorCode } from '../../../src/errors/catalogue.ts';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { RecentErrors } from '../../../src/observe/health/recent-errors.ts';
+import { whyBehind } from '../../../src/observe/health/why-behind.ts';
+import { connectCommand } from '../../../src/store/connection/connect-command.ts';
 
 const work = { source: 0.05, decode: 0.12, database: 0.83 };
 

@@ -1,11 +1,11 @@
 /** What an indexer says whose ledger has gone: the error of now and its remedy, not the one it began with. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { runIndexer } from '../e2e/runs/indexer-run.ts';
-import type { TestDatabase } from '../support/database.ts';
-import { createMigratedDatabase } from '../support/migrated-database.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { runIndexer } from '../../e2e/runs/indexer-run.ts';
+import type { TestDatabase } from '../../support/database.ts';
+import { createMigratedDatabase } from '../../support/migrated-database.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 let sandbox: Sandbox;
 let database: TestDatabase;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { verdict } from '../../src/observe/health/health.ts';
-import type { HealthFacts } from '../../src/observe/health/health.ts';
-import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
-import { catchUpText } from '../../src/observe/log/progress-line.ts';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { verdict } from '../../../src/observe/health/health.ts';
+import type { HealthFacts } from '../../../src/observe/health/health.ts';
+import { HealthTracker } from '../../../src/observe/health/health-tracker.ts';
+import { catchUpText } from '../../../src/observe/log/progress-line.ts';
 
 const minute = 60_000;
 const live: HealthFacts = {
@@ -180,7 +180,7 @@ describe('HealthTracker', () => {
     health.phaseChanged('backing_off', lost);
     pass(6 * minute);
     // Frames keep it from being blind: only the length of the interruption counts.
-    health.frameReceived();
+    health.source.frameReceived();
     expect(health.verdict().ready).toBe(false);
     health.phaseChanged('catching_up', undefined);
     health.phaseChanged('backing_off', lost);
@@ -300,7 +300,7 @@ describe('HealthTracker', () => {
     commit(health, batch(10));
     health.ledgerPolled(10);
     pass(300_000);
-    health.frameReceived();
+    health.source.frameReceived();
     commit(health, batch(11));
     pass(9_000);
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 309, lagSeconds: 0 });

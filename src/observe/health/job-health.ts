@@ -1,0 +1,71 @@
+/** What `/status` says of what runs beside the stream, and of what the configuration names and the participant lacks. */
+import type { UnknownName } from '../../model/unknown.ts';
+import { UnknownNames } from '../../model/unknown.ts';
+import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
+import { WorkProgress, type WorkStatus } from './work-progress.ts';
+
+/** What becomes of submitted commands: followed, not asked for or not shown, or failing for now. */
+export interface CompletionStatus {
+  readonly state: 'waiting' | 'following' | 'off' | 'failing';
+  readonly because: string;
+  /** Stored up to here; null until it is known. */
+  readonly checkpoint: number | null;
+}
+
+/** Its part of the document of `/status`. */
+export interface JobStatus {
+  /** Contracts that are neither active nor ended, because their parties left the participant; null until counted. */
+  readonly contractsUnknown: number | null;
+  /** Whether completions are followed beside the stream, and how far. */
+  readonly completions: CompletionStatus;
+  /** Interfaces that are wanted and that the participant does not know. */
+  readonly interfacesWaiting: readonly string[];
+  /** Interfaces whose views are gathered beside the stream. */
+  readonly interfacesGathering: readonly string[];
+  /** Options that name a filter which was widened since; empty when all say what is in force. */
+  readonly optionsBehind: readonly string[];
+  /** Parties of LEDGER_PARTIES that the participant does not know. */
+  readonly partiesUnknown: readonly string[];
+  /** What INDEXER_KEEP has pruned since the last look began; null without it, and before the first look. */
+  readonly retention: RetentionStatus | null;
+  /** What was asked for beside the stream and takes long, whoever does it; the last of each name. */
+  readonly works: readonly WorkStatus[];
+  /** What the ledger sent and this version does not know. */
+  readonly unknown: readonly UnknownName[];
+}
+
+/** Each field is set by the report of its job. */
+export class JobHealth {
+  readonly unknown = new UnknownNames();
+  readonly retention = new RetentionProgress();
+  readonly works = new WorkProgress();
+  contractsUnknown: number | null = null;
+  interfacesWaiting: readonly string[] = [];
+  interfacesGathering: readonly string[] = [];
+  optionsBehind: readonly string[] = [];
+  partiesUnknown: readonly string[] = [];
+  #completions: CompletionStatus = { state: 'waiting', because: 'the stream has not begun', checkpoint: null };
+
+  get completions(): CompletionStatus {
+    return this.#completions;
+  }
+
+  /** Without a checkpoint, that of before stays. */
+  completionsChanged(change: Omit<CompletionStatus, 'checkpoint'> & { readonly checkpoint?: number }): void {
+    this.#completions = { ...this.#completions, ...change };
+  }
+
+  status(): JobStatus {
+    return {
+      contractsUnknown: this.contractsUnknown,
+      completions: this.#completions,
+      interfacesWaiting: this.interfacesWaiting,
+      interfacesGathering: this.interfacesGathering,
+      optionsBehind: this.optionsBehind,
+      partiesUnknown: this.partiesUnknown,
+      retention: this.retention.status(),
+      works: this.works.status(),
+      unknown: this.unknown.all,
+    };
+  }
+}

@@ -1,0 +1,63 @@
+/** What is known of the participant: its end, when it was learned and why it was not, and when the last frame came. */
+import { sideOf } from '../../errors/catalogue.ts';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { scrub } from '../figures/scrub.ts';
+import type { HealthFacts } from './health.ts';
+import { inWords } from './recent-errors.ts';
+
+type SourceFacts = Pick<
+  HealthFacts,
+  'ledgerEnd' | 'learnedAtMs' | 'frameAtMs' | 'unlearnedBecause' | 'unlearnedRemedy'
+>;
+
+export class SourceHealth {
+  /** Monotonic milliseconds. */
+  readonly #now: () => number;
+  participantId: string | undefined;
+  #ledgerEnd: number | undefined;
+  #learnedAtMs: number | undefined;
+  #frameAtMs: number | undefined;
+  #unlearnedBecause: IndexerError | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get ledgerEnd(): number | undefined {
+    return this.#ledgerEnd;
+  }
+
+  /** Milliseconds since the ledger end was learned; undefined before. */
+  get ageMs(): number | undefined {
+    return this.#learnedAtMs === undefined ? undefined : this.#now() - this.#learnedAtMs;
+  }
+
+  endLearned(ledgerEnd: number): void {
+    this.#ledgerEnd = ledgerEnd;
+    this.#learnedAtMs = this.#now();
+    this.#unlearnedBecause = undefined;
+  }
+
+  /** What is stored was there: the next poll of the ledger end is seconds away. */
+  stored(checkpoint: number): void {
+    if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
+  }
+
+  frameReceived(): void {
+    this.#frameAtMs = this.#now();
+  }
+
+  failed(error: IndexerError): void {
+    if (sideOf(error.code) === 'ledger') this.#unlearnedBecause = error;
+  }
+
+  facts(): SourceFacts {
+    return {
+      ledgerEnd: this.#ledgerEnd,
+      learnedAtMs: this.#learnedAtMs,
+      frameAtMs: this.#frameAtMs,
+      unlearnedBecause: this.#unlearnedBecause && inWords(this.#unlearnedBecause),
+      unlearnedRemedy: this.#unlearnedBecause && scrub(this.#unlearnedBecause.remedy),
+    };
+  }
+}

@@ -1,0 +1,78 @@
+/** Reports what the ledger and the database answer again and again: metrics, health, and a line for what matters. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { LockHolder } from '../../model/stream.ts';
+import type { PollObserver, StretchAnswer, VerifiedFacts } from '../../pipeline/ports/observer.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly health: HealthTracker;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export class PollReport implements PollObserver {
+  readonly #parts: ReportParts;
+  #prunedOffset: number | undefined;
+  #stretch: StretchAnswer | undefined;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  lockHeld(holder: LockHolder | undefined, ours: boolean): void {
+    const { health, logger } = this.#parts;
+    if (!health.lockHeld(holder) || holder === undefined) return;
+    if (ours) logger.info({ holder }, 'this process has the right to write');
+    else logger.info({ holder }, 'another session has the right to write');
+  }
+
+  ledgerEnd(offset: number): void {
+    const { health, metrics } = this.#parts;
+    health.ledgerPolled(offset);
+    metrics.ledgerEnd.set(offset);
+    metrics.ledgerEndTime.set(health.wallNow() / 1000);
+  }
+
+  pruned(offset: number): void {
+    this.#parts.metrics.pruned.set(offset);
+    this.#prunedOffset = offset;
+    this.showHeadroom();
+  }
+
+  /** Offsets between the checkpoint and what the participant has pruned; unknown until both are known. */
+  showHeadroom(): void {
+    const { health, metrics } = this.#parts;
+    if (health.checkpoint === undefined || this.#prunedOffset === undefined) return;
+    metrics.pruneHeadroom.set(health.checkpoint - this.#prunedOffset);
+  }
+
+  stretchAsked(answer: StretchAnswer, error?: IndexerError): void {
+    const { health, metrics, logger } = this.#parts;
+    metrics.stretches.inc({ answer });
+    health.stretchAsked(answer);
+    const before = this.#stretch;
+    this.#stretch = answer;
+    // Once: it is asked again and again.
+    if (answer !== 'refused' || answer === before) return;
+    const facts = { checkpoint: health.checkpoint, ledgerEnd: health.ledgerEnd, err: error };
+    logger.warn(facts, 'the ledger does not say whether anything lies before its end: it is asked again');
+  }
+
+  verified(results: readonly VerifiedFacts[]): void {
+    const { metrics } = this.#parts;
+    for (const { kind, atOffset, startedAtMs, seconds, different } of results) {
+      metrics.verifyOffset.set({ kind }, atOffset);
+      metrics.verifyTime.set({ kind }, startedAtMs / 1000);
+      metrics.verifyDuration.set({ kind }, seconds);
+      metrics.verifyDifferences.set({ kind }, different ?? Number.NaN);
+    }
+  }
+
+  contractsUnknown(count: number): void {
+    const { health, metrics } = this.#parts;
+    health.jobs.contractsUnknown = count;
+    metrics.contractsUnknown.set(count);
+  }
+}

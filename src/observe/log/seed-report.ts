@@ -1,0 +1,39 @@
+/** Reports a seed: metrics, what `/status` says of it, and a line at its end. */
+import type { SeedFacts, SeedObserver } from '../../pipeline/ports/observer.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly health: HealthTracker;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export class SeedReport implements SeedObserver {
+  readonly #parts: ReportParts;
+  #contracts = 0;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  progress(seed: SeedFacts): void {
+    this.#count(seed, false);
+  }
+
+  done(seed: SeedFacts): void {
+    const { metrics, logger } = this.#parts;
+    this.#count(seed, true);
+    metrics.seedDone.set(1);
+    logger.info({ contracts: seed.contracts, offset: seed.offset }, 'seed done');
+  }
+
+  #count({ contracts, offset }: SeedFacts, done: boolean): void {
+    const { health, metrics } = this.#parts;
+    health.throughput.seedProgress({ contracts, offset }, done);
+    metrics.seedContracts.inc(contracts >= this.#contracts ? contracts - this.#contracts : contracts);
+    this.#contracts = contracts;
+    metrics.seedOffset.set(offset);
+  }
+}

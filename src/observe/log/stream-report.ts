@@ -1,0 +1,176 @@
+/** Reports the stream: metrics, health, and one line for each change of state. Never a line per update, never a payload. */
+import { sideOf } from '../../errors/catalogue.ts';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { type Phase, phases } from '../../model/stream.ts';
+import type { BatchFacts, QueueFacts, StreamObserver, WorkPart } from '../../pipeline/ports/observer.ts';
+import { disconnectLabel } from '../figures/disconnect-label.ts';
+import { Doubling } from '../figures/doubling.ts';
+import type { WorkClock } from '../figures/work-clock.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import { countBatch } from '../metrics/count-batch.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+import { reportUnknown } from './unknown-report.ts';
+
+interface ReportParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly health: HealthTracker;
+  /** Told where the time goes. */
+  readonly work: WorkClock;
+  /** Called when the phase is another one. */
+  readonly onPhase: () => void;
+}
+
+const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
+
+/** Whose failure it is that the stream waits for now. */
+function failedPart(because: IndexerError | undefined): WorkPart | undefined {
+  const side = because === undefined ? 'pipeline' : sideOf(because.code);
+  return side === 'ledger' ? 'source' : side === 'store' ? 'database' : undefined;
+}
+
+export class StreamReport implements StreamObserver {
+  readonly #logger: Logger;
+  readonly #metrics: Metrics;
+  readonly #health: HealthTracker;
+  readonly #work: WorkClock;
+  readonly #onPhase: () => void;
+  readonly #open = new Set<string>();
+  readonly #lines = new Doubling();
+  #phase: Phase | undefined;
+  #saidParticipantUnknown = false;
+
+  constructor({ logger, metrics, health, work, onPhase }: ReportParts) {
+    this.#logger = logger;
+    this.#metrics = metrics;
+    this.#health = health;
+    this.#work = work;
+    this.#onPhase = onPhase;
+  }
+
+  get phase(): Phase | undefined {
+    return this.#phase;
+  }
+
+  storedFound(checkpoint: number): void {
+    this.#health.storedFound(checkpoint);
+  }
+
+  sessionOpened(participantId: string | undefined, checkpoint: number | null): void {
+    this.#metrics.identify(participantId);
+    if (participantId !== undefined) this.#health.source.participantId = participantId;
+    else this.#sayParticipantUnknown();
+    if (checkpoint !== null) {
+      // A checkpoint exists only once a seed was published, by this process or by an earlier one.
+      this.#metrics.seedDone.set(1);
+    }
+  }
+
+  /** Once: it is lawful, and every session finds it again. */
+  #sayParticipantUnknown(): void {
+    if (this.#saidParticipantUnknown) return;
+    this.#saidParticipantUnknown = true;
+    this.#logger.warn(
+      { remedy: 'nothing, or grant ParticipantAdmin so that another participant at this URL is noticed by its id' },
+      'the participant id cannot be read with the rights of this user: the last stored update alone proves the history',
+    );
+  }
+
+  phaseChanged(phase: Phase, because?: IndexerError): void {
+    this.#health.phaseChanged(phase, because);
+    if (!writing.has(phase)) this.#work.enter(phase === 'backing_off' ? failedPart(because) : undefined);
+    for (const known of phases) this.#metrics.phase.set({ phase: known }, known === phase ? 1 : 0);
+    this.#metrics.leader.set(writing.has(phase) ? 1 : 0);
+    if (phase === this.#phase) return;
+    if (writing.has(phase)) this.#lines.clear();
+    const from = this.#phase;
+    this.#phase = phase;
+    this.#onPhase();
+    const facts = { phase, from, checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd };
+    if (phase === 'parked') this.#logger.error({ ...facts, err: because }, 'parked: an operator is needed');
+    // At the start nothing was interrupted: the line of the failure says all there is.
+    else if (phase === 'backing_off' && from === 'starting') return;
+    else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: because?.code }, 'backing off');
+    else this.#logger.info(facts, phase.replace('_', ' '));
+  }
+
+  tokenTaken(expiresAt: number | undefined, renewal: boolean): void {
+    this.#metrics.tokenExpiry.set(expiresAt ?? Number.NaN);
+    if (renewal) this.#metrics.tokenRenewals.inc();
+  }
+
+  connected(stream: 'updates' | 'active_contracts'): void {
+    this.#open.add(stream);
+    this.#metrics.connectedStreams.set(1);
+    this.#metrics.connects.inc({ result: 'connected' });
+    this.#logger.info({ stream }, 'connected');
+  }
+
+  disconnected(stream: 'updates' | 'active_contracts', code: string): void {
+    this.#open.delete(stream);
+    this.#metrics.connectedStreams.set(this.#open.size > 0 ? 1 : 0);
+    this.#metrics.disconnects.inc({ code: disconnectLabel(code) });
+    this.#logger.info({ stream, code }, 'disconnected');
+  }
+
+  frameReceived(bytes: number): void {
+    this.#health.source.frameReceived();
+    this.#metrics.bytesReceived.inc(bytes);
+    this.#metrics.lastFrame.set(this.#health.wallNow() / 1000);
+  }
+
+  queueChanged(queue: QueueFacts): void {
+    this.#metrics.queueDepth.set({ stage: 'inbox_updates' }, queue.updates);
+    this.#metrics.queueCapacity.set({ stage: 'inbox_updates' }, queue.updatesCapacity);
+    this.#metrics.queueDepth.set({ stage: 'inbox_bytes' }, queue.bytes);
+    this.#metrics.queueCapacity.set({ stage: 'inbox_bytes' }, queue.bytesCapacity);
+  }
+
+  busyWith(part: WorkPart): void {
+    this.#work.enter(part);
+  }
+
+  backpressure(seconds: number): void {
+    this.#metrics.backpressure.inc(seconds);
+  }
+
+  batchCommitted(batch: BatchFacts): void {
+    this.#health.batchCommitted(batch);
+    const { metrics, wallMs } = { metrics: this.#metrics, wallMs: this.#health.wallNow() };
+    metrics.lastCommit.set(wallMs / 1000);
+    metrics.commit.observe(batch.commitSeconds);
+    metrics.decode.observe(batch.decodeSeconds);
+    if (batch.recordTimeMs !== undefined) {
+      metrics.lastRecord.set(batch.recordTimeMs / 1000);
+      // Catching up, the age of an update says nothing about the speed of this program.
+      if (this.#phase === 'live') metrics.latency.observe(Math.max(0, wallMs - batch.recordTimeMs) / 1000);
+    }
+    countBatch(metrics, batch);
+    reportUnknown({ names: this.#health.jobs.unknown, metrics, logger: this.#logger }, batch.unknown);
+  }
+
+  quarantined(offset: number, error: IndexerError): void {
+    this.#metrics.quarantined.inc();
+    this.#logger.error({ offset, err: error }, 'update set aside');
+  }
+
+  lateStored(offset: number): void {
+    this.#metrics.lateUpdates.inc();
+    this.#logger.warn({ offset }, 'update stored that came after later ones');
+  }
+
+  failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {
+    this.#health.failed(error);
+    const retryable = error.retry === 'park' || error.retry === 'fatal' ? 'false' : 'true';
+    this.#metrics.failures.inc({ stage, retryable });
+    this.#metrics.errors.inc({ stage, code: error.code, retryable });
+    if (delayMs !== undefined) this.#metrics.retries.inc({ stage });
+    if (stage === 'ledger' && this.#open.size === 0) this.#metrics.connects.inc({ result: 'failed' });
+    const facts = { stage, delayMs, err: error };
+    if (retryable === 'false') return this.#logger.error(facts, `${stage} failed`);
+    const untold = this.#lines.due(`${stage} ${error.code}`, this.#health.now());
+    if (untold === undefined) return;
+    this.#logger.warn(untold === 0 ? facts : { ...facts, untold }, `${stage} failed, trying again`);
+  }
+}

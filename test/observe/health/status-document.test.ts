@@ -1,0 +1,261 @@
+/** The JSON of `/status`, key by key and in its order: other programs read it. */
+import { afterEach, expect, it } from 'vitest';
+
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { HealthTracker } from '../../../src/observe/health/health-tracker.ts';
+import { createObservers, type IndexerObservers } from '../../../src/observe/indexer-observer.ts';
+import { createLogger } from '../../../src/observe/log/logger.ts';
+import { createMetrics } from '../../../src/observe/metrics/metrics.ts';
+
+let observers: IndexerObservers | undefined;
+afterEach(() => observers?.close());
+
+function world() {
+  let nowMs = 1_000;
+  const wallNow = (): number => Date.UTC(2026, 0, 2) + nowMs;
+  const health = new HealthTracker({
+    version: '1.2.3',
+    database: 'db:5432/ledger',
+    schema: 'ledger',
+    stalledAfterMs: 30_000,
+    work: { shares: () => ({ source: 0.25, decode: 0.25, database: 0.5 }) },
+    now: () => nowMs,
+    wallNow,
+  });
+  const { logger } = createLogger({ level: 'silent', format: 'json', stream: { write: () => undefined } });
+  observers = createObservers({ logger, metrics: createMetrics({ version: '1.2.3' }), health });
+  const pass = (ms: number): void => {
+    nowMs += ms;
+  };
+  return { observers, health, pass, wallNow };
+}
+
+it('has these keys before anything has happened', () => {
+  const { health } = world();
+  expect(JSON.stringify(health.status(), null, 1)).toMatchInlineSnapshot(`
+    "{
+     "state": "starting",
+     "because": "not connected yet",
+     "remedy": null,
+     "checkpoint": null,
+     "ledgerEnd": null,
+     "ledgerEndAgeSeconds": null,
+     "offsetDistance": null,
+     "lagSeconds": null,
+     "updatesPerSecond": 0,
+     "eventsPerSecond": 0,
+     "seed": null,
+     "seedPerSecond": 0,
+     "catchUp": null,
+     "commitMilliseconds": null,
+     "storedAfterSeconds": null,
+     "work": {
+      "source": 0.25,
+      "decode": 0.25,
+      "database": 0.5
+     },
+     "why": {
+      "cause": "none",
+      "sentence": "Not connected yet."
+     },
+     "contractsUnknown": null,
+     "completions": {
+      "state": "waiting",
+      "because": "the stream has not begun",
+      "checkpoint": null
+     },
+     "interfacesWaiting": [],
+     "interfacesGathering": [],
+     "optionsBehind": [],
+     "partiesUnknown": [],
+     "retention": null,
+     "works": [],
+     "unknown": [],
+     "errors": [],
+     "counts": {
+      "updates": {},
+      "events": {}
+     },
+     "lastError": null,
+     "participantId": null,
+     "lockHolder": null,
+     "database": "db:5432/ledger",
+     "schema": "ledger",
+     "version": "1.2.3",
+     "startedAt": "2026-01-02T00:00:01.000Z"
+    }"
+  `);
+});
+
+it('has these values while the stream catches up and background jobs work', () => {
+  const { observers, health, pass, wallNow } = world();
+  const failure = new IndexerError('cannot reach node: refused', { code: 'LEDGER_UNREACHABLE' });
+  observers.stream.storedFound(40);
+  observers.stream.sessionOpened('participant::1220aa', 40);
+  observers.polls.lockHeld({ pid: 7, role: 'writer', application: 'ledger-indexer', address: null, since: null }, true);
+  observers.stream.phaseChanged('seeding');
+  observers.seed.progress({ contracts: 30, offset: 39 });
+  observers.seed.done({ contracts: 60, offset: 39 });
+  observers.stream.phaseChanged('catching_up');
+  observers.checkpointReached(40);
+  observers.polls.ledgerEnd(100);
+  observers.polls.pruned(10);
+  observers.stream.failed('ledger', failure, 500);
+  pass(2_000);
+  observers.stream.frameReceived(900);
+  observers.stream.batchCommitted({
+    checkpoint: 60,
+    updates: new Map([['transaction', 20]]),
+    events: new Map([['created', new Map([['p:M:T', 30]])]]),
+    rows: new Map([['events', 30]]),
+    unknown: [],
+    scannedTransactions: 0,
+    recordTimeMs: wallNow() - 5_000,
+    bytes: 900,
+    commitSeconds: 0.02,
+    decodeSeconds: 0.01,
+  });
+  observers.checkpointReached(60);
+  observers.polls.stretchAsked('owed');
+  observers.polls.contractsUnknown(2);
+  observers.interfaces.wanted([{ id: 'p:M:I', state: 'waiting', completeFrom: null, unknownAt: null }]);
+  observers.widening.changed({ kind: 'options', behind: ['LEDGER_PARTIES'] });
+  observers.completions.followed(55);
+  observers.retention.pruned({
+    boundary: 12,
+    rows: 5,
+    finished: false,
+    heldBy: { name: 'lake', offset: 12, since: new Date(0) },
+  });
+  observers.works.seen([
+    {
+      name: 'widen',
+      wanted: {},
+      state: 'working',
+      step: 'gathering',
+      unit: 'contracts',
+      done: 5,
+      total: 20,
+      perSecond: 5,
+      problem: null,
+      askedAt: new Date(0),
+      changedAt: new Date(1_000),
+    },
+  ]);
+  pass(1_000);
+  expect(JSON.stringify(health.status(), null, 1)).toMatchInlineSnapshot(`
+    "{
+     "state": "catching_up",
+     "because": "40 offsets behind the ledger end",
+     "remedy": null,
+     "checkpoint": 60,
+     "ledgerEnd": 100,
+     "ledgerEndAgeSeconds": 3,
+     "offsetDistance": 40,
+     "lagSeconds": 6,
+     "updatesPerSecond": 20,
+     "eventsPerSecond": 30,
+     "seed": {
+      "contracts": 60,
+      "offset": 39,
+      "done": true
+     },
+     "seedPerSecond": 0,
+     "catchUp": {
+      "from": 60,
+      "percent": 0,
+      "offsetsPerSecond": null,
+      "etaSeconds": null
+     },
+     "commitMilliseconds": 20,
+     "storedAfterSeconds": 5,
+     "work": {
+      "source": 0.25,
+      "decode": 0.25,
+      "database": 0.5
+     },
+     "why": {
+      "cause": "database",
+      "sentence": "Behind by 40 offsets: the database stores no faster. 50 % of the last 10 s were spent waiting for commits."
+     },
+     "contractsUnknown": 2,
+     "completions": {
+      "state": "following",
+      "because": "read beside the stream",
+      "checkpoint": 55
+     },
+     "interfacesWaiting": [
+      "p:M:I"
+     ],
+     "interfacesGathering": [],
+     "optionsBehind": [
+      "LEDGER_PARTIES"
+     ],
+     "partiesUnknown": [],
+     "retention": {
+      "running": true,
+      "boundary": 12,
+      "rowsRemoved": 5,
+      "rowsPerSecond": 0,
+      "heldBy": {
+       "name": "lake",
+       "offset": 12,
+       "since": "1970-01-01T00:00:00.000Z"
+      },
+      "finishedAt": null,
+      "problem": null
+     },
+     "works": [
+      {
+       "name": "widen",
+       "state": "working",
+       "step": "gathering",
+       "unit": "contracts",
+       "done": 5,
+       "total": 20,
+       "percent": 25,
+       "perSecond": 5,
+       "secondsLeft": 3,
+       "problem": null,
+       "askedAt": "1970-01-01T00:00:00.000Z",
+       "changedAt": "1970-01-01T00:00:01.000Z"
+      }
+     ],
+     "unknown": [],
+     "errors": [
+      {
+       "code": "LEDGER_UNREACHABLE",
+       "message": "cannot reach node: refused",
+       "remedy": "check that the participant runs and that the ledger URL, DNS and firewall lead to its JSON API port",
+       "count": 1,
+       "at": "2026-01-02T00:00:01.000Z"
+      }
+     ],
+     "counts": {
+      "updates": {
+       "transaction": 20
+      },
+      "events": {
+       "created": 30
+      }
+     },
+     "lastError": {
+      "code": "LEDGER_UNREACHABLE",
+      "message": "cannot reach node: refused",
+      "at": "2026-01-02T00:00:01.000Z"
+     },
+     "participantId": "participant::1220aa",
+     "lockHolder": {
+      "pid": 7,
+      "role": "writer",
+      "application": "ledger-indexer",
+      "address": null,
+      "since": null
+     },
+     "database": "db:5432/ledger",
+     "schema": "ledger",
+     "version": "1.2.3",
+     "startedAt": "2026-01-02T00:00:01.000Z"
+    }"
+  `);
+});
