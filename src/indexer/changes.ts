@@ -12,14 +12,11 @@ import type { ReaderTokens } from '../observe/http/reader-tokens.ts';
 import type { ChangesFacts } from '../observe/metrics/metrics.ts';
 import type { Pace } from '../config/pace.ts';
 import { readChanges, readCheckpoint, unseenNames } from '../store/changes/read-changes.ts';
-import { openDatabase } from '../store/connection/database.ts';
+import { shareOf, type Database } from '../store/connection/database.ts';
+import { pageConnections } from './connections.ts';
 
-/** Connections that pages are read by; whoever waits for one holds nothing. */
-const readers = 2;
 /** Of one page, however long the updates are. */
 const pageRows = 200;
-/** A page is a thousand updates at most; a reader whose rights cost more is told so. */
-const statementTimeoutMs = 10_000;
 
 export interface PushedChanges {
   readonly answers: ChangesAnswers;
@@ -28,21 +25,19 @@ export interface PushedChanges {
   readonly reached: (checkpoint: number) => void;
   /** Streams are told that the indexer stops. */
   readonly stopping: () => void;
-  readonly close: (limitMs?: number) => Promise<void>;
 }
 
-/** Prepares it; connects when somebody asks. */
+/** Prepares it; reads when somebody asks. @param shared stays the caller's to close */
 export function openPushedChanges(
-  { database: { schema, urlFile }, indexer }: Config,
-  url: string,
+  { indexer }: Config,
+  shared: Database,
   tokens: ReaderTokens,
   pace: Pace,
 ): PushedChanges {
   const most = indexer.changesStreams;
-  const applicationName = 'ledger-indexer changes';
-  const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: readers });
+  const database = shareOf(shared, pageConnections);
   const waiters = new CheckpointWaiters(most);
-  const turns = new Turns(readers);
+  const turns = new Turns(pageConnections);
   const pages = new ChangePages((wanted) => readChanges(database, wanted, pageRows), turns);
   let asking: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
@@ -61,7 +56,6 @@ export function openPushedChanges(
     facts: () => ({ streams: answers.streaming, most, pages: pages.read }),
     reached: (checkpoint) => waiters.reached(checkpoint),
     stopping: () => waiters.close(),
-    close: (limitMs) => database.close(limitMs),
   };
 }
 

@@ -30,13 +30,14 @@ import { StatusPage } from '../observe/page/status-page.ts';
 import { Commits } from '../pipeline/ports/commits.ts';
 import type { PipelineParts } from '../pipeline/ports/parts.ts';
 import { runPipeline } from '../pipeline/run.ts';
-import { openDatabase, type Database } from '../store/connection/database.ts';
+import { openDatabase, type Database, withinTime } from '../store/connection/database.ts';
 import { placeOf } from '../store/connection/hosts.ts';
 import { WriterCandidate, writerSessionName } from '../store/lock/writer-lock.ts';
 import { readRecentFacts } from '../store/reads/recent-facts.ts';
 import { readUpdateOutline } from '../store/reads/update-outline.ts';
 import { commit } from '../version.ts';
 import { openPushedChanges } from './changes.ts';
+import { besideLanes, openReadPools } from './connections.ts';
 import { type ConsoleParts, openConsole } from './console.ts';
 import { Lifetime } from './lifetime.ts';
 import { pipelineParts } from './parts.ts';
@@ -49,8 +50,6 @@ const closingMs = 4_000;
 const failedStartMs = 5_000;
 /** The page is worth less than a busy server's time. */
 const pageReadMs = 500;
-/** Connections for what runs beside the lanes (polls, packages, views), so that no lane waits for one. */
-const besideLanes = 3;
 
 export interface IndexerOptions {
   readonly config: Config;
@@ -99,7 +98,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const live = deferred();
   const health = new HealthTracker({ ...healthOptions(options), onLive: live.resolve, work });
   const reads = openReads(options, lifetime);
-  const { access, pushed, console } = reads;
+  const { access, pages, pushed, console } = reads;
   const failedLookups = (): number => access.tokens.failures;
   const asked = {
     waits: () => waiters.size,
@@ -128,7 +127,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   // Whoever waits for `done` sees the rejection; until then it must not end the process.
   done.catch(() => undefined);
   // Closed before the lock goes to a standby, which delivers from then on; the batch in hand has its time all the same.
-  const delivering = lifetime.own(startDelivering(options, { logger, metrics, candidate }), (it, leftMs) =>
+  const delivering = lifetime.own(startDelivering(options, { pages, logger, metrics, candidate }), (it, leftMs) =>
     it.close(Math.max(0, leftMs - closingMs) / 2),
   );
   commits.listen(delivering.reached);
@@ -146,14 +145,15 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
 /** Pools of the HTTP endpoints. Each connects at its first request. */
 function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const { config, databaseUrl, pace = usualPace, logging } = options;
-  const access = openReaderTokens(config, databaseUrl, pace, logging.logger);
-  const pushed = openPushedChanges(config, databaseUrl, access.tokens, pace);
-  const shown = openForPage(options);
+  const { pages, lookups } = openReadPools(config, databaseUrl);
+  const access = openReaderTokens(lookups, pace, logging.logger);
+  const pushed = openPushedChanges(config, pages, access.tokens, pace);
+  const shown = withinTime(lookups, pageReadMs);
   const console = openConsole(options, access.tokens);
-  const opened = [access, pushed, shown];
   // Together: a server that is frozen keeps each of them waiting.
-  return lifetime.own({ access, pushed, shown, console }, async () => {
-    await Promise.all([...opened.map(closeBriefly), console?.close()]);
+  return lifetime.own({ access, pages, pushed, shown, console }, async () => {
+    access.close();
+    await Promise.all([...[pages, lookups].map(closeBriefly), console?.close()]);
   });
 }
 
@@ -236,13 +236,6 @@ function metricsOf(
 function connectionsOf({ pool }: Database): PoolFacts {
   const { totalCount: total, idleCount: idle, waitingCount: waiting, options } = pool;
   return { total, idle, waiting, max: options.max };
-}
-
-/** One connection for what the page shows, made while somebody looks: no lane waits for it, and it soon gives up. */
-function openForPage({ config: { database }, databaseUrl: url }: IndexerOptions): Database {
-  const { urlFile, schema } = database;
-  const applicationName = 'ledger-indexer page';
-  return openDatabase({ url, urlFile, schema, statementTimeoutMs: pageReadMs, applicationName, maxConnections: 1 });
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

@@ -22,6 +22,7 @@ import {
   postgresWideningPlace,
 } from '../store/postgres-sink.ts';
 import { pruneBeside } from '../store/retention/prune.ts';
+import { jobConnections } from './connections.ts';
 
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
@@ -75,7 +76,8 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
     wantedInterfaces: ledger.wantedInterfaces,
     viewStaging: viewStaging(options, candidate),
     wideningPlace: wideningPlace(options, candidate),
-    earlierPlace: async () => postgresEarlierPlace(openBeside(options, 'history', 1), () => candidate.assertHeld()),
+    earlierPlace: async () =>
+      postgresEarlierPlace(openBeside(options, 'history', jobConnections.history.stream), () => candidate.assertHeld()),
     retention: retention(options),
     start: indexer.start,
     stopAt: indexer.stopAt,
@@ -108,8 +110,9 @@ function openBeside({ config, databaseUrl: url }: PartsOptions, name: string, co
 /** The stream's own tables, and those in which views are gathered. */
 function viewStaging(options: PartsOptions, candidate: WriterCandidate): PipelineParts['viewStaging'] {
   const staging = stagingSchema(options.config.database.schema, 'interfaces');
+  const { stream, staging: inStaging } = jobConnections.views;
   return async () =>
-    postgresViewStaging(openBeside(options, 'views', 2), openBeside(options, 'views', 2, staging), () =>
+    postgresViewStaging(openBeside(options, 'views', stream), openBeside(options, 'views', inStaging, staging), () =>
       candidate.assertHeld(),
     );
 }
@@ -117,8 +120,9 @@ function viewStaging(options: PartsOptions, candidate: WriterCandidate): Pipelin
 /** The stream's own tables, and those in which contracts of a wider filter are gathered. */
 function wideningPlace(options: PartsOptions, candidate: WriterCandidate): PipelineParts['wideningPlace'] {
   const staging = stagingSchema(options.config.database.schema, 'widen');
+  const { stream, staging: inStaging } = jobConnections.widen;
   return async () =>
-    postgresWideningPlace(openBeside(options, 'widen', 2), openBeside(options, 'widen', 2, staging), () =>
+    postgresWideningPlace(openBeside(options, 'widen', stream), openBeside(options, 'widen', inStaging, staging), () =>
       candidate.assertHeld(),
     );
 }
@@ -130,7 +134,7 @@ function retention(options: PartsOptions): Retention | undefined {
   return {
     everyMs,
     prune: async (stop, onProgress) => {
-      const database = openBeside(options, 'retention', 1);
+      const database = openBeside(options, 'retention', jobConnections.retention.stream);
       try {
         return await pruneBeside(database, keepMs, { stop, onProgress });
       } finally {

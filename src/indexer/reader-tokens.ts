@@ -1,44 +1,39 @@
-/** Tokens of readers in one process: looked up on a connection of their own, so that no page that is read keeps them waiting. */
-import type { Config } from '../config/config.ts';
+/** Tokens of readers in one process: looked up on a connection that no page of changes is read by, so that none keeps them waiting. */
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { ReaderTokens } from '../observe/http/reader-tokens.ts';
 import type { Logger } from '../observe/log/logger.ts';
 import type { Pace } from '../config/pace.ts';
-import { openDatabase, type Database } from '../store/connection/database.ts';
+import type { Database } from '../store/connection/database.ts';
 import { readTokens } from '../store/roles/reader-tokens.ts';
 import { limitedRoles } from '../store/roles/secure-views.ts';
 import { endExpiredLogins } from '../store/roles/token-logins.ts';
-
-/** A look at a handful of rows; with the time between two of them it is less than five seconds. */
-const statementTimeoutMs = 2_000;
 
 export interface OpenTokens {
   readonly tokens: ReaderTokens;
   /** Roles that are limited to parties, read again when the last answer is a few seconds old. @throws if none was ever read */
   readonly limitedRoles: () => Promise<readonly string[]>;
-  readonly close: (limitMs?: number) => Promise<void>;
+  readonly close: () => void;
 }
 
-/** Prepares it; connects when a client shows a token, and to end the sessions of tokens that expired. */
+/**
+ * Prepares it; reads when a client shows a token, and to end the sessions of tokens that expired.
+ * @param database stays the caller's to close
+ */
 export function openReaderTokens(
-  { database: { schema, urlFile } }: Config,
-  url: string,
+  database: Database,
   { tokensMs, expiredTokensMs }: Pace,
   logger: Pick<Logger, 'warn'>,
 ): OpenTokens {
-  const applicationName = 'ledger-indexer tokens';
-  const database = openDatabase({ url, urlFile, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
   const onFailing = (thrown: unknown): void =>
     logger.warn({ err: toIndexerError(thrown) }, 'reader tokens cannot be read: clients with a token get 503');
   const tokens = new ReaderTokens((hashes) => readTokens(database, hashes), tokensMs, onFailing);
   const stop = endSessions(database, expiredTokensMs);
   return {
     tokens,
-    limitedRoles: lastRead(() => database.withClient((client) => limitedRoles(client, schema)), tokensMs),
-    close: (limitMs) => {
+    limitedRoles: lastRead(() => database.withClient((client) => limitedRoles(client, database.schema)), tokensMs),
+    close: () => {
       stop();
       tokens.close();
-      return database.close(limitMs);
     },
   };
 }

@@ -5,26 +5,24 @@ import type { Logger } from '../observe/log/logger.ts';
 import { WebhookReport } from '../observe/log/webhook-report.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import { type Pace, usualPace } from '../config/pace.ts';
-import { openDatabase } from '../store/connection/database.ts';
+import { shareOf, type Database } from '../store/connection/database.ts';
+import { pageConnections } from './connections.ts';
 import type { WriterCandidate } from '../store/lock/writer-lock.ts';
 import { webhookProgress } from '../store/webhooks/webhook-progress.ts';
 import { WebhookDeliveries } from '../webhooks/deliveries.ts';
 
-/** For all webhooks; whoever waits for one holds nothing. */
-const connections = 2;
-/** A page is a thousand updates at most; a role whose rights cost more is told so. */
-const statementTimeoutMs = 10_000;
 /** Of a stop: for what was sent and not answered yet, and for noting it. */
 const mostClosingMs = 3_000;
 
 export interface DeliveringFor {
   readonly config: Config;
-  readonly databaseUrl: string;
   readonly version: string;
   readonly pace?: Pace;
 }
 
 export interface DeliveringParts {
+  /** Stays the caller's to close. */
+  readonly pages: Database;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Its claim to the right to write. */
@@ -40,22 +38,12 @@ export interface Delivering {
 
 /** Begins at once; delivers while this process may write. A run that has an end delivers nothing: it is no daemon. */
 export function startDelivering(
-  { config, databaseUrl: url, version, pace = usualPace }: DeliveringFor,
-  { logger, metrics, candidate }: DeliveringParts,
+  { config, version, pace = usualPace }: DeliveringFor,
+  { pages, logger, metrics, candidate }: DeliveringParts,
 ): Delivering {
-  const { schema, urlFile } = config.database;
   const { webhooks, webhookAttempts: attempts, stopAt } = config.indexer;
-  const applicationName = 'ledger-indexer webhooks';
-  const database = openDatabase({
-    url,
-    urlFile,
-    schema,
-    statementTimeoutMs,
-    applicationName,
-    maxConnections: connections,
-  });
   const deliveries = new WebhookDeliveries({
-    store: webhookProgress(database),
+    store: webhookProgress(shareOf(pages, pageConnections)),
     observer: new WebhookReport({ logger, metrics }),
     isWriter: () => candidate.isHeld,
     reach: stopAt === undefined ? webhooks : 'nowhere',
@@ -67,7 +55,6 @@ export function startDelivering(
     reached: () => deliveries.stir(),
     close: async (limitMs) => {
       await Promise.race([deliveries.close(), elapsed(Math.min(limitMs, mostClosingMs))]);
-      await database.close(500);
     },
   };
 }

@@ -18,6 +18,7 @@ import { refuseOtherStreams } from '../../store/roles/schema-owners.ts';
 import { tryPruning, tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
 import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
+import { judgedConnections } from './connection-check.ts';
 import { judgeClock } from './ledger-checks.ts';
 import { operationChecks } from './operation-checks.ts';
 import { fail, pass, skip, type Check, type Finding, warn } from './outcome.ts';
@@ -55,6 +56,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
       },
     },
     { name: 'pooler', after, run: () => pooler(database, config) },
+    { name: 'connections', after, run: () => judgedConnections(database, config) },
     { name: 'disk', after, run: () => disk(database) },
     { name: 'notices', after, run: () => notices(database, config) },
     { name: 'schema', after, run: () => schema(database, config) },

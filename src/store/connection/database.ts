@@ -117,6 +117,41 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
+/**
+ * The same pool, of which `most` connections are lent at once: who else shares it keeps the rest. Closed with the pool.
+ */
+export function shareOf(database: Database, most: number): Database {
+  const waiting: (() => void)[] = [];
+  let free = most;
+  async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await database.withClient(work);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  }
+  return {
+    ...database,
+    withClient,
+    transaction: (work) => withClient((client) => inTransaction(client, work)),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The same pool with a shorter limit of one statement, milliseconds. */
+export function withinTime(database: Database, statementMs: number): Database {
+  const transaction = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
+    database.transaction(async (client) => {
+      await client.query(`set local statement_timeout = ${String(statementMs)}`);
+      return work(client);
+    });
+  return { ...database, withClient: transaction, transaction };
+}
+
 /** A client of the current host. Each host is tried once; idle clients of a host that was left are ended. */
 async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): Promise<PoolClient> {
   for (let tried = 1; ;) {

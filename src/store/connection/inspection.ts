@@ -75,3 +75,35 @@ export async function noticeQueueUsage(database: Database): Promise<number> {
   );
   return rows[0]?.usage ?? 0;
 }
+
+/** Connections that this login may have. */
+export interface ConnectionLimits {
+  /** Of the role, of the database, and of the server without what it keeps for others; null: no limit. */
+  readonly role: number | null;
+  readonly database: number | null;
+  readonly server: number;
+  /** Open now by other programs, of whatever role. */
+  readonly others: number;
+}
+
+/** A superuser has no limit but that of the server. */
+export async function connectionLimits(database: Database): Promise<ConnectionLimits> {
+  const { rows } = await database.withClient((client) =>
+    client.query<ConnectionLimits>(
+      `select case when r.rolconnlimit >= 0 and not r.rolsuper then r.rolconnlimit end as role,
+              case when d.datconnlimit >= 0 and not r.rolsuper then d.datconnlimit end as database,
+              current_setting('max_connections')::int
+                - case when r.rolsuper then 0
+                       else current_setting('superuser_reserved_connections')::int
+                          + case when pg_has_role(r.oid, coalesce(to_regrole('pg_use_reserved_connections')::oid, r.oid), 'usage') then 0
+                                 else coalesce(current_setting('reserved_connections', true), '0')::int end end as server,
+              (select count(*)::int from pg_stat_activity a
+                where a.backend_type = 'client backend' and a.application_name not like 'ledger-indexer%') as others
+         from pg_roles r, pg_database d
+        where r.rolname = session_user and d.datname = current_database()`,
+    ),
+  );
+  const [row] = rows;
+  if (row === undefined) throw new TypeError('the server does not list the role and the database of this session');
+  return row;
+}

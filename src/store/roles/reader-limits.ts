@@ -12,7 +12,7 @@ export const defaultConnections = 20;
 /** Of one session: a sort of ten million rows of 200 bytes. */
 const temporaryFiles = '2GB';
 
-/** Room for one indexer, which has up to 14 open, and for its background work or its standby. */
+/** Room for one indexer, which has up to 11 open, and for its background jobs or its standby. */
 const ofIndexer = 20;
 
 interface Server {

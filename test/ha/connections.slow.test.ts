@@ -1,0 +1,109 @@
+/** How many connections to Postgres an indexer opens, as the server counts them, and what `check` says of limits that are too low. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { judge } from '../../src/cli/check/connection-check.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { mostConnections } from '../../src/indexer/connections.ts';
+import { programInProcess } from '../cli/in-process.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+import { query, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase } from '../support/migrated-database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const most = mostConnections(loadConfig({}));
+
+describe('the table of docs/operations.md', () => {
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+
+  it('gives the numbers of the program', () => {
+    expect(page).toContain(`| ${String(most.always)} `);
+    expect(page).toContain(`| ${String(most.withJobs)} `);
+  });
+});
+
+describe('an indexer with many clients', () => {
+  let sandbox: Sandbox;
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({});
+    database = await createMigratedDatabase(['ledger']);
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await database.drop();
+  });
+
+  it('opens no more than it says, in three pools and one connection', async () => {
+    await using indexer = await runIndexer({
+      LEDGER_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      POSTGRES_SCHEMA: 'ledger',
+      INDEXER_CHANGES_STREAMS: '100',
+    });
+    await waitFor('it follows', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+    const leave = new AbortController();
+    const clients = Array.from({ length: 40 }, (_, at) =>
+      fetch(`${indexer.httpUrl}/changes?after=0&template=p:M:T${String(at)}`, { signal: leave.signal }),
+    );
+    const wrongToken = { authorization: `Bearer ${randomBytes(24).toString('base64url')}` };
+    const others = Array.from({ length: 20 }, () => [
+      fetch(`${indexer.httpUrl}/changes`, { headers: wrongToken }),
+      fetch(`${indexer.httpUrl}/update?offset=1`),
+    ]).flat();
+    await Promise.allSettled(others);
+    const answers = await Promise.all(clients);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const sessions = (await query(
+      database.url,
+      `select application_name as application, count(*)::int as count from pg_stat_activity
+        where datname = current_database() and application_name like 'ledger-indexer%' group by 1 order by 1`,
+    )) as readonly { readonly application: string; readonly count: number }[];
+    leave.abort();
+    const count = new Map(sessions.map((session) => [session.application, session.count]));
+    expect([...count.values()].reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(most.always);
+    expect(count.get('ledger-indexer pages')).toBeLessThanOrEqual(4);
+    expect(count.get('ledger-indexer lookups')).toBe(1);
+    expect(count.size).toBeLessThanOrEqual(4);
+  });
+
+  it('is warned by check when its role may open fewer', async () => {
+    const role = `few_${randomBytes(4).toString('hex')}`;
+    const url = new URL(database.url);
+    await query(database.url, `create role ${role} login password 'x' connection limit ${String(most.always + 1)}`);
+    try {
+      url.username = role;
+      url.password = 'x';
+      const { stdout } = await programInProcess(['check', '--json'], {
+        DATABASE_URL: url.href,
+        LEDGER_URL: sandbox.url,
+        POSTGRES_SCHEMA: 'ledger',
+      });
+      const { checks } = JSON.parse(stdout) as { checks: readonly { name: string }[] };
+      expect(checks.find(({ name }) => name === 'connections')).toMatchObject({
+        state: 'warn',
+        found: `an indexer has up to ${String(most.always)} connections, ${String(most.withJobs)} with all background jobs; this role may have ${String(most.always + 1)}`,
+        fix: expect.stringContaining(`connection limit ${String(most.withJobs)}`) as unknown,
+      });
+    } finally {
+      await query(database.url, `drop role ${role}`);
+    }
+  });
+});
+
+describe('check', () => {
+  const free = { role: null, database: null, server: 97, others: 3 };
+
+  it.each([
+    ['passes with room for all', free, 'pass', 'all sessions of the server may have 97'],
+    ['fails below what an indexer always needs', { ...free, role: 5 }, 'fail', 'this role may have 5'],
+    ['warns below what background jobs need', { ...free, database: 15 }, 'warn', 'all sessions of this database'],
+    ['warns when other programs have taken them', { ...free, others: 90 }, 'warn', '90 of 97 open now'],
+  ])('%s', (_, limits, state, found) => {
+    const judged = judge({ always: 11, withJobs: 21 }, limits);
+    expect(judged).toMatchObject({ state, found: expect.stringContaining(found) as unknown });
+  });
+});
