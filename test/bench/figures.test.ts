@@ -1,7 +1,6 @@
-/** The JSON of the benchmark says what its columns say, null where nothing was measured, and the picture shows the same. */
+/** The JSON of the benchmark says what its columns say, and null where nothing was measured. */
 import { describe, expect, it } from 'vitest';
 import { figureOf, type Figure, type Line } from '../../bench/figures/figures.ts';
-import { pictureOf } from '../../bench/figures/picture.ts';
 import { keyFigures, type Measured } from '../../bench/figures/report.ts';
 import { growthName } from '../../bench/growth/growth.ts';
 import { readOptions } from '../../bench/options.ts';
@@ -71,33 +70,5 @@ describe('the figures of a call', () => {
 
   it('count the events of one checkpoint cycle', () => {
     expect(figure(1_000, 20)).toMatchObject({ cycleEvents: 500, fullPages: 0.1 });
-  });
-});
-
-describe('the picture', () => {
-  const lines = [
-    line('ingest', figure(1_000, 20)),
-    line(`PQS's layout`, { ...figure(2_000, 40), nodeUs: undefined }),
-    line('raw JSON', { ...figure(500, 10), nodeUs: undefined }),
-  ];
-  const figures = { machine: 'a machine <of ours>', postgres: '17', lines };
-
-  it('draws bars as long as the figures, and says the figures', () => {
-    const svg = pictureOf(figures);
-    const log = [...svg.matchAll(/<rect [^>]*width="([\d.]+)" height="20" fill="var\(--first\)"/g)].map(([, width]) =>
-      Number(width),
-    );
-    expect(log.slice(3, 6).map((width) => width / (log[4] ?? 0))).toEqual([0.5, 1, 0.25]);
-    expect(svg).toContain(
-      `Write-ahead log: ledger-indexer 2,000 bytes, PQS's layout 4,000 bytes, raw JSON 1,000 bytes`,
-    );
-    expect(svg).toContain('20.0 + 12.0 µs');
-    expect(svg).toContain('a machine &lt;of ours&gt;');
-  });
-
-  it('is refused without a line it shows, or with one that failed', () => {
-    expect(() => pictureOf({ ...figures, lines: lines.slice(0, 2) })).toThrow('there is no line "raw JSON"');
-    const failed = line('raw JSON', { ...figure(500, 10), error: 'wrong' });
-    expect(() => pictureOf({ ...figures, lines: [...lines.slice(0, 2), failed] })).toThrow('has no figures');
   });
 });
