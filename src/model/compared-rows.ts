@@ -2,106 +2,56 @@
  * What `verify` compares, in the words that both sides are put into: the ledger's frames by `ledger/frames/plain-frame.ts`, the
  * stored rows by `store/verify/stored-lines.ts`. A row is a list of texts in the order of these names. Pure.
  */
+import { type ComparedColumn, comparedColumns } from './tables.ts';
 
-const active = [
-  'synchronizer',
-  'offset',
-  'template',
-  'payload',
-  'contract_key',
-  'signatories',
-  'observers',
-  'created_at',
-  'reassignment_counter',
-] as const;
+const ofContract = ['synchronizer', 'template', 'signatories', 'observers'] as const;
+const ofReassignment = ['template', 'source', 'target', 'witness_parties'] as const;
 
-const reassignment = [
-  'node_id',
-  'template',
-  'reassignment_id',
-  'source',
-  'target',
-  'submitter',
-  'reassignment_counter',
-  'assignment_exclusivity',
-  'witness_parties',
-] as const;
+/** Fields that are no column of the row's own table under their name: put together, or named by a dictionary. */
+const joinedFields = {
+  active: ['offset', ...ofContract],
+  seeded: ['offset', ...ofContract, 'witness_parties'],
+  in_flight: ofReassignment,
+  update: ['synchronizer'],
+  contract: [...ofContract, 'witness_parties'],
+  view: [],
+  exercise: ['template', 'interface', 'choice', 'acting_parties', 'witness_parties', 'implemented_interfaces'],
+  archive: ['template', 'witness_parties', 'implemented_interfaces'],
+  reassignment: ofReassignment,
+  topology: [],
+} as const satisfies Record<string, readonly string[]>;
+
+/**
+ * `active`: a contract active at an offset; what only its update tells alike every time is left to the comparison of updates.
+ * `seeded`: one that was found by a seed: it came from such a list, no update is stored that could be compared. `in_flight`: half
+ * of a reassignment that a seed found in flight, and that still is. The others are rows of updates.
+ */
+export type ComparedKind = keyof typeof joinedFields;
+export type JoinedField<K extends ComparedKind> = (typeof joinedFields)[K][number];
+export type FieldOf<K extends ComparedKind> = JoinedField<K> | ComparedColumn<K>;
 
 /** Fields by kind of row. Times are microseconds since 1970, lists and payloads JSON text, identifiers as the ledger prints them. */
-export const comparedFields = {
-  /** A contract active at an offset. What only its update tells alike every time is left to the comparison of updates. */
-  active,
-  /** One that was found by a seed: it came from such a list, no update is stored that could be compared. */
-  seeded: [
-    ...active,
-    'node_id',
-    'representative_package_id',
-    'contract_key_hash',
-    'witness_parties',
-    'created_event_blob',
-    'acs_delta',
-    'workflow_id',
-  ],
-  /** Half of a reassignment that a seed found in flight, and that still is. */
-  in_flight: [...reassignment, 'created_event', 'workflow_id'],
-  update: [
-    'kind',
-    'update_id',
-    'synchronizer',
-    'command_id',
-    'workflow_id',
-    'effective_at',
-    'record_time',
-    'trace_parent',
-    'trace_state',
-    'external_transaction_hash',
-    'transaction_hash',
-    'paid_traffic_cost',
-    'event_count',
-    'raw',
-  ],
-  contract: [
-    'node_id',
-    'origin',
-    'synchronizer',
-    'template',
-    'representative_package_id',
-    'payload',
-    'contract_key',
-    'contract_key_hash',
-    'signatories',
-    'observers',
-    'witness_parties',
-    'created_event_blob',
-    'created_at',
-    'acs_delta',
-    'reassignment_counter',
-  ],
-  view: ['view', 'status_code', 'status_message', 'status_details', 'implementation_package_id'],
-  exercise: [
-    'contract_id',
-    'template',
-    'interface',
-    'choice',
-    'argument',
-    'result',
-    'acting_parties',
-    'witness_parties',
-    'consuming',
-    'last_descendant_node_id',
-    'implemented_interfaces',
-    'acs_delta',
-  ],
-  archive: ['contract_id', 'template', 'witness_parties', 'implemented_interfaces'],
-  reassignment,
-  topology: ['kind', 'party_id', 'participant_id', 'participant_permission', 'raw'],
-} as const satisfies Record<string, readonly string[]>;
+export const comparedFields: { readonly [K in ComparedKind]: readonly FieldOf<K>[] } = {
+  active: fieldsOf('active'),
+  seeded: fieldsOf('seeded'),
+  in_flight: fieldsOf('in_flight'),
+  update: fieldsOf('update'),
+  contract: fieldsOf('contract'),
+  view: fieldsOf('view'),
+  exercise: fieldsOf('exercise'),
+  archive: fieldsOf('archive'),
+  reassignment: fieldsOf('reassignment'),
+  topology: fieldsOf('topology'),
+};
+
+function fieldsOf<K extends ComparedKind>(kind: K): readonly FieldOf<K>[] {
+  const names: readonly string[] = [...joinedFields[kind], ...Object.keys(comparedColumns(kind))];
+  return names as readonly FieldOf<K>[];
+}
 
 /** Lists of parties in a create that is compared as a whole: each is a set. */
 export const partyLists = ['signatories', 'observers', 'witnessParties'] as const;
 
-export type ComparedKind = keyof typeof comparedFields;
-export type FieldOf<K extends ComparedKind> = (typeof comparedFields)[K][number];
 /** One text per field; null where there is none. */
 export type FieldTexts<K extends ComparedKind> = Readonly<Record<FieldOf<K>, string | null>>;
 

@@ -1,6 +1,6 @@
 /**
- * The append-only tables with the columns and types that rows are built in, in this order. The SQL truth is migrations/;
- * a test compares the two.
+ * The append-only tables with the columns and types that rows are built in, in this order, and what else follows from a
+ * column. The SQL truth is migrations/; a test compares the two.
  */
 import type { Text } from './utf8.ts';
 
@@ -30,24 +30,33 @@ export type ColumnType =
   | 'trace'
   | 'char';
 
-export const tables = {
+/** What else follows from a column. A plain type says that nothing does. */
+export interface Column {
+  readonly type: ColumnType;
+  /** One filter may show it and another not, or an update and not a list of active contracts: an older row gains it later. */
+  readonly gained?: true;
+  /** `verify` compares it, under its own name, in rows of these kinds; see `compared-rows.ts`. */
+  readonly compared?: readonly string[];
+}
+
+export const columns = {
   updates: {
     offset: 'int8',
     batch_offset: 'int8',
-    effective_at: 'timestamptz',
-    record_time: 'timestamptz',
-    paid_traffic_cost: 'int8',
-    event_count: 'int4',
+    effective_at: { type: 'timestamptz', gained: true, compared: ['update'] },
+    record_time: { type: 'timestamptz', gained: true, compared: ['update'] },
+    paid_traffic_cost: { type: 'int8', gained: true, compared: ['update'] },
+    event_count: { type: 'int4', gained: true, compared: ['update'] },
     synchronizer_pk: 'int4',
-    kind: 'char',
-    update_id: 'id',
-    trace_parent: 'trace',
-    command_id: 'text',
-    workflow_id: 'text',
-    trace_state: 'text',
-    external_transaction_hash: 'id',
-    transaction_hash: 'id',
-    raw: 'json',
+    kind: { type: 'char', compared: ['update'] },
+    update_id: { type: 'id', compared: ['update'] },
+    trace_parent: { type: 'trace', gained: true, compared: ['update'] },
+    command_id: { type: 'text', gained: true, compared: ['update'] },
+    workflow_id: { type: 'text', gained: true, compared: ['update'] },
+    trace_state: { type: 'text', gained: true, compared: ['update'] },
+    external_transaction_hash: { type: 'id', gained: true, compared: ['update'] },
+    transaction_hash: { type: 'id', gained: true, compared: ['update'] },
+    raw: { type: 'json', compared: ['update'] },
   },
   contract_parties: {
     parties_pk: 'int4',
@@ -63,21 +72,21 @@ export const tables = {
   },
   contracts: {
     offset: 'int8',
-    created_at: 'timestamptz',
-    reassignment_counter: 'int8',
-    node_id: 'int4',
+    created_at: { type: 'timestamptz', gained: true, compared: ['contract', 'active', 'seeded'] },
+    reassignment_counter: { type: 'int8', gained: true, compared: ['contract', 'active', 'seeded'] },
+    node_id: { type: 'int4', compared: ['contract', 'seeded'] },
     template_pk: 'int4',
     synchronizer_pk: 'int4',
     parties_pk: 'int4',
-    origin: 'char',
-    acs_delta: 'bool',
+    origin: { type: 'char', gained: true, compared: ['contract'] },
+    acs_delta: { type: 'bool', gained: true, compared: ['contract', 'seeded'] },
     contract_id: 'id',
-    payload: 'jsonb',
-    contract_key: 'jsonb',
-    contract_key_hash: 'base64',
-    created_event_blob: 'base64',
-    representative_package_id: 'text',
-    workflow_id: 'text',
+    payload: { type: 'jsonb', compared: ['contract', 'active', 'seeded'] },
+    contract_key: { type: 'jsonb', compared: ['contract', 'active', 'seeded'] },
+    contract_key_hash: { type: 'base64', compared: ['contract', 'seeded'] },
+    created_event_blob: { type: 'base64', gained: true, compared: ['contract', 'seeded'] },
+    representative_package_id: { type: 'text', gained: true, compared: ['contract', 'seeded'] },
+    workflow_id: { type: 'text', gained: true, compared: ['seeded'] },
     redaction_id: 'text',
   },
   live: {
@@ -104,15 +113,15 @@ export const tables = {
   exercises: {
     offset: 'int8',
     node_id: 'int4',
-    last_descendant_node_id: 'int4',
+    last_descendant_node_id: { type: 'int4', gained: true, compared: ['exercise'] },
     template_pk: 'int4',
     choice_pk: 'int4',
     parties_pk: 'int4',
-    consuming: 'bool',
-    acs_delta: 'bool',
-    contract_id: 'id',
-    argument: 'jsonb',
-    result: 'jsonb',
+    consuming: { type: 'bool', compared: ['exercise'] },
+    acs_delta: { type: 'bool', gained: true, compared: ['exercise'] },
+    contract_id: { type: 'id', compared: ['exercise'] },
+    argument: { type: 'jsonb', compared: ['exercise'] },
+    result: { type: 'jsonb', compared: ['exercise'] },
     redaction_id: 'text',
   },
   archives: {
@@ -120,48 +129,95 @@ export const tables = {
     node_id: 'int4',
     template_pk: 'int4',
     parties_pk: 'int4',
-    contract_id: 'id',
+    contract_id: { type: 'id', compared: ['archive'] },
   },
   interface_views: {
     offset: 'int8',
     node_id: 'int4',
     interface_pk: 'int4',
-    status_code: 'int4',
-    view: 'jsonb',
-    status_message: 'text',
-    status_details: 'jsonb',
-    implementation_package_id: 'text',
+    status_code: { type: 'int4', compared: ['view'] },
+    view: { type: 'jsonb', compared: ['view'] },
+    status_message: { type: 'text', compared: ['view'] },
+    status_details: { type: 'jsonb', compared: ['view'] },
+    implementation_package_id: { type: 'text', compared: ['view'] },
     redaction_id: 'text',
   },
   reassignments: {
     offset: 'int8',
-    reassignment_counter: 'int8',
-    assignment_exclusivity: 'timestamptz',
-    node_id: 'int4',
+    reassignment_counter: { type: 'int8', gained: true, compared: ['reassignment', 'in_flight'] },
+    assignment_exclusivity: { type: 'timestamptz', gained: true, compared: ['reassignment', 'in_flight'] },
+    node_id: { type: 'int4', gained: true, compared: ['reassignment', 'in_flight'] },
     template_pk: 'int4',
     source_pk: 'int4',
     target_pk: 'int4',
     parties_pk: 'int4',
     kind: 'char',
-    incomplete: 'bool',
+    incomplete: { type: 'bool', gained: true },
     contract_id: 'id',
-    reassignment_id: 'text',
-    submitter: 'text',
-    created_event: 'jsonb',
-    workflow_id: 'text',
+    reassignment_id: { type: 'text', compared: ['reassignment', 'in_flight'] },
+    submitter: { type: 'text', gained: true, compared: ['reassignment', 'in_flight'] },
+    created_event: { type: 'jsonb', gained: true, compared: ['in_flight'] },
+    workflow_id: { type: 'text', gained: true, compared: ['in_flight'] },
   },
   topology_events: {
     offset: 'int8',
     event_index: 'int4',
-    kind: 'text',
-    party_id: 'text',
-    participant_id: 'text',
-    participant_permission: 'text',
-    raw: 'json',
+    kind: { type: 'text', compared: ['topology'] },
+    party_id: { type: 'text', compared: ['topology'] },
+    participant_id: { type: 'text', compared: ['topology'] },
+    participant_permission: { type: 'text', compared: ['topology'] },
+    raw: { type: 'json', compared: ['topology'] },
   },
-} as const satisfies Record<string, Readonly<Record<string, ColumnType>>>;
+} as const satisfies Record<string, Readonly<Record<string, ColumnType | Column>>>;
 
-export type TableName = keyof typeof tables;
+type Columns = typeof columns;
+export type TableName = keyof Columns;
+type TypeOf<C> = C extends { readonly type: infer T } ? T : C;
+
+/** The type of each column. */
+export const tables = mapped((column) => column.type) as {
+  readonly [T in TableName]: { readonly [C in keyof Columns[T]]: TypeOf<Columns[T][C]> };
+};
+
+/** Calls `of` for each column of each table, in their order. */
+function mapped<Value>(of: (column: Column) => Value): Record<string, Record<string, Value>> {
+  const annotated = (column: ColumnType | Column): Column => (typeof column === 'string' ? { type: column } : column);
+  return Object.fromEntries(
+    Object.entries(columns).map(([table, its]) => [
+      table,
+      Object.fromEntries(Object.entries(its).map(([name, column]) => [name, of(annotated(column))])),
+    ]),
+  );
+}
+
+const gained = mapped((column) => column.gained === true);
+
+/** Columns that a row may gain from a wider filter. */
+export function gainedColumns(table: TableName): readonly string[] {
+  return namesOf(gained[table] ?? {});
+}
+
+/** Columns that `verify` compares in rows of a kind. */
+export type ComparedColumn<Kind extends string> = {
+  [T in TableName]: {
+    [C in keyof Columns[T]]: Columns[T][C] extends { readonly compared: readonly (infer Kinds)[] }
+      ? Kind extends Kinds
+        ? C
+        : never
+      : never;
+  }[keyof Columns[T]];
+}[TableName];
+
+/** Their names and types, in the order of the table. */
+export function comparedColumns(kind: string): Readonly<Record<string, ColumnType>> {
+  const compared = mapped(({ type, compared: kinds = [] }) => (kinds.includes(kind) ? type : undefined));
+  const found = Object.values(compared).flatMap((its) => Object.entries(its));
+  return Object.fromEntries(found.filter((entry): entry is [string, ColumnType] => entry[1] !== undefined));
+}
+
+function namesOf(chosen: Readonly<Record<string, boolean>>): readonly string[] {
+  return Object.entries(chosen).flatMap(([name, isChosen]) => (isChosen ? [name] : []));
+}
 
 /** The types of the columns by table, in the order of the columns. */
 export type ColumnTypes = Readonly<Record<TableName, Readonly<Record<string, ColumnType>>>>;

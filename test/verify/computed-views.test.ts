@@ -1,6 +1,7 @@
 /** Which views a participant may send otherwise than they were stored, and which of them are different. */
 import { describe, expect, it } from 'vitest';
 import { computedAnewBy } from '../../src/cli/verify/computed-views.ts';
+import { comparedRow } from '../../src/model/compared-rows.ts';
 
 const [first, second, stranger, unread] = ['a1', 'b2', 'c3', 'd4'].map((two) => two.repeat(32)) as [
   string,
@@ -15,14 +16,20 @@ const packageNames = new Map([
 ]);
 
 type Fields = readonly (string | null)[];
-const computed = (packageId: string | null, view = '{"amount": "1"}'): Fields => [view, '0', null, null, packageId];
-const failed = (message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none'): Fields => [
-  null,
-  '9',
-  message,
-  null,
-  null,
-];
+
+function fields(view: string | null, code: string, message: string | null, packageId: string | null): Fields {
+  return comparedRow('view', 'view', {
+    view,
+    status_code: code,
+    status_message: message,
+    status_details: null,
+    implementation_package_id: packageId,
+  }).fields;
+}
+
+const computed = (packageId: string | null, view = '{"amount": "1"}'): Fields => fields(view, '0', null, packageId);
+const failed = (message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none'): Fields =>
+  fields(null, '9', message, null);
 
 describe('a view is computed anew', () => {
   it.each<[string, Fields, Fields, string]>([
@@ -31,7 +38,7 @@ describe('a view is computed anew', () => {
     ['and fails, as no version is vetted now', computed(first), failed(), `${first} none`],
     ['that failed, as no version was vetted then', failed(), computed(first), `none ${first}`],
     ['and fails again, in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
-    ['that was redacted', [null, '0', null, null, first], [null, '0', null, null, second], `${first} ${second}`],
+    ['that was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
   ])('%s', (_what, stored, sent, pair) => {
     expect(computedAnewBy(stored, sent, packageNames)).toBe(pair);
   });
@@ -43,8 +50,8 @@ describe('a view is different', () => {
     ['where the package has another name: it is that of another contract', computed(stranger), computed(first)],
     ['where the stored package is none', computed('planted'), computed(first)],
     ['where no package is named', computed(null), computed(null, '{}')],
-    ['where a stored failure has a value', ['{}', '9', null, null, null], computed(first)],
-    ['where a stored failure has a package', [null, '9', null, null, first], computed(second)],
+    ['where a stored failure has a value', fields('{}', '9', null, null), computed(first)],
+    ['where a stored failure has a package', fields(null, '9', null, first), computed(second)],
   ])('%s', (_what, stored, sent) => {
     expect(computedAnewBy(stored, sent, packageNames)).toBeUndefined();
   });

@@ -21,7 +21,7 @@ export function printed(text: string): Printed {
 type PlainKind = 'text' | 'name' | 'names' | 'integer' | 'flag' | 'payload';
 
 /** `label` is the key with quotes and colon; `shape` that of an `object`, or of each of `objects`. */
-export type Field = { readonly label: Printed; readonly slot: number } & (
+export type Field = { readonly name: string; readonly label: Printed; readonly slot: number } & (
   | { readonly kind: PlainKind; readonly shape: undefined }
   | { readonly kind: 'object' | 'objects'; readonly shape: Shape }
 );
@@ -57,26 +57,26 @@ export class Shape {
     this.#blank = Object.keys(fields).map(() => undefined);
     this.fields = Object.entries(fields).map(([name, type], slot): Field => {
       const label = printed(`${JSON.stringify(name)}:`);
-      if (type instanceof Shape) return { label, slot, kind: 'object', shape: type };
-      if (typeof type === 'string') return { label, slot, kind: type, shape: undefined };
-      return { label, slot, kind: 'objects', shape: type[0] };
+      if (type instanceof Shape) return { name, label, slot, kind: 'object', shape: type };
+      if (typeof type === 'string') return { name, label, slot, kind: type, shape: undefined };
+      return { name, label, slot, kind: 'objects', shape: type[0] };
     });
   }
 }
 
-const viewStatus = new Shape('ViewStatus', { code: 'integer', message: 'text', details: 'payload' }, (v) => ({
+export const viewStatus = new Shape('ViewStatus', { code: 'integer', message: 'text', details: 'payload' }, (v) => ({
   code: v[0],
   message: v[1],
   details: v[2],
 }));
 
-const interfaceView = new Shape(
+export const interfaceView = new Shape(
   'InterfaceView',
   { interfaceId: 'name', viewStatus, viewValue: 'payload', implementationPackageId: 'name' },
   (v) => ({ interfaceId: v[0], viewStatus: v[1], viewValue: v[2], implementationPackageId: v[3] }),
 );
 
-const created = new Shape(
+export const created = new Shape(
   'CreatedEvent',
   {
     offset: 'integer',
@@ -116,7 +116,7 @@ const created = new Shape(
   }),
 );
 
-const archived = new Shape(
+export const archived = new Shape(
   'ArchivedEvent',
   {
     offset: 'integer',
@@ -138,7 +138,7 @@ const archived = new Shape(
   }),
 );
 
-const exercised = new Shape(
+export const exercised = new Shape(
   'ExercisedEvent',
   {
     offset: 'integer',
@@ -188,7 +188,7 @@ const event = new Shape(
   },
 );
 
-const traceContext = new Shape('TraceContext', { traceparent: 'text', tracestate: 'text' }, (v) => ({
+export const traceContext = new Shape('TraceContext', { traceparent: 'text', tracestate: 'text' }, (v) => ({
   traceparent: v[0],
   tracestate: v[1],
 }));

@@ -1,9 +1,10 @@
 /**
- * The fields of every message this version knows, for frames that the scanner reads; `frame-reader.ts` knows those of its
- * shapes. Reads nothing and refuses nothing: it names what is there beyond them.
+ * The fields of every message this version knows, for frames that the scanner reads; those of shapes stand in
+ * `frame-shapes.ts`. Reads nothing and refuses nothing: it names what is there beyond them.
  */
 import { shownKey } from '../../model/unknown.ts';
 import { isObject } from './field.ts';
+import { archived, created, exercised, interfaceView, type Shape, traceContext, viewStatus } from './frame-shapes.ts';
 
 /** The name of the message below a field, of each where it is a list; null for a field with none. */
 type Fields = Readonly<Record<string, string | null>>;
@@ -64,36 +65,13 @@ export const knownFields = {
   TopologyTransaction: { ...update, events: 'topologyEvent' },
   OffsetCheckpoint: { offset: null, synchronizerTimes: 'SynchronizerTime' },
   SynchronizerTime: { synchronizerId: null, recordTime: null },
-  TraceContext: { traceparent: null, tracestate: null },
+  CreatedEvent: fieldsOf(created),
+  ArchivedEvent: fieldsOf(archived),
+  ExercisedEvent: fieldsOf(exercised),
+  InterfaceView: fieldsOf(interfaceView),
+  ViewStatus: fieldsOf(viewStatus),
+  TraceContext: fieldsOf(traceContext),
   event: { CreatedEvent: 'CreatedEvent', ArchivedEvent: 'ArchivedEvent', ExercisedEvent: 'ExercisedEvent' },
-  CreatedEvent: {
-    ...event,
-    representativePackageId: null,
-    createArgument: null,
-    contractKey: null,
-    contractKeyHash: null,
-    createdEventBlob: null,
-    interfaceViews: 'InterfaceView',
-    signatories: null,
-    observers: null,
-    createdAt: null,
-    acsDelta: null,
-  },
-  InterfaceView: { interfaceId: null, viewValue: null, implementationPackageId: null, viewStatus: 'ViewStatus' },
-  ViewStatus: { code: null, message: null, details: null },
-  ArchivedEvent: { ...event, implementedInterfaces: null },
-  ExercisedEvent: {
-    ...event,
-    interfaceId: null,
-    choice: null,
-    choiceArgument: null,
-    exerciseResult: null,
-    actingParties: null,
-    consuming: null,
-    lastDescendantNodeId: null,
-    implementedInterfaces: null,
-    acsDelta: null,
-  },
   reassignmentEvent: { JsAssignmentEvent: 'JsAssignmentEvent', JsUnassignedEvent: 'unassignedEvent' },
   unassignedEvent: { value: 'JsUnassignedEvent' },
   JsUnassignedEvent: { ...event, ...reassignmentHalf, assignmentExclusivity: null },
@@ -138,6 +116,11 @@ export const knownFields = {
   Status: { code: null, message: null, details: null },
   DeduplicationPeriod: { DeduplicationOffset: null, DeduplicationDuration: null, Empty: null },
 } as const satisfies Readonly<Record<string, Fields>>;
+
+/** All that the quick reader knows of a message. */
+function fieldsOf({ fields }: Shape): Fields {
+  return Object.fromEntries(fields.map(({ name, shape }) => [name, shape?.message ?? null]));
+}
 
 export type KnownMessage = keyof typeof knownFields;
 

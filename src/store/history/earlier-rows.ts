@@ -4,13 +4,11 @@
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { tables } from '../../model/tables.ts';
+import { gainedColumns, tables } from '../../model/tables.ts';
 import { partyColumns } from './staged-rows.ts';
 
 interface Rule {
   readonly key: readonly string[];
-  /** What one filter may show and another not, or an update and not a list of active contracts. */
-  readonly gains: readonly string[];
   /** The table that numbers its parties. */
   readonly parties?: keyof typeof partyColumns;
   /** What must be the same of a row that is there already. */
@@ -23,57 +21,26 @@ const sameContract = 's.contract_id = t.contract_id';
 const rules = {
   updates: {
     key: ['offset'],
-    gains: [
-      'effective_at',
-      'record_time',
-      'paid_traffic_cost',
-      'event_count',
-      'trace_parent',
-      'command_id',
-      'workflow_id',
-      'trace_state',
-      'external_transaction_hash',
-      'transaction_hash',
-    ],
     proof: 's.update_id is not distinct from t.update_id',
   },
   contracts: {
     key: place,
-    gains: [
-      'created_at',
-      'reassignment_counter',
-      'origin',
-      'acs_delta',
-      'created_event_blob',
-      'representative_package_id',
-      'workflow_id',
-    ],
     parties: 'contract_parties',
     proof: sameContract,
   },
-  interface_views: { key: [...place, 'interface_pk'], gains: [], proof: 'true' },
+  interface_views: { key: [...place, 'interface_pk'], proof: 'true' },
   exercises: {
     key: place,
-    gains: ['last_descendant_node_id', 'acs_delta'],
     parties: 'event_parties',
     proof: sameContract,
   },
-  archives: { key: place, gains: [], parties: 'event_parties', proof: sameContract },
+  archives: { key: place, parties: 'event_parties', proof: sameContract },
   reassignments: {
     key: ['offset', 'contract_id', 'kind'],
-    gains: [
-      'reassignment_counter',
-      'assignment_exclusivity',
-      'node_id',
-      'incomplete',
-      'submitter',
-      'created_event',
-      'workflow_id',
-    ],
     parties: 'event_parties',
     proof: 'true',
   },
-  topology_events: { key: ['offset', 'event_index'], gains: [], proof: 's.kind = t.kind' },
+  topology_events: { key: ['offset', 'event_index'], proof: 's.kind = t.kind' },
 } as const satisfies Record<string, Rule>;
 
 type Ruled = keyof typeof rules;
@@ -133,7 +100,8 @@ export async function addEarlierRows(client: ClientBase, epoch: number): Promise
   }
 }
 
-async function gain(client: ClientBase, table: string, { key, gains, parties }: Rule): Promise<void> {
+async function gain(client: ClientBase, table: Ruled, { key, parties }: Rule): Promise<void> {
+  const gains = gainedColumns(table);
   if (gains.length > 0) {
     const list = (alias: string): string => gains.map((column) => `${alias}${escapeIdentifier(column)}`).join(', ');
     await client.query(

@@ -10,9 +10,12 @@ import {
   separator,
   type ComparedKind,
   type FieldOf,
+  type JoinedField,
 } from '../../model/compared-rows.ts';
+import { comparedColumns, type ColumnType } from '../../model/tables.ts';
 
 type FieldSql<K extends ComparedKind> = Readonly<Record<FieldOf<K>, string>>;
+type JoinedSql<K extends ComparedKind> = Readonly<Record<JoinedField<K>, string> & Partial<Record<FieldOf<K>, string>>>;
 
 const json = (column: string): string =>
   `case when ${column} ->> '$escaped' is not null and ${column} - '$escaped' = '{}'
@@ -62,115 +65,72 @@ const seeded: FieldSql<'seeded'> = {
   workflow_id: 'c.workflow_id',
 };
 
-const update: FieldSql<'update'> = {
-  kind: 'r.kind',
-  update_id: 'r.update_id',
-  synchronizer: 's.synchronizer_id',
-  command_id: 'r.command_id',
-  workflow_id: 'r.workflow_id',
-  effective_at: micros('r.effective_at'),
-  record_time: micros('r.record_time'),
-  trace_parent: 'r.trace_parent',
-  trace_state: 'r.trace_state',
-  external_transaction_hash: 'r.external_transaction_hash',
-  transaction_hash: 'r.transaction_hash',
-  paid_traffic_cost: 'r.paid_traffic_cost::text',
-  event_count: 'r.event_count::text',
-  raw: asSent('r.raw'),
-};
+const update: JoinedSql<'update'> = { synchronizer: 's.synchronizer_id', raw: asSent('r.raw') };
 
-const contract: FieldSql<'contract'> = {
-  node_id: 'r.node_id::text',
-  origin: 'r.origin',
+const contract: JoinedSql<'contract'> = {
   synchronizer: 's.synchronizer_id',
   template: templateName('t'),
-  representative_package_id: 'r.representative_package_id',
-  payload: json('r.payload'),
-  contract_key: json('r.contract_key'),
-  contract_key_hash: 'r.contract_key_hash',
   signatories: set('r.signatories'),
   observers: set('r.observers'),
   witness_parties: set('r.witness_parties'),
-  created_event_blob: 'r.created_event_blob',
-  created_at: micros('r.created_at'),
-  acs_delta: 'r.acs_delta::text',
-  reassignment_counter: 'r.reassignment_counter::text',
 };
 
-const view: FieldSql<'view'> = {
-  view: json('r.view'),
-  status_code: 'r.status_code::text',
-  status_message: 'r.status_message',
-  status_details: json('r.status_details'),
-  implementation_package_id: 'r.implementation_package_id',
-};
-
-const exercise: FieldSql<'exercise'> = {
-  contract_id: 'r.contract_id',
+const exercise: JoinedSql<'exercise'> = {
   template: templateName('t'),
   interface: templateName('i'),
   choice: 'h.choice',
-  argument: json('r.argument'),
-  result: json('r.result'),
   acting_parties: set('r.acting_parties'),
   witness_parties: set('r.witness_parties'),
-  consuming: 'r.consuming::text',
-  last_descendant_node_id: 'r.last_descendant_node_id::text',
   implemented_interfaces: set('r.implemented_interfaces'),
-  acs_delta: 'r.acs_delta::text',
 };
 
-const archive: FieldSql<'archive'> = {
-  contract_id: 'r.contract_id',
+const archive: JoinedSql<'archive'> = {
   template: templateName('t'),
   witness_parties: set('r.witness_parties'),
   implemented_interfaces: set('r.implemented_interfaces'),
 };
 
-const reassignment: FieldSql<'reassignment'> = {
-  node_id: 'r.node_id::text',
+const reassignment: JoinedSql<'reassignment'> = {
   template: templateName('t'),
-  reassignment_id: 'r.reassignment_id',
   source: 's.synchronizer_id',
   target: 'g.synchronizer_id',
-  submitter: 'r.submitter',
-  reassignment_counter: 'r.reassignment_counter::text',
-  assignment_exclusivity: micros('r.assignment_exclusivity'),
   witness_parties: set('r.witness_parties'),
 };
 
-const inFlight: FieldSql<'in_flight'> = {
+const inFlight: JoinedSql<'in_flight'> = {
   ...reassignment,
   created_event: partyLists.reduce(withSet, json('r.created_event')),
-  workflow_id: 'r.workflow_id',
 };
 
-const topology: FieldSql<'topology'> = {
-  kind: 'r.kind',
-  party_id: 'r.party_id',
-  participant_id: 'r.participant_id',
-  participant_permission: 'r.participant_permission',
-  raw: asSent('r.raw'),
-};
-
-const fieldSql: { readonly [K in ComparedKind]: FieldSql<K> } = {
+/** Fields that are no column, and columns that are printed another way than others of their type. */
+const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
   active,
   seeded,
   in_flight: inFlight,
   update,
   contract,
-  view,
+  view: {},
   exercise,
   archive,
   reassignment,
-  topology,
+  topology: { raw: asSent('r.raw') },
 };
+
+/** A column of the row as `verify` prints columns of its type. */
+function printedColumn(name: string, type: ColumnType): string {
+  const column = `r.${name}`;
+  if (type === 'timestamptz') return micros(column);
+  if (type === 'json' || type === 'jsonb') return json(column);
+  return /^(?:int|bool)/.test(type) ? `${column}::text` : column;
+}
 
 /** The fields of a kind as SQL, in their order. `redaction`: the column that is not null in redacted rows. */
 export function fieldExpressions(kind: ComparedKind, redaction?: string): readonly string[] {
-  const texts: Readonly<Record<string, string>> = fieldSql[kind];
+  const texts: Readonly<Record<string, string | undefined>> = fieldSql[kind];
+  const columns = comparedColumns(kind);
   return comparedFields[kind].map((name) => {
-    const text = texts[name] ?? 'null';
+    const type = columns[name];
+    const text = texts[name] ?? (type === undefined ? 'null' : printedColumn(name, type));
     const hidden = redaction !== undefined && redactedFields[kind]?.includes(name) === true;
     return hidden ? `case when ${redaction} is null then ${text} end` : text;
   });
