@@ -14,7 +14,6 @@ import {
 } from '../../model/compared-rows.ts';
 import { comparedColumns, type ColumnType } from '../../model/tables.ts';
 
-type FieldSql<K extends ComparedKind> = Readonly<Record<FieldOf<K>, string>>;
 type JoinedSql<K extends ComparedKind> = Readonly<Record<JoinedField<K>, string> & Partial<Record<FieldOf<K>, string>>>;
 
 const json = (column: string): string =>
@@ -41,28 +40,21 @@ const withSet = (text: string, list: string): string => {
 const templateName = (alias: string): string =>
   `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name`;
 
-const active: FieldSql<'active'> = {
+const active: JoinedSql<'active'> = {
   synchronizer: 's.synchronizer_id',
   offset: 'l.activated_offset::text',
   template: templateName('t'),
-  payload: json('c.payload'),
-  contract_key: json('c.contract_key'),
   signatories: set('c.signatories'),
   observers: set('c.observers'),
-  created_at: micros('c.created_at'),
   reassignment_counter: 'coalesce(c.reassignment_counter, 0)::text',
 };
 
-const seeded: FieldSql<'seeded'> = {
+const seeded: JoinedSql<'seeded'> = {
   ...active,
-  node_id: 'c.node_id::text',
   // Releases before 3.4 say neither; then it is the package of the template, and the list is what changes the set.
   representative_package_id: 'coalesce(c.representative_package_id, t.package_id)',
   acs_delta: 'coalesce(c.acs_delta, true)::text',
-  contract_key_hash: 'c.contract_key_hash',
   witness_parties: set('c.witness_parties'),
-  created_event_blob: 'c.created_event_blob',
-  workflow_id: 'c.workflow_id',
 };
 
 const update: JoinedSql<'update'> = { synchronizer: 's.synchronizer_id', raw: asSent('r.raw') };
@@ -117,8 +109,8 @@ const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
 };
 
 /** A column of the row as `verify` prints columns of its type. */
-function printedColumn(name: string, type: ColumnType): string {
-  const column = `r.${name}`;
+function printedColumn(alias: string, name: string, type: ColumnType): string {
+  const column = `${alias}.${name}`;
   if (type === 'timestamptz') return micros(column);
   if (type === 'json' || type === 'jsonb') return json(column);
   return /^(?:int|bool)/.test(type) ? `${column}::text` : column;
@@ -128,9 +120,10 @@ function printedColumn(name: string, type: ColumnType): string {
 export function fieldExpressions(kind: ComparedKind, redaction?: string): readonly string[] {
   const texts: Readonly<Record<string, string | undefined>> = fieldSql[kind];
   const columns = comparedColumns(kind);
+  const alias = kind === 'active' || kind === 'seeded' ? 'c' : 'r';
   return comparedFields[kind].map((name) => {
     const type = columns[name];
-    const text = texts[name] ?? (type === undefined ? 'null' : printedColumn(name, type));
+    const text = texts[name] ?? (type === undefined ? 'null' : printedColumn(alias, name, type));
     const hidden = redaction !== undefined && redactedFields[kind]?.includes(name) === true;
     return hidden ? `case when ${redaction} is null then ${text} end` : text;
   });
