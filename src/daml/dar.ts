@@ -1,6 +1,6 @@
 /** The packages in a DAR: a zip archive of `.dalf` files, as a compiler writes it and `POST /v2/packages` takes it. */
 import { unzipSync } from 'fflate';
-import { IndexerError } from '../errors/indexer-error.ts';
+import { IndexerError, retold } from '../errors/indexer-error.ts';
 import { readPackageArchive } from './package-archive.ts';
 import type { PackageModel } from './package-model.ts';
 
@@ -9,7 +9,7 @@ const mostBytes = 512 * 1024 * 1024;
 
 /**
  * All of its packages, its dependencies among them.
- * @throws IndexerError DAR_UNREADABLE naming `file`, when it is no DAR or too large; PACKAGE_UNREADABLE
+ * @throws IndexerError DAR_UNREADABLE naming `file`, when it is no DAR or too large; PACKAGE_UNREADABLE naming both
  */
 export function packagesInDar(bytes: Uint8Array, file: string): readonly PackageModel[] {
   let unpacked = 0;
@@ -21,7 +21,17 @@ export function packagesInDar(bytes: Uint8Array, file: string): readonly Package
   };
   const archives = Object.values(unzipped(bytes, wanted, file));
   if (archives.length === 0) throw unreadable(file, 'it holds no .dalf file');
-  return archives.map((archive) => readPackageArchive(archive));
+  return archives.map((archive) => packageIn(archive, file));
+}
+
+function packageIn(archive: Uint8Array, file: string): PackageModel {
+  try {
+    return readPackageArchive(archive);
+  } catch (thrown) {
+    if (!(thrown instanceof IndexerError)) throw thrown;
+    const remedy = 'name a DAR that an SDK of version 3 has built (Daml-LF 2), or leave this one out';
+    throw retold(thrown, { message: `${file}: ${thrown.message}`, remedy });
+  }
 }
 
 function unzipped(bytes: Uint8Array, filter: (file: { name: string; originalSize: number }) => boolean, file: string) {

@@ -33,6 +33,13 @@ describe('codegen of DARs', () => {
         code: 'DAR_UNREADABLE',
         message: expect.stringContaining(noDar) as string,
       });
+      const damaged = join(folder, 'damaged.dar');
+      writeFileSync(damaged, darOf({ 'harbor-notes-2.0.0.dalf': archive.subarray(0, archive.length / 2) }));
+      await expect(codegen('--dar', dar, '--dar', damaged)).rejects.toMatchObject({
+        code: 'PACKAGE_UNREADABLE',
+        message: expect.stringContaining(`${damaged}: package `) as string,
+        remedy: expect.stringContaining('leave this one out') as string,
+      });
       await expect(codegen('--check', '--dar', dar)).rejects.toMatchObject({ code: 'USAGE' });
     } finally {
       await rm(folder, { recursive: true });
