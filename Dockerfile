@@ -11,6 +11,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 COPY scripts/compile/package.json scripts/compile/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY packages/lake/package.json packages/lake/
 COPY packages/ledger-sandbox/package.json packages/ledger-sandbox/
 # What running and compiling take. No package runs anything while it is installed; none needs to.
 RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund
@@ -28,8 +29,8 @@ RUN npm run --silent build \
   && rm node_modules/ledger-indexer-sandbox \
   && mv node_modules /sandbox/ \
   && npm ci --ignore-scripts --omit=dev --omit=optional --workspaces=false --no-audit --no-fund \
-  # Wanted by development and by the sandbox; npm keeps it for neither.
-  && rm -rf node_modules/yaml \
+  # Wanted by development and by the sandbox or the lake: npm keeps them although neither is installed.
+  && rm -rf node_modules/yaml node_modules/hyparquet \
   && mv node_modules /app/ \
   && mkdir /link && ln -s /app/dist/main.js /link/ledger-indexer
 

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const toStart = process.argv[2] === 'start';
 /** What is compiled with the program, each for itself. */
-const besides = ['packages/embedded-postgres', 'packages/ledger-sandbox'];
+const besides = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox'];
 
 const lock = json('package-lock.json')?.packages;
 // A published package has no lock file: its dependencies came with it.
@@ -36,7 +36,7 @@ function install() {
 /** What this package itself asks for, as the lock file names it; what is for one platform only may be missing. */
 function directDependencies() {
   const { '': own, ...others } = lock;
-  // The packages beside this one: the sandbox, the embedded Postgres, and what compiling takes.
+  // The packages beside this one: the sandbox, the embedded Postgres, the lake, and what compiling takes.
   const beside = Object.keys(others).filter((path) => !path.includes('node_modules/'));
   const wanted = Object.assign({}, own.dependencies, ...beside.map((path) => lock[path].dependencies ?? {}));
   if (!toStart) Object.assign(wanted, own.devDependencies);

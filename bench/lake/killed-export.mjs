@@ -1,16 +1,18 @@
 /**
  * An export that kills its process after an operation on its files, as `kill -9` does; it ends as ever where it takes fewer:
- * `killed-export.mjs PROGRAM TO URL SCHEMA ROWS-PER-RANGE OPERATION`, PROGRAM the folder of the compiled program.
+ * `killed-export.mjs PROGRAM TO URL SCHEMA ROWS-PER-RANGE OPERATION`, PROGRAM the folder of the compiled program. The package of the
+ * lake is the compiled one.
  */
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const [program, to, url, schema, rowsPerRange, last] = process.argv.slice(2);
 const part = (path) => import(pathToFileURL(join(resolve(program), path)).href);
-const { openLake } = await part('cli/lake/open-lake.js');
-const { exportOnce } = await part('cli/lake/run-export.js');
-const { DeltaLogs } = await part('lake/delta-log.js');
+const { openLake } = await import('ledger-indexer-lake/storage/open-lake');
+const { exportOnce } = await import('ledger-indexer-lake/export/run-export');
+const { DeltaLogs } = await import('ledger-indexer-lake/delta/delta-log');
 const { openDatabase } = await part('store/connection/database.js');
+const { readsOf } = await part('store/exported/snapshot.js');
 
 let operations = 0;
 const folder = await openLake(to, process.env, () => {
@@ -19,7 +21,7 @@ const folder = await openLake(to, process.env, () => {
 });
 const database = openDatabase({ url, schema, statementTimeoutMs: 600_000, applicationName: 'killed export' });
 await folder.prepare();
-await exportOnce(database, folder, {
+await exportOnce(readsOf(database), folder, {
   until: undefined,
   isWanted: () => true,
   stop: new AbortController().signal,

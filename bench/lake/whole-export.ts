@@ -1,8 +1,9 @@
 /** An export in this process that counts its operations on files. */
-import { exportOnce } from '../../src/cli/lake/run-export.ts';
-import { openLake } from '../../src/cli/lake/open-lake.ts';
-import { DeltaLogs } from '../../src/lake/delta-log.ts';
+import { DeltaLogs } from '../../packages/lake/src/delta/delta-log.ts';
+import { exportOnce } from '../../packages/lake/src/export/run-export.ts';
+import { openLake } from '../../packages/lake/src/storage/open-lake.ts';
 import type { Database } from '../../src/store/connection/database.ts';
+import { readsOf } from '../../src/store/exported/snapshot.ts';
 
 interface Counted {
   /** Told the number of each operation, from 1. */
@@ -27,7 +28,7 @@ export async function exportAll(
     onOperation(operations);
   });
   await folder.prepare();
-  await exportOnce(database, folder, {
+  await exportOnce(readsOf(database), folder, {
     until: undefined,
     isWanted: () => true,
     stop: new AbortController().signal,

@@ -269,6 +269,12 @@ export const commandCodes = {
     'INDEXER_HTTP_HOST is no address of this machine',
     'set INDEXER_HTTP_HOST to one that it has',
   ),
+  LAKE_PACKAGE_MISSING: kind(
+    'fatal',
+    ExitCode.configuration,
+    'export, prune --exported, redact --exported: package ledger-indexer-lake is not installed; nothing was changed',
+    'install the package with the command in the message',
+  ),
   LAKE_REFUSED: kind(
     'fatal',
     ExitCode.configuration,

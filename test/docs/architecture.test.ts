@@ -20,7 +20,7 @@ function drawn(): readonly string[] {
   });
 }
 
-const houses = ['src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
+const houses = ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
 
 /** Below a house, and the house itself where it is a package. */
 function folders(): readonly string[] {
@@ -98,6 +98,7 @@ describe('the tree in docs/architecture.md', () => {
     const roots = [
       ...houses,
       'test',
+      'packages/lake/test',
       'packages/ledger-sandbox/test',
       'packages/embedded-postgres/test',
       'bench',

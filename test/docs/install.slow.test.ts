@@ -47,7 +47,7 @@ function namesIn(line: string): readonly string[] {
     if (/^npx (?:--no|--no-install) /.test(command)) return [];
     return words
       .split(/\s+/)
-      .filter((word) => /^(?:ledger-indexer(?:-sandbox|-postgres)?|ledger-sandbox)(?:@|$)/.test(word));
+      .filter((word) => /^(?:ledger-indexer(?:-sandbox|-postgres|-lake)?|ledger-sandbox)(?:@|$)/.test(word));
   });
 }
 
@@ -63,6 +63,7 @@ it.each([
   ['npm exec --yes -- ledger-indexer status', true],
   ['npx --no-install ledger-indexer status', false],
   ['npm install ledger-indexer-sandbox', true],
+  ['npm install ledger-indexer-lake', true],
   ['npx ledger-sandbox --port 0', true],
   ['npm install --save-dev ./ledger-indexer/ledger-indexer*-0.1.0.tgz', false],
   ['npm install github:ledger-indexer/ledger-indexer', false],

@@ -22,10 +22,11 @@ interface Text {
 }
 
 function comments(): readonly Text[] {
-  return ['src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'].flatMap((house) =>
-    readdirSync(join(root, house), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => ({ where: join(house, file), text: readFileSync(join(root, house, file), 'utf8') })),
+  return ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'].flatMap(
+    (house) =>
+      readdirSync(join(root, house), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => ({ where: join(house, file), text: readFileSync(join(root, house, file), 'utf8') })),
   );
 }
 

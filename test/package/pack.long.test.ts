@@ -40,12 +40,9 @@ beforeAll(async () => {
   }
   await symlink(join(project, 'node_modules'), join(source, 'node_modules'));
   // As `npm run build`, which made what runs these tests; the types were checked there, which is most of its CPU time.
-  const steps = ['packages/embedded-postgres', 'packages/ledger-sandbox', 'tsconfig.build.json'].map((path) => [
-    'node_modules/typescript/bin/tsc',
-    '--noCheck',
-    '-p',
-    path,
-  ]);
+  const steps = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox', 'tsconfig.build.json'].map(
+    (path) => ['node_modules/typescript/bin/tsc', '--noCheck', '-p', path],
+  );
   for (const step of [...steps, ['scripts/mark-executable.mjs'], ['scripts/note-commit.mjs']]) {
     const { status, stdout, stderr } = run('node', step, source);
     expect(status, stdout + stderr).toBe(0);
@@ -140,6 +137,7 @@ describe('the package', () => {
       ...(await readdir(join(source, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
       'scripts/requirements.cjs',
       'types/ledger-indexer.d.ts',
+      'types/ledger-indexer-read.d.ts',
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
@@ -231,11 +229,13 @@ describe('the package', () => {
     const installed = run('npm', ['install', ...flags, join(scratch, filename)], folder);
     expect(installed.status, installed.stderr).toBe(0);
     expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
-    expect(await readdir(join(folder, 'node_modules'))).not.toContain('yaml');
+    const there = await readdir(join(folder, 'node_modules'));
+    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch']) expect(there).not.toContain(name);
     helpIn(folder, 'this Node', '');
     await onNode24(folder);
     await refusesTheDemo(folder);
     await indexesWhatIsGiven(folder);
+    await exportsWithTheLake(folder, flags);
     const sandbox = join(scratch, pack('packages/ledger-sandbox').filename);
     const added = run('npm', ['install', ...flags, sandbox], folder);
     expect(added.status, added.stderr).toBe(0);
@@ -288,6 +288,22 @@ async function indexesWhatIsGiven(folder: string): Promise<void> {
   expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
   const [row] = await query(database.url, 'select checkpoint::int as checkpoint from ledger.stream');
   expect(row).toEqual({ checkpoint: ledger.ledger.ledgerEnd() });
+}
+
+/** `export`, before and after the package of the lake is installed as its error says. */
+async function exportsWithTheLake(folder: string, flags: readonly string[]): Promise<void> {
+  await using ledger = await startSandbox();
+  generateHistory(ledger.ledger, { seed: 1, updates: 40 });
+  await using database = await createTestDatabase();
+  const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
+  expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
+  const refused = await ended(folder, main, ['export', '--to', 'lake'], env);
+  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('LAKE_PACKAGE_MISSING') as string });
+  const lake = join(scratch, pack('packages/lake').filename);
+  const added = run('npm', ['install', ...flags, lake], folder);
+  expect(added.status, added.stderr).toBe(0);
+  expect(await ended(folder, main, ['export', '--to', 'lake'], env)).toMatchObject({ code: 0 });
+  expect(await readdir(join(folder, 'lake'))).toEqual(expect.arrayContaining(['manifest.json', 'contracts']));
 }
 
 /** The test helper, once the sandbox is installed beside it. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const project = join(import.meta.dirname, '../..');
-const packages = ['packages/embedded-postgres/package.json', 'packages/ledger-sandbox/package.json'];
+const packages = ['embedded-postgres', 'lake', 'ledger-sandbox'].map((name) => `packages/${name}/package.json`);
 /** What npm looks at. */
 const manifests = ['package.json', 'package-lock.json', 'scripts/compile', ...packages];
 /** What `npm start` may install, whatever the platform. */

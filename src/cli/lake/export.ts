@@ -1,17 +1,13 @@
 /** `export`: the history as Parquet files that other engines read. */
 import { setFlagsFromString } from 'node:v8';
-import { pause } from '../../config/pause.ts';
 import { loadConfig } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
-import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
-import { progressOn } from './export-progress.ts';
-import { openLake } from './open-lake.ts';
-import type { ExportResult } from './run-export.ts';
+import { loadLake, withLake } from './lake-package.ts';
 
 const usage = '--to DIR [--until OFFSET|now] [--views GLOB…] [--follow] [--hold NAME] [--json]';
 
@@ -49,9 +45,10 @@ export const exportCommand: Command = {
     [78, 'the folder is not ours or of another participant or filter, or the offset is beyond the checkpoint'],
   ],
   page: 'docs/lake.md',
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, LAKE_ and EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, LAKE_PACKAGE_MISSING, LAKE_ and EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
   run: async ({ given, env, stop, print, stderr }) => {
     const wanted = wantedOf(given);
+    await loadLake();
     keepMemoryFlat();
     const feature = wanted.hold === undefined ? 'export' : 'export --hold';
     const opening = {
@@ -130,32 +127,17 @@ function wrong(found: string) {
 
 async function exportInto(
   database: Database,
-  wanted: Wanted,
+  { to, until, isWanted, everyMs, hold }: Wanted,
   { env, stop, print, stderr }: Pick<Call, 'env' | 'stop' | 'print' | 'stderr'>,
   asJson: boolean,
 ): Promise<void> {
-  const { to, until, isWanted, everyMs, hold } = wanted;
-  const { DeltaLogs } = await import('../../lake/delta-log.ts');
-  const { exportOnce } = await import('./run-export.ts');
-  const folder = await openLake(to, env);
-  const logs = new DeltaLogs(folder);
-  const progress = progressOn(stderr);
-  await onDisk(async () => {
-    await folder.prepare();
-    await folder.whileLocked(async () => {
-      if (hold !== undefined) await beginHold(database, hold);
-      for (;;) {
-        const began = performance.now();
-        const options = { until, isWanted, stop, logs, onProgress: progress.show };
-        const result = await exportOnce(database, folder, options).finally(progress.end);
-        if (hold !== undefined) await moveHold(database, hold, result.until);
-        if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - began, asJson));
-        if (everyMs === undefined) return;
-        await pause(everyMs, stop);
-        if (stop.aborted) return;
-      }
-    });
-  });
+  const { readsOf } = await import('../../store/exported/snapshot.ts');
+  const callbacks = {
+    onBegin: async () => (hold === undefined ? undefined : beginHold(database, hold)),
+    onExported: async (offset: number) => (hold === undefined ? undefined : moveHold(database, hold, offset)),
+  };
+  const request = { to, until, isWanted, everyMs, asJson, env, stop, print, stderr, ...callbacks };
+  await withLake((lake) => lake.exportLake(readsOf(database), request));
 }
 
 /** Nothing goes while the first export is under way. */
@@ -168,24 +150,4 @@ async function beginHold(database: Database, name: string): Promise<void> {
 async function moveHold(database: Database, name: string, offset: number): Promise<void> {
   const { placeHold } = await import('../../store/retention/holds.ts');
   await placeHold(database, { name, offset, reason: 'exported up to here' });
-}
-
-function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
-  const seconds = ms / 1000;
-  const rowsPerSecond = Math.round(result.rows / Math.max(seconds, 0.001));
-  if (asJson) return JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)), rowsPerSecond });
-  const { until, rows, files, bytes, rewritten } = result;
-  const anew = rewritten === 0 ? '' : `, ${String(rewritten)} of them written anew`;
-  return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${anew}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
-}
-
-/** What the file system refuses, in words of an export. */
-async function onDisk(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (thrown) {
-    if (!(thrown instanceof Error) || Reflect.get(thrown, 'syscall') === undefined || thrown instanceof IndexerError)
-      throw thrown;
-    throw new IndexerError(`the lake cannot be written: ${thrown.message}`, { code: 'LAKE_UNWRITABLE', cause: thrown });
-  }
 }

@@ -8,7 +8,8 @@ import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import { json, writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
 import { historyBound } from '../command-line/history-bound.ts';
 import { misuse } from '../command-line/refusals.ts';
-import type { Exported } from '../lake/exported.ts';
+import type { Exported } from 'ledger-indexer-lake/lookup/exported';
+import { loadLake, withLake } from '../lake/lake-package.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 export const pruneCommand: Command = {
@@ -35,12 +36,13 @@ export const pruneCommand: Command = {
   page: 'docs/retention.md',
   /**
    * Ends at the signal with what was done so far; the next prune goes on.
-   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, LAKE_REFUSED, STORE_NOT_PERMITTED
+   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, LAKE_PACKAGE_MISSING, LAKE_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
     const before = given.text('before');
     if (before === undefined) throw wrong('prune needs --before');
     const wanted = { before: beforeOf(before, Date.now()), lake: given.text('exported'), json: given.has('json') };
+    if (wanted.lake !== undefined) await loadLake();
     const opening = { command: 'prune', feature: 'prune', statementTimeoutMs } as const;
     await withDatabase(loadConfig(env, given.options), opening, async (database) => {
       const bounded = await boundedByLake(database, wanted, env);
@@ -69,9 +71,8 @@ interface Bounded extends Pick<Wanted, 'before' | 'json'> {
 
 async function boundedByLake(database: Database, { before, lake, json }: Wanted, env: Call['env']): Promise<Bounded> {
   if (lake === undefined) return { before, json, exported: undefined };
-  const { exportedTo } = await import('../lake/exported.ts');
-  const { openLake } = await import('../lake/open-lake.ts');
-  const exported = await exportedTo(database, await openLake(lake, env));
+  const { readsOf } = await import('../../store/exported/snapshot.ts');
+  const exported = await withLake(({ offsetInLake }) => offsetInLake(readsOf(database), lake, env));
   return { before: { ...before, exportedTo: exported.offset }, json, exported };
 }
 

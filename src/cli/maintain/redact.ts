@@ -8,6 +8,7 @@ import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import { json, writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
+import { loadLake, withLake } from '../lake/lake-package.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 export const redactCommand: Command = {
@@ -37,11 +38,12 @@ export const redactCommand: Command = {
   page: 'docs/retention.md#redact-contents',
   /**
    * Ends at the signal with what was done so far; asked again, it removes the rest.
-   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, LAKE_REFUSED, STORE_NOT_PERMITTED
+   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, LAKE_PACKAGE_MISSING, LAKE_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
     const request = requestOf(given);
     const lake = given.text('exported');
+    if (lake !== undefined) await loadLake();
     const opening = { command: 'redact', feature: 'redact', statementTimeoutMs } as const;
     await withDatabase(loadConfig(env, given.options), opening, async (database) => {
       const inLake = lake === undefined ? undefined : await foundInLake(database, lake, request, env);
@@ -71,9 +73,8 @@ async function foundInLake(
   { subject }: RedactionRequest,
   env: Call['env'],
 ): Promise<FoundInLake> {
-  const { findInLake } = await import('../lake/in-lake.ts');
-  const { openLake } = await import('../lake/open-lake.ts');
-  return await findInLake(database, await openLake(lake, env), subject);
+  const { readsOf } = await import('../../store/exported/snapshot.ts');
+  return await withLake((found) => found.foundInLake(readsOf(database), lake, subject, env));
 }
 
 async function preview(database: Database, { request, json }: Wanted, print: Print): Promise<void> {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { limitInformational } from '../../../src/http/informational.ts';
 import { createOAuthTokenSource } from '../../../src/ledger/access/oauth.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
-import { BucketClient } from '../../../src/lake/bucket-client.ts';
+import { BucketClient } from '../../../packages/lake/src/storage/bucket-client.ts';
 import { createTransport } from '../../../src/ledger/transport/transport.ts';
 import { openRun } from '../../ledger/transport/stream-run.ts';
 

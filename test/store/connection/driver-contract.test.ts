@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/store/connection/database.ts';
 import { ask } from '../../../src/store/reads/answer.ts';
 import { inOneRoundTrip } from '../../../src/store/connection/round-trip.ts';
 import { timeQueries } from '../../../src/store/connection/query-timing.ts';
-import { copyOut } from '../../../src/store/lake/copy-out.ts';
+import { copyOut } from '../../../src/store/exported/copy-out.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
 

@@ -13,7 +13,7 @@ const allowed = new Set([
 const drawn =
   /\bMath\.random\(|\brandomInt\(|\bfc\.(?:assert|check)\(|\{[^}]*\b(?:assert|check)\b[^}]*\} from 'fast-check'/;
 
-const folders = ['test', 'packages/ledger-sandbox/test', 'packages/embedded-postgres/test'];
+const folders = ['test', 'packages/lake/test', 'packages/ledger-sandbox/test', 'packages/embedded-postgres/test'];
 
 it('tests draw no random numbers without a seed', () => {
   const files = folders

@@ -1,0 +1,28 @@
+/** The one type of error of the package. The indexer reports it under the same code, whose exit code is in its catalogue. */
+
+export type LakeErrorCode =
+  'USAGE' | 'LAKE_REFUSED' | 'LAKE_BUSY' | 'LAKE_UNWRITABLE' | 'EXPORT_NOT_READY' | 'EXPORT_STOPPED';
+
+export interface LakeErrorOptions {
+  readonly code: LakeErrorCode;
+  /** What the operator should do, if more is known than the code says. */
+  readonly remedy?: string;
+  readonly cause?: unknown;
+}
+
+export class LakeError extends Error {
+  override readonly name = 'LakeError';
+  readonly code: LakeErrorCode;
+  readonly remedy: string | undefined;
+
+  constructor(message: string, { code, remedy, cause }: LakeErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.remedy = remedy;
+  }
+}
+
+/** The lake cannot be used. */
+export function refused(found: string, remedy: string, cause?: unknown): LakeError {
+  return new LakeError(`the lake cannot be used: ${found}`, { code: 'LAKE_REFUSED', remedy, cause });
+}

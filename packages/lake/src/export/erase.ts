@@ -1,0 +1,172 @@
+/**
+ * Contents that were redacted, taken from files whose rows were pruned here: the file is read, and written anew without them. It
+ * becomes what an export would have written, had the rows been here still.
+ */
+import type { ReadRedactions, ReadTable, Redactable } from 'ledger-indexer/read';
+import type { LakeFile } from '../manifest/manifest.ts';
+import type { Codec } from '../parquet/codec.ts';
+import type { LakeColumn, LakeValues } from '../parquet/lake-column.ts';
+import { ParquetFile } from '../parquet/parquet-file.ts';
+import { storedRows } from '../parquet/parquet-rows.ts';
+import type { LakeStorage, WrittenFile } from '../storage/lake-storage.ts';
+
+type StoredFile = LakeFile & { readonly path: string };
+
+export class Eraser {
+  readonly #folder: LakeStorage;
+  readonly #codec: Codec;
+  readonly #redactions: ReadRedactions;
+
+  constructor(folder: LakeStorage, codec: Codec, redactions: ReadRedactions) {
+    this.#folder = folder;
+    this.#codec = codec;
+    this.#redactions = redactions;
+  }
+
+  /**
+   * Undefined where the file has nothing that has to go. Ids are read first: most files have none of those that were redacted.
+   * @param updates the file of the updates of the range, whose ids tell whether an exercise is the one that was meant
+   * @param name of the new file, from the folder of the lake
+   */
+  async withoutContents(
+    file: LakeFile,
+    source: ReadTable,
+    updates: LakeFile | undefined,
+    name: string,
+  ): Promise<WrittenFile | undefined> {
+    const { redacted } = source;
+    if (redacted === undefined || !isStored(file)) return undefined;
+    const updateIds = redacted.rows === 'exercises' ? await this.#updateIds(updates) : new Map<number, string>();
+    const redactionsOf = (columns: readonly LakeColumn[], values: readonly LakeValues[], rows: number) =>
+      redactionsIn(new Rows(source, redacted, columns, values, updateIds), rows, this.#redactions);
+    if (!(await this.#names(file, source, redacted, redactionsOf))) return undefined;
+    return await this.#write(file, source, redacted, redactionsOf, name);
+  }
+
+  async #names(file: StoredFile, source: ReadTable, redacted: Redactable, find: Find): Promise<boolean> {
+    const wanted = new Set([...source.order, redacted.contractId, redacted.redactionId]);
+    const columns = source.columns.filter((column) => wanted.has(column.name));
+    for await (const { values, rows } of storedRows(this.#folder, file, columns)) {
+      if (find(columns, values, rows).size > 0) return true;
+    }
+    return false;
+  }
+
+  async #write(
+    file: StoredFile,
+    source: ReadTable,
+    { contents, redactionId }: Redactable,
+    find: Find,
+    name: string,
+  ): Promise<WrittenFile | undefined> {
+    const unfinished = await this.#folder.begin();
+    let changed = 0;
+    try {
+      const parquet = new ParquetFile(unfinished, source, this.#codec);
+      for await (const { values, rows } of storedRows(this.#folder, file, source.columns)) {
+        const emptied = source.columns.flatMap((column, at) =>
+          contents.includes(column.name) ? [values[at] ?? []] : [],
+        );
+        const noted = values[source.columns.findIndex((column) => column.name === redactionId)];
+        for (const [row, redaction] of find(source.columns, values, rows)) {
+          if (emptied.some((column) => column[row] !== null) || noted !== undefined) changed += 1;
+          for (const column of emptied) column[row] = null;
+          if (noted !== undefined) noted[row] = redaction;
+        }
+        await parquet.add(values, rows);
+      }
+      if (changed > 0) {
+        await parquet.finish();
+        return await unfinished.finish(name);
+      }
+    } catch (thrown) {
+      await unfinished.discard();
+      throw thrown;
+    }
+    await unfinished.discard();
+    return undefined;
+  }
+
+  /** By offset. Redactions of single exercises are few, and so are the ranges where there are any. */
+  async #updateIds(file: LakeFile | undefined): Promise<ReadonlyMap<number, string>> {
+    const ids = new Map<number, string>();
+    if (file === undefined || !isStored(file)) return ids;
+    const offsets = this.#redactions.offsetsWithin(file.from, file.to);
+    if (offsets.size === 0) return ids;
+    for await (const { values, rows } of storedRows(this.#folder, file, idsOfUpdates)) {
+      for (let row = 0; row < rows; row += 1) {
+        const offset = Number(values[0]?.[row]);
+        if (offsets.has(offset)) ids.set(offset, textOf(values[1]?.[row]));
+      }
+    }
+    return ids;
+  }
+}
+
+const idsOfUpdates: readonly LakeColumn[] = [
+  { name: 'offset', type: 'int64' },
+  { name: 'update_id', type: 'text' },
+];
+
+/** The redaction of each row, by its place, that has one and does not say so yet. */
+type Find = (
+  columns: readonly LakeColumn[],
+  values: readonly LakeValues[],
+  rows: number,
+) => ReadonlyMap<number, string>;
+
+/** Rows of one group, as far as redactions ask. */
+class Rows {
+  readonly isExercise: boolean;
+  readonly #updateIds: ReadonlyMap<number, string>;
+  readonly #column: (name: string | undefined) => LakeValues | undefined;
+  readonly #redactable: Redactable;
+  readonly #source: ReadTable;
+
+  constructor(
+    source: ReadTable,
+    redactable: Redactable,
+    columns: readonly LakeColumn[],
+    values: readonly LakeValues[],
+    updateIds: ReadonlyMap<number, string>,
+  ) {
+    this.isExercise = redactable.rows === 'exercises';
+    this.#source = source;
+    this.#redactable = redactable;
+    this.#updateIds = updateIds;
+    this.#column = (name) => values[columns.findIndex((column) => column.name === name)];
+  }
+
+  /** Each with its place; those that name a redaction are left out. */
+  *open(
+    rows: number,
+  ): Generator<{ row: number; contractId: string; offset: number; nodeId: number; updateId: string | null }> {
+    const noted = this.#column(this.#redactable.redactionId);
+    const [contractIds, offsets, nodes] = [this.#redactable.contractId, ...this.#source.order].map(this.#column);
+    for (let row = 0; row < rows; row += 1) {
+      if ((noted?.[row] ?? null) !== null) continue;
+      const offset = Number(offsets?.[row]);
+      const updateId = this.#updateIds.get(offset) ?? null;
+      yield { row, contractId: textOf(contractIds?.[row]), offset, nodeId: Number(nodes?.[row]), updateId };
+    }
+  }
+}
+
+function redactionsIn(group: Rows, rows: number, redactions: ReadRedactions): ReadonlyMap<number, string> {
+  const found = new Map<number, string>();
+  for (const { row, contractId, offset, nodeId, updateId } of group.open(rows)) {
+    const redaction = group.isExercise
+      ? redactions.ofExercise({ offset, updateId }, { nodeId, contractId })
+      : redactions.ofContract(contractId);
+    if (redaction !== undefined) found.set(row, redaction);
+  }
+  return found;
+}
+
+function isStored(file: LakeFile): file is StoredFile {
+  return file.path !== null;
+}
+
+function textOf(value: LakeValues[number] | undefined): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
+}

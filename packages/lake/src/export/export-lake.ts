@@ -1,0 +1,72 @@
+/** `export` as an operator runs it: the folder is locked, exported once or again and again, and each result is reported. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reads } from 'ledger-indexer/read';
+import { DeltaLogs } from '../delta/delta-log.ts';
+import { LakeError } from '../errors/lake-error.ts';
+import { type Env, openLake } from '../storage/open-lake.ts';
+import { type ProgressOutput, progressOn } from './export-progress.ts';
+import { type ExportResult, exportOnce } from './run-export.ts';
+
+export interface ExportRequest {
+  /** A folder, or `s3://BUCKET/PREFIX`. */
+  readonly to: string;
+  /** Last offset; undefined: the checkpoint. */
+  readonly until: number | undefined;
+  /** Which typed views, by name (`typed.NAME`); views that are in the lake are exported in any case. */
+  readonly isWanted: (name: string) => boolean;
+  /** Time between two exports, milliseconds; undefined: export once. */
+  readonly everyMs: number | undefined;
+  readonly asJson: boolean;
+  /** Variables with the access to a bucket. */
+  readonly env: Env;
+  readonly stop: AbortSignal;
+  readonly print: (line: string) => void;
+  readonly stderr: ProgressOutput;
+  /** Called once the lake is locked, before anything is read. */
+  readonly onBegin: () => Promise<void>;
+  /** Called after each export with the last offset that is in the lake. */
+  readonly onExported: (until: number) => Promise<void>;
+}
+
+/** @throws LakeError USAGE, LAKE_ errors, EXPORT_NOT_READY, EXPORT_STOPPED; what the reads and the callbacks throw */
+export async function exportLake(reads: Reads, request: ExportRequest): Promise<void> {
+  const { to, until, isWanted, everyMs, asJson, env, stop, print, stderr, onBegin, onExported } = request;
+  const folder = await openLake(to, env);
+  const logs = new DeltaLogs(folder);
+  const progress = progressOn(stderr);
+  await onDisk(async () => {
+    await folder.prepare();
+    await folder.whileLocked(async () => {
+      await onBegin();
+      for (;;) {
+        const began = performance.now();
+        const options = { until, isWanted, stop, logs, onProgress: progress.show };
+        const result = await exportOnce(reads, folder, options).finally(progress.end);
+        await onExported(result.until);
+        if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - began, asJson));
+        if (everyMs === undefined) return;
+        await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
+        if (stop.aborted) return;
+      }
+    });
+  });
+}
+
+function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
+  const seconds = ms / 1000;
+  const rowsPerSecond = Math.round(result.rows / Math.max(seconds, 0.001));
+  if (asJson) return JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)), rowsPerSecond });
+  const { until, rows, files, bytes, rewritten } = result;
+  const anew = rewritten === 0 ? '' : `, ${String(rewritten)} of them written anew`;
+  return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${anew}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
+}
+
+/** What the file system refuses, in words of an export. */
+async function onDisk(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (thrown) {
+    if (!(thrown instanceof Error) || Reflect.get(thrown, 'syscall') === undefined) throw thrown;
+    throw new LakeError(`the lake cannot be written: ${thrown.message}`, { code: 'LAKE_UNWRITABLE', cause: thrown });
+  }
+}

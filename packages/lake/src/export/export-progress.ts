@@ -1,0 +1,53 @@
+/** How far an export is: a bar on a terminal, lines of JSON elsewhere. */
+import type { ExportProgress } from './run-export.ts';
+
+/** Standard error, or what takes its place. */
+export interface ProgressOutput {
+  readonly isTTY?: boolean | undefined;
+  write(text: string): unknown;
+}
+
+export interface ProgressDisplay {
+  readonly show: (progress: ExportProgress) => void;
+  /** Removes the bar. */
+  readonly end: () => void;
+}
+
+const clearLine = '\r\u001b[K';
+const cells = 24;
+/** On a terminal; lines are for logs. */
+const barEveryMs = 200;
+const lineEveryMs = 10_000;
+
+/** The rate counts from the first report on. */
+export function progressOn(stderr: ProgressOutput): ProgressDisplay {
+  const isTerminal = stderr.isTTY === true;
+  const every = isTerminal ? barEveryMs : lineEveryMs;
+  let began: number | undefined;
+  let shownAt = performance.now();
+  let isShown = false;
+  return {
+    show: (progress) => {
+      const now = performance.now();
+      began ??= now;
+      if (now - shownAt < every) return;
+      shownAt = now;
+      const rowsPerSecond = Math.round((progress.rows * 1000) / Math.max(now - began, 1));
+      isShown = isTerminal;
+      const line = `${JSON.stringify({ ...progress, rowsPerSecond })}\n`;
+      stderr.write(isTerminal ? `${clearLine}${barOf(progress, rowsPerSecond)}` : line);
+    },
+    end: () => {
+      if (isShown) stderr.write(clearLine);
+      isShown = false;
+      began = undefined;
+    },
+  };
+}
+
+function barOf({ offset, until, rows }: ExportProgress, rowsPerSecond: number): string {
+  const share = Math.min(1, Math.max(0, (offset ?? 0) / Math.max(until, 1)));
+  const done = Math.round(share * cells);
+  const bar = `${'█'.repeat(done)}${'░'.repeat(cells - done)}`;
+  return `${bar} ${String(Math.floor(share * 100))} %  offset ${String(offset ?? 0)} of ${String(until)}  ${String(rows)} rows, ${String(rowsPerSecond)}/s`;
+}

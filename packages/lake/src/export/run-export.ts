@@ -1,0 +1,340 @@
+/**
+ * One export: a snapshot of the database, and the files that the lake lacks of it. A range at a time is whole in the manifest,
+ * the log and the folder before the next is begun, so that whatever stops it, it goes on where it was.
+ */
+import type { ReadFacts, Reads, ReadTable, Snapshot } from 'ledger-indexer/read';
+import type { DeltaLogs } from '../delta/delta-log.ts';
+import { LakeError } from '../errors/lake-error.ts';
+import { activeSql, activeSqlName } from '../manifest/active-sql.ts';
+import {
+  type LakeFile,
+  type LakeRange,
+  type Manifest,
+  pathsOf,
+  readManifest,
+  withFiles,
+  writeManifest,
+} from '../manifest/manifest.ts';
+import { type Codec, lakeCodec } from '../parquet/codec.ts';
+import { ParquetFile } from '../parquet/parquet-file.ts';
+import { rangeRows } from '../parquet/range-source.ts';
+import type { LakeStorage } from '../storage/lake-storage.ts';
+import { Eraser } from './erase.ts';
+import { isReshaped, marksOf, refuseLost, refusePruned, reviewOf, wasRedacted } from '../plan/plan.ts';
+import { standingRanges } from '../plan/standing-ranges.ts';
+
+export interface ExportOptions {
+  /** Last offset; undefined: the checkpoint. */
+  readonly until: number | undefined;
+  /** Which typed views, by name (`typed.NAME`); those that are in the lake go on in any case. */
+  readonly isWanted: (name: string) => boolean;
+  readonly stop: AbortSignal;
+  readonly onProgress: (progress: ExportProgress) => void;
+  /** Of the folder, as long as it is written. */
+  readonly logs: DeltaLogs;
+  /** A range ends where one of its tables has so many rows. Default 100,000. */
+  readonly rowsPerRange?: number;
+}
+
+export interface ExportProgress {
+  /** Rows written so far. */
+  readonly rows: number;
+  /** Bytes of files written so far. */
+  readonly bytes: number;
+  readonly files: number;
+  /** Everything up to it is written; null before the first range. */
+  readonly offset: number | null;
+  /** Last offset. */
+  readonly until: number;
+}
+
+export interface ExportResult {
+  readonly until: number;
+  /** Written by this run. */
+  readonly rows: number;
+  readonly bytes: number;
+  readonly files: number;
+  /** Of those, files that replaced others. */
+  readonly rewritten: number;
+  /** What is in the lake now. */
+  readonly ranges: number;
+  readonly tables: readonly string[];
+}
+
+const defaultRows = 100_000;
+
+/** @throws LakeError LAKE_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED; what the snapshot and the file system throw */
+export function exportOnce(reads: Reads, folder: LakeStorage, options: ExportOptions): Promise<ExportResult> {
+  return reads.inSnapshot(async (snapshot) => {
+    const { checkpoint } = snapshot.facts;
+    const until = options.until ?? checkpoint;
+    if (until > checkpoint) throw beyond(until, checkpoint);
+    const manifest = await readManifest(folder, snapshot.facts);
+    const run = new ExportRun(snapshot, folder, manifest, options);
+    await run.tidy();
+    await run.describe();
+    await run.dropUndone();
+    await run.renew();
+    await run.goOn(until);
+    return run.result(until);
+  });
+}
+
+class ExportRun {
+  readonly #snapshot: Snapshot;
+  readonly #folder: LakeStorage;
+  readonly #facts: ReadFacts;
+  readonly #options: ExportOptions;
+  readonly #logs: DeltaLogs;
+  readonly #codec: Codec = lakeCodec();
+  #manifest: Manifest;
+  #sources: readonly ReadTable[] = [];
+  #rows = 0;
+  #bytes = 0;
+  #files = 0;
+  #rewritten = 0;
+
+  constructor(snapshot: Snapshot, folder: LakeStorage, manifest: Manifest, options: ExportOptions) {
+    this.#snapshot = snapshot;
+    this.#folder = folder;
+    this.#facts = snapshot.facts;
+    this.#manifest = manifest;
+    this.#options = options;
+    this.#logs = options.logs;
+  }
+
+  /** Finishes what a run that was stopped had left between manifest and folder. */
+  async tidy(): Promise<void> {
+    await this.#folder.sweep();
+    // Before anything else has a name: it says that the folder is ours.
+    if (this.#manifest.until === null) await writeManifest(this.#folder, this.#manifest);
+    if ((await this.#folder.read(activeSqlName)) !== activeSql) await this.#folder.write(activeSqlName, activeSql);
+    await this.#logs.follow(this.#manifest);
+    const named = pathsOf(this.#manifest);
+    for (const table of await this.#folder.folders()) {
+      const files = (await this.#folder.list(table))
+        .filter((name) => isOurs.test(name))
+        .map((name) => `${table}/${name}`);
+      await this.#folder.remove(files.filter((path) => !named.has(path)));
+    }
+  }
+
+  /** Typed views that are in the lake go on without being asked for. */
+  async describe(): Promise<void> {
+    const known = this.#manifest.tables;
+    this.#sources = await this.#snapshot.tables((name) => Object.hasOwn(known, name) || this.#options.isWanted(name));
+  }
+
+  /** Ranges of what was undone since by going back: they are written again as the history comes again. */
+  async dropUndone(): Promise<void> {
+    const { ranges, files } = this.#manifest;
+    const standing = await standingRanges(ranges, this.#snapshot);
+    if (standing.length === ranges.length) return;
+    const last = standing.at(-1)?.to ?? -1;
+    for (const range of ranges.slice(standing.length)) refusePruned(range, 'the stream went back', this.#facts);
+    await this.#publish({
+      ...this.#manifest,
+      until: standing.length === 0 ? null : last,
+      ranges: standing,
+      files: files.filter(({ to }) => to <= last),
+    });
+  }
+
+  /** Files of ranges that are in the lake: those that it lacks, and those that would be written otherwise now. */
+  async renew(): Promise<void> {
+    this.#beginLater();
+    const review = reviewOf(this.#manifest, this.#sources, this.#facts);
+    const there = new Map(this.#manifest.files.map((file) => [keyOf(file.table, file), file]));
+    const plan = this.#manifest.ranges.map((range) => ({
+      range,
+      sources: this.#sources.filter((source) => {
+        const why = review(range, source);
+        if (why === undefined || (why === wasRedacted && this.#isPruned(range))) return false;
+        refusePruned(range, why, this.#facts);
+        return true;
+      }),
+    }));
+    await this.#erase(there);
+    // A table whose columns change is of both kinds until all of its files are: it changes at once.
+    const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
+    let fresh: readonly LakeFile[] = [];
+    for (const { range, sources } of plan) {
+      if (sources.length === 0) continue;
+      fresh = [...fresh, ...(await this.#write(range, sources, there))];
+      if (atOnce) continue;
+      await this.#publish({ ...this.#manifest, files: withFiles(this.#manifest.files, fresh) });
+      fresh = [];
+    }
+    const { coverage, redactions } = this.#facts;
+    const isSame =
+      fresh.length === 0 &&
+      redactions === this.#manifest.redactions &&
+      JSON.stringify(coverage) === JSON.stringify(this.#manifest.coverage);
+    if (isSame || this.#manifest.ranges.length === 0) return;
+    await this.#publish({ ...this.#manifest, coverage, redactions, files: withFiles(this.#manifest.files, fresh) });
+  }
+
+  /** What was redacted goes from files of ranges that were pruned here too, once for each list of redactions. */
+  async #erase(there: ReadonlyMap<string, LakeFile>): Promise<void> {
+    const pruned = this.#manifest.ranges.filter((range) => this.#isPruned(range));
+    if (pruned.length === 0 || this.#manifest.redactions === this.#facts.redactions) return;
+    const redactions = await this.#snapshot.redactions();
+    if (redactions === undefined) return;
+    const eraser = new Eraser(this.#folder, this.#codec, redactions);
+    for (const range of pruned) {
+      const fresh: LakeFile[] = [];
+      for (const source of this.#sources) {
+        if (this.#options.stop.aborted) throw stopped();
+        const file = there.get(keyOf(source.name, range));
+        if (file === undefined || source.redacted === undefined) continue;
+        const path = `${source.name}/${nameOf(range.from, range.to, file)}`;
+        const written = await eraser.withoutContents(file, source, there.get(keyOf('updates', range)), path);
+        if (written !== undefined) this.#rewritten += 1;
+        if (written !== undefined) this.#report(written.bytes);
+        fresh.push(
+          withRedactions({ ...file, ...(written !== undefined && { ...written, path }) }, source, this.#facts),
+        );
+      }
+      const files = withFiles(this.#manifest.files, fresh);
+      if (JSON.stringify(files) !== JSON.stringify(this.#manifest.files))
+        await this.#publish({ ...this.#manifest, files });
+    }
+  }
+
+  /** Whether rows of it may have been pruned here. */
+  #isPruned({ from }: LakeRange): boolean {
+    return from <= this.#facts.keptOffset;
+  }
+
+  /** A table that is asked for when its oldest rows were pruned begins with the first range that is here whole. */
+  #beginLater(): void {
+    const { ranges, tables } = this.#manifest;
+    const from = ranges.find((range) => range.from > this.#facts.keptOffset)?.from ?? (this.#manifest.until ?? -1) + 1;
+    if (from === 0) return;
+    const later = this.#sources.filter(({ name }) => tables[name] === undefined);
+    const entries = later.map(({ name, columns }) => [name, { columns, from }] as const);
+    this.#manifest = { ...this.#manifest, tables: { ...tables, ...Object.fromEntries(entries) } };
+  }
+
+  /** Ranges that the lake lacks, up to `until`. */
+  async goOn(until: number): Promise<void> {
+    refuseLost(this.#manifest, this.#facts);
+    for (let after = this.#manifest.until ?? -1; after < until; after = this.#manifest.until ?? until) {
+      const to = await this.#snapshot.endOfRange(after, until, this.#options.rowsPerRange ?? defaultRows);
+      const range = { from: after + 1, to, epoch: await this.#snapshot.epochAt(to) };
+      const fresh = await this.#write(range, this.#sources, new Map());
+      const { coverage, redactions } = this.#facts;
+      const ranges = [...this.#manifest.ranges, range];
+      const files = withFiles(this.#manifest.files, fresh);
+      await this.#publish({ ...this.#manifest, until: to, coverage, redactions, ranges, files });
+    }
+  }
+
+  result(until: number): ExportResult {
+    return {
+      until,
+      rows: this.#rows,
+      bytes: this.#bytes,
+      files: this.#files,
+      rewritten: this.#rewritten,
+      ranges: this.#manifest.ranges.length,
+      tables: Object.keys(this.#manifest.tables),
+    };
+  }
+
+  /** What the manifest names exists; then what it names no more is removed. */
+  async #publish(next: Manifest): Promise<void> {
+    const tables = this.#sources.map(({ name, columns }) => [name, { ...next.tables[name], columns }] as const);
+    const before = pathsOf(this.#manifest);
+    this.#manifest = { ...next, tables: { ...next.tables, ...Object.fromEntries(tables) } };
+    await writeManifest(this.#folder, this.#manifest);
+    await this.#logs.follow(this.#manifest);
+    const named = pathsOf(this.#manifest);
+    await this.#folder.remove([...before].filter((path) => !named.has(path)));
+  }
+
+  async #write(
+    range: LakeRange,
+    sources: readonly ReadTable[],
+    there: ReadonlyMap<string, LakeFile>,
+  ): Promise<readonly LakeFile[]> {
+    const files: LakeFile[] = [];
+    for (const source of sources) {
+      if (this.#options.stop.aborted) throw stopped();
+      files.push(await this.#writeTable(range, source, there.get(keyOf(source.name, range))));
+    }
+    return files;
+  }
+
+  async #writeTable({ from, to }: LakeRange, source: ReadTable, former: LakeFile | undefined): Promise<LakeFile> {
+    const unfinished = await this.#folder.begin();
+    const entry = { table: source.name, from, to, marks: marksOf(source, { from, to }, this.#facts) };
+    if (former !== undefined) this.#rewritten += 1;
+    try {
+      const parquet = new ParquetFile(unfinished, source, this.#codec);
+      for await (const { values, rows } of rangeRows(this.#snapshot, source, [from, to])) {
+        await parquet.add(values, rows);
+        this.#rows += rows;
+        this.#report(0);
+      }
+      // A folder has a file, so that it can be read, however empty its table.
+      if (parquet.rows === 0 && from !== (this.#manifest.tables[source.name]?.from ?? 0)) {
+        await unfinished.discard();
+        return { ...entry, path: null, rows: 0, bytes: 0, sha256: null };
+      }
+      await parquet.finish();
+      const path = `${source.name}/${nameOf(from, to, former)}`;
+      const { bytes, sha256 } = await unfinished.finish(path);
+      this.#report(bytes);
+      return { ...entry, path, rows: parquet.rows, bytes, sha256 };
+    } catch (thrown) {
+      await unfinished.discard();
+      throw thrown;
+    }
+  }
+
+  /** @param bytes of a file that is finished */
+  #report(bytes: number): void {
+    this.#bytes += bytes;
+    if (bytes > 0) this.#files += 1;
+    const until = this.#options.until ?? this.#facts.checkpoint;
+    this.#options.onProgress({
+      rows: this.#rows,
+      bytes: this.#bytes,
+      files: this.#files,
+      offset: this.#manifest.until,
+      until,
+    });
+  }
+}
+
+function keyOf(table: string, { from }: Pick<LakeRange, 'from'>): string {
+  return `${table} ${String(from)}`;
+}
+
+/** Rows that were redacted here are redacted in it: it is as it would be written now. */
+function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): LakeFile {
+  const redacted = Math.max(file.marks.redacted ?? 0, marksOf(source, file, facts).redacted ?? 0);
+  return redacted === 0 ? file : { ...file, marks: { ...file.marks, redacted } };
+}
+
+const isOurs = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;
+
+/** What takes the place of another file has another name: the former is what the manifest means until it is written. */
+function nameOf(from: number, to: number, former: LakeFile | undefined): string {
+  const name = `from=${String(from)}-to=${String(to)}`;
+  if (former?.path === undefined || former.path === null) return `${name}.parquet`;
+  const revision = Number(isOurs.exec(former.path.slice(former.table.length + 1))?.[1] ?? 1);
+  return `${name}.r${String(revision + 1)}.parquet`;
+}
+
+function beyond(until: number, checkpoint: number): LakeError {
+  return new LakeError(`offset ${String(until)} is beyond the checkpoint ${String(checkpoint)}`, {
+    code: 'EXPORT_NOT_READY',
+    remedy: `name an offset up to ${String(checkpoint)}, or wait until the stream has passed ${String(until)}`,
+  });
+}
+
+function stopped(): LakeError {
+  return new LakeError('the export was stopped between two files', { code: 'EXPORT_STOPPED' });
+}

@@ -1,0 +1,26 @@
+/** What ledger-indexer calls in this package: `export`, and the questions that `prune` and `redact` ask a lake. */
+import type { Reads } from 'ledger-indexer/read';
+import { type Exported, exportedTo } from './lookup/exported.ts';
+import { findInLake, type FoundInLake, type Subject } from './lookup/in-lake.ts';
+import { type Env, openLake } from './storage/open-lake.ts';
+
+export { LakeError } from './errors/lake-error.ts';
+export { exportLake } from './export/export-lake.ts';
+
+/**
+ * Up to which offset the lake has what the database has.
+ * @param to a folder, or `s3://BUCKET/PREFIX`
+ * @throws LakeError USAGE, LAKE_REFUSED, LAKE_UNWRITABLE; what the reads throw
+ */
+export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<Exported> {
+  return await exportedTo(reads, await openLake(to, env));
+}
+
+/**
+ * Contracts and exercises of pruned ranges that a redaction is about.
+ * @param to a folder, or `s3://BUCKET/PREFIX`
+ * @throws LakeError USAGE, LAKE_REFUSED, LAKE_UNWRITABLE; what the reads throw
+ */
+export async function foundInLake(reads: Reads, to: string, subject: Subject, env: Env): Promise<FoundInLake> {
+  return await findInLake(reads, await openLake(to, env), subject);
+}

@@ -1,0 +1,58 @@
+/** Up to which offset a lake has what the database has: so far history may be pruned without a loss. */
+import type { Reads } from 'ledger-indexer/read';
+import { refused } from '../errors/lake-error.ts';
+import { type LakeFile, readManifest } from '../manifest/manifest.ts';
+import { reviewOf } from '../plan/plan.ts';
+import { standingRanges } from '../plan/standing-ranges.ts';
+import type { LakeStorage } from '../storage/lake-storage.ts';
+
+export interface Exported {
+  readonly offset: number;
+  /** Why no further, though the lake goes on: what the next export writes anew. Undefined where the lake ends there. */
+  readonly because: string | undefined;
+}
+
+/**
+ * A range counts when its files are as an export would write them now, and are in the folder with all of their bytes: what
+ * came late or was redacted since could not be taken into them once it is pruned.
+ * @throws LakeError LAKE_REFUSED if there is no lake of this database, or files of it are missing; what the snapshot throws
+ */
+export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported> {
+  return reads.inSnapshot(async (snapshot) => {
+    const { facts } = snapshot;
+    const manifest = await readManifest(folder, facts);
+    if (manifest.until === null) throw refused('nothing was exported into this folder yet', 'export first');
+    const sources = await snapshot.tables((name) => Object.hasOwn(manifest.tables, name));
+    const review = reviewOf(manifest, sources, facts);
+    const standing = await standingRanges(manifest.ranges, snapshot);
+    const missing = await missingFiles(folder, manifest.files);
+    let offset = -1;
+    for (const range of standing) {
+      for (const source of sources) {
+        const because = review(range, source);
+        if (because !== undefined) return { offset, because: `${source.name} has to be written anew: ${because}` };
+      }
+      const lost = missing.get(range.from);
+      if (lost !== undefined) throw refused(lost, 'bring the file back, or export into another folder');
+      offset = range.to;
+    }
+    const because = standing.length < manifest.ranges.length ? 'the stream went back after it' : undefined;
+    return { offset, because };
+  });
+}
+
+/** By the first offset of its range, what is wrong with a file. Each folder is asked once: a bucket lists a thousand files at a time. */
+async function missingFiles(folder: LakeStorage, files: readonly LakeFile[]): Promise<ReadonlyMap<number, string>> {
+  const there = new Map<string, number>();
+  for (const table of new Set(files.map((file) => file.table))) {
+    for (const [name, bytes] of await folder.sizes(table)) there.set(`${table}/${name}`, bytes);
+  }
+  const missing = new Map<number, string>();
+  for (const { path, bytes, from } of files) {
+    if (path === null || there.get(path) === bytes) continue;
+    const found = there.get(path);
+    const what = found === undefined ? 'is not there' : `has ${String(found)} bytes, not ${String(bytes)}`;
+    missing.set(from, `${path}, which the manifest names, ${what}`);
+  }
+  return missing;
+}

@@ -1,0 +1,100 @@
+/** A Parquet file of the lake read back, a group of rows at a time, as the values it was written from. */
+import * as zlib from 'node:zlib';
+import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
+import { LakeError } from '../errors/lake-error.ts';
+import type { LakeColumn, LakeType, LakeValues } from './lake-column.ts';
+import type { LakeStorage } from '../storage/lake-storage.ts';
+
+export interface StoredGroup {
+  /** Of each column that was asked for, in that order. */
+  readonly values: readonly LakeValues[];
+  readonly rows: number;
+}
+
+type Decode = (stored: unknown) => LakeValues[number];
+
+/** To be read to its end, or left. @throws LakeError LAKE_REFUSED where this Node cannot read how it is compressed */
+export async function* storedRows(
+  folder: LakeStorage,
+  { path, bytes }: { readonly path: string; readonly bytes: number },
+  columns: readonly LakeColumn[],
+): AsyncGenerator<StoredGroup> {
+  const file = {
+    byteLength: bytes,
+    slice: async (start: number, end: number = bytes) => (await folder.readPart(path, start, end)).buffer,
+  };
+  const metadata = asStored(await parquetMetadataAsync(file));
+  let rowStart = 0;
+  for (const { num_rows } of metadata.row_groups) {
+    const rows = Number(num_rows);
+    const group: unknown[][] = [];
+    await parquetRead({
+      file,
+      metadata,
+      columns: columns.map(({ name }) => name),
+      rowStart,
+      rowEnd: rowStart + rows,
+      compressors,
+      utf8: false,
+      rowFormat: 'array',
+      onComplete: (found: unknown[][]) => void group.push(...found),
+    });
+    rowStart += rows;
+    yield {
+      rows,
+      values: columns.map(({ type }, at) => {
+        const decode = decoders[type];
+        return group.map((row) => (row[at] === null || row[at] === undefined ? null : decode(row[at])));
+      }),
+    };
+  }
+}
+
+/** Numbers and texts as their bytes are: the reader would make floats of decimals, and dates of times. Lists stay lists. */
+function asStored(metadata: FileMetaData): FileMetaData {
+  return { ...metadata, schema: metadata.schema.map((element) => (isKept(element) ? element : plain(element))) };
+}
+
+function isKept({ name, num_children }: SchemaElement): boolean {
+  return num_children !== undefined || name === 'element';
+}
+
+function plain(element: SchemaElement): SchemaElement {
+  const { converted_type: _, logical_type: __, ...rest } = element;
+  return rest;
+}
+
+/** Texts that are short are strings, as they mostly were: of these the bounds are noted. */
+const longestText = 256;
+
+const same: Decode = (stored) => stored as LakeValues[number];
+
+const decoders: Readonly<Record<LakeType, Decode>> = {
+  boolean: same,
+  int32: same,
+  int64: same,
+  double: same,
+  date: same,
+  timestamp: same,
+  texts: same,
+  text: (stored) => {
+    const bytes = stored as Uint8Array;
+    return bytes.length > longestText ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  },
+  decimal: (stored) => {
+    const digits = Buffer.from(stored as Uint8Array).toString('hex');
+    return BigInt.asIntN(digits.length * 4, BigInt(`0x${digits}`));
+  },
+};
+
+const compressors = {
+  GZIP: (bytes: Uint8Array): Uint8Array => zlib.gunzipSync(bytes),
+  ZSTD: (bytes: Uint8Array): Uint8Array => {
+    const decompress: unknown = Reflect.get(zlib, 'zstdDecompressSync');
+    if (typeof decompress === 'function') return (decompress as (input: Uint8Array) => Uint8Array)(bytes);
+    throw new LakeError('a file of the lake is compressed with Zstandard, which this Node cannot read', {
+      code: 'LAKE_REFUSED',
+      remedy: 'run it with Node 22.15 or newer, as the export that wrote the file was',
+    });
+  },
+};

@@ -1,0 +1,31 @@
+/** The rows of a table within a range, as columns, a group at a time. */
+import type { ReadTable, Snapshot } from 'ledger-indexer/read';
+import { BinaryRowReader } from './binary-rows.ts';
+import type { LakeValues } from './lake-column.ts';
+
+export interface RowGroup {
+  readonly values: readonly LakeValues[];
+  readonly rows: number;
+}
+
+/** A group is as large as memory allows: what compresses a page is what it repeats. Bytes as the server sends them. */
+const groupBytes = 2.5 * 1024 * 1024;
+
+/** To be read to its end. @throws what the snapshot throws */
+export async function* rangeRows(
+  snapshot: Snapshot,
+  { name, columns }: ReadTable,
+  [from, to]: readonly [from: number, to: number],
+): AsyncGenerator<RowGroup> {
+  const reader = new BinaryRowReader(columns);
+  for await (const piece of snapshot.rows(name, from, to)) {
+    for (const _ of reader.add(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), groupBytes)) {
+      const { rows } = reader;
+      yield { values: reader.take(), rows };
+    }
+  }
+  if (reader.rows > 0) {
+    const { rows } = reader;
+    yield { values: reader.take(), rows };
+  }
+}

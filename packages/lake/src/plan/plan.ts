@@ -1,0 +1,104 @@
+/** What has to be written anew: pure. */
+import type { ReadFacts, ReadTable } from 'ledger-indexer/read';
+import { refused } from '../errors/lake-error.ts';
+import type { FileMarks, LakeFile, LakeRange, Manifest } from '../manifest/manifest.ts';
+
+/** The marks of a file that is written now. */
+export function marksOf(source: ReadTable, { from, to }: Pick<LakeRange, 'from' | 'to'>, facts: ReadFacts): FileMarks {
+  const redacted = source.redacted === undefined ? 0 : countWithin(facts.redacted[source.redacted.rows], from, to);
+  const late = facts.late.filter(({ offset }) => offset <= to && (source.followsLate === true || offset >= from));
+  const epoch = Math.max(0, ...late.map((each) => each.epoch));
+  return {
+    ...(redacted > 0 && { redacted }),
+    ...(epoch > 0 && { late: epoch }),
+    ...(source.namesPackages === true && facts.unread.length > 0 && { unread: facts.unread }),
+    ...(source.name === 'interface_views' && { interfaces: facts.interfaces }),
+  };
+}
+
+/** It can be done with the file alone, where its rows were pruned here. */
+export const wasRedacted = 'contents were redacted';
+
+/** Why a file is not as it would be written now; undefined where it is. What was pruned since lowers marks and changes nothing. */
+export function whyStale(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
+  const now = marksOf(source, file, facts);
+  if ((now.redacted ?? 0) > (file.marks.redacted ?? 0)) return wasRedacted;
+  if ((now.late ?? 0) > (file.marks.late ?? 0)) return 'updates came late';
+  if (file.marks.unread?.some((id) => !facts.unread.includes(id)) === true) return 'packages were read';
+  if (now.interfaces !== undefined && now.interfaces !== file.marks.interfaces)
+    return 'views of interfaces were gathered';
+  return undefined;
+}
+
+/**
+ * Tells why the file of a table in a range is to be written anew, or that it is missing; undefined where it is as it would be
+ * written now, and where the table begins later.
+ */
+export function reviewOf(
+  manifest: Manifest,
+  sources: readonly ReadTable[],
+  facts: ReadFacts,
+): (range: Pick<LakeRange, 'from' | 'to'>, source: ReadTable) => string | undefined {
+  const isOther = isOtherHistory(manifest, facts);
+  const reshaped = new Set(sources.filter((source) => isReshaped(manifest, source)).map(({ name }) => name));
+  const there = new Map(manifest.files.map((file) => [`${file.table} ${String(file.from)}`, file]));
+  return ({ from, to }, source) => {
+    const file = there.get(`${source.name} ${String(from)}`);
+    if (file === undefined) return to < (manifest.tables[source.name]?.from ?? 0) ? undefined : missing;
+    if (isOther) return 'the history here is another one';
+    return reshaped.has(source.name) ? 'its columns are others' : whyStale(file, source, facts);
+  };
+}
+
+/** There is no file of a table in a range. */
+export const missing = 'it is not there';
+
+/** Columns that are not as they were: every file of the table is of the former kind. */
+export function isReshaped(manifest: Manifest, { name, columns }: ReadTable): boolean {
+  const known = manifest.tables[name];
+  return known !== undefined && JSON.stringify(known.columns) !== JSON.stringify(columns);
+}
+
+/** Whether a range of the history began since that the lake knows nothing of: what was active was read anew, or history added. */
+export function isOtherHistory(manifest: Manifest, facts: ReadFacts): boolean {
+  if (manifest.ranges.length === 0) return false;
+  const known = new Set(manifest.coverage.map(keyOf));
+  return facts.coverage.some((range) => !known.has(keyOf(range)));
+}
+
+function keyOf({ from, origin, recordedAt }: ReadFacts['coverage'][number]): string {
+  return `${String(from)} ${origin} ${recordedAt}`;
+}
+
+/** @throws LakeError LAKE_REFUSED where rows of the range may have been pruned: its file has them, the database does not */
+export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, { keptOffset }: ReadFacts): void {
+  if (file.from > keptOffset) return;
+  throw refused(
+    `offsets ${String(file.from)} to ${String(file.to)} have to be written anew, because ${why}, and history up to ${String(keptOffset)} was pruned here`,
+    'export into another, empty folder, and keep what this one has of the time before',
+  );
+}
+
+/** @throws LakeError LAKE_REFUSED where history was pruned that the lake does not have: it would have a hole */
+export function refuseLost({ until }: Manifest, { keptOffset }: ReadFacts): void {
+  if (until === null || until >= keptOffset) return;
+  throw refused(
+    `the lake ends at offset ${String(until)}, and history up to ${String(keptOffset)} was pruned here before it was exported`,
+    'export into another, empty folder; to keep it from being pruned, export with --hold NAME',
+  );
+}
+
+function countWithin(offsets: readonly number[], from: number, to: number): number {
+  return firstFrom(offsets, to + 1) - firstFrom(offsets, from);
+}
+
+/** How many come before an offset. */
+function firstFrom(offsets: readonly number[], offset: number): number {
+  let [low, high] = [0, offsets.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((offsets[middle] ?? offset) < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

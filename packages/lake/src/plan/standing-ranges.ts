@@ -1,0 +1,18 @@
+/** Which ranges of the lake the stream still has: going back undoes those after it. */
+import type { Snapshot } from 'ledger-indexer/read';
+import type { LakeRange } from '../manifest/manifest.ts';
+
+/** Those that are not undone since by going back, from the first one on. */
+export async function standingRanges(ranges: readonly LakeRange[], snapshot: Snapshot): Promise<readonly LakeRange[]> {
+  for (let standing = ranges.length; standing > 0; standing -= 1) {
+    const range = ranges[standing - 1];
+    if (range !== undefined && !(await isUndone(range, snapshot))) return ranges.slice(0, standing);
+  }
+  return [];
+}
+
+async function isUndone({ to, epoch }: LakeRange, snapshot: Snapshot): Promise<boolean> {
+  if (to > snapshot.facts.checkpoint) return true;
+  const now = await snapshot.epochAt(to);
+  return now !== null && epoch !== null && now > epoch;
+}

@@ -1,0 +1,210 @@
+/**
+ * The four operations on objects that a lake in a bucket takes, of any server that speaks S3. Addresses have the bucket in their path.
+ * What fails for a moment is tried again. Source: Amazon S3 API reference, PutObject, GetObject, DeleteObject,
+ * ListObjectsV2.
+ */
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AwsV4Signer } from 'aws4fetch';
+import { LakeError } from '../errors/lake-error.ts';
+import { sendToBucket } from './bucket-request.ts';
+
+export interface BucketAccess {
+  /** Without a slash at the end. */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | undefined;
+}
+
+/** Begun anew for each try. */
+export interface ObjectBody {
+  readonly bytes: number;
+  /** In hexadecimal digits: the server compares it with what arrives. */
+  readonly sha256: string;
+  readonly open: () => Readable | Uint8Array;
+}
+
+/** `match` and `none` decide by what is there: an object of this ETag, or no object. */
+export type OnlyIf = { readonly match: string } | { readonly none: true };
+
+export interface StoredObject {
+  readonly text: string;
+  readonly etag: string;
+  /** Since it was written, as the server's clock has it, milliseconds. */
+  readonly ageMs: number;
+}
+
+interface Asked {
+  readonly method: 'GET' | 'PUT' | 'DELETE';
+  /** Undefined asks the bucket itself. */
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: ObjectBody;
+}
+
+const mostTries = 6;
+const firstPauseMs = 100;
+/** Until an answer begins, and as long again for each 4 MB that are sent. */
+const patienceMs = 60_000;
+const bytesPerPatience = 4 * 1024 * 1024;
+const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+/** Somebody else writes the same object at this moment. */
+const conflict = 409;
+const preconditionFailed = 412;
+
+export class BucketClient {
+  readonly #access: BucketAccess;
+  readonly #bucket: string;
+  readonly #keys = new Map<string, ArrayBuffer>();
+
+  constructor(bucket: string, access: BucketAccess) {
+    this.#bucket = bucket;
+    this.#access = access;
+  }
+
+  /** Its ETag; undefined where the condition does not hold. */
+  async put(key: string, body: ObjectBody, onlyIf?: OnlyIf): Promise<string | undefined> {
+    const headers = {
+      'content-length': String(body.bytes),
+      ...(onlyIf !== undefined && ('match' in onlyIf ? { 'if-match': onlyIf.match } : { 'if-none-match': '*' })),
+    };
+    const gone = onlyIf !== undefined && 'match' in onlyIf ? [404] : [];
+    const response = await this.#ask({ method: 'PUT', key, headers, body }, [preconditionFailed, ...gone]);
+    await response.arrayBuffer();
+    return response.ok ? (response.headers.get('etag') ?? '') : undefined;
+  }
+
+  /** Undefined where there is none. */
+  async get(key: string): Promise<StoredObject | undefined> {
+    const response = await this.#ask({ method: 'GET', key }, [404]);
+    const text = await response.text();
+    if (!response.ok) return undefined;
+    const timeOf = (name: string): number => Date.parse(response.headers.get(name) ?? '');
+    const ageMs = timeOf('date') - timeOf('last-modified');
+    return { text, etag: response.headers.get('etag') ?? '', ageMs: Number.isNaN(ageMs) ? 0 : ageMs };
+  }
+
+  /** From `start` to before `end` of an object that is there. */
+  async getPart(key: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    const headers = { range: `bytes=${String(start)}-${String(end - 1)}` };
+    const bytes = new Uint8Array(await (await this.#ask({ method: 'GET', key, headers }, [])).arrayBuffer());
+    // A server that knows no parts sends the whole.
+    return bytes.length === end - start ? bytes : bytes.slice(start, end);
+  }
+
+  async remove(key: string): Promise<void> {
+    const response = await this.#ask({ method: 'DELETE', key }, [404]);
+    await response.arrayBuffer();
+  }
+
+  /** Bytes of the objects by key that begin with `prefix` and have no further slash, and the beginnings up to it of those that have one. */
+  async list(
+    prefix: string,
+  ): Promise<{ readonly objects: ReadonlyMap<string, number>; readonly folders: readonly string[] }> {
+    const objects = new Map<string, number>();
+    const folders: string[] = [];
+    for (let token: string | undefined = ''; token !== undefined;) {
+      const query = {
+        'list-type': '2',
+        prefix,
+        delimiter: '/',
+        'encoding-type': 'url',
+        ...(token !== '' && { 'continuation-token': token }),
+      };
+      const response = await this.#ask({ method: 'GET', query }, []);
+      const text = await response.text();
+      for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+        const [[key = ''], [bytes = '']] = [elementsOf(entry, 'Key'), elementsOf(entry, 'Size')];
+        objects.set(plain(key), Number(bytes));
+      }
+      for (const [, entry = ''] of text.matchAll(/<CommonPrefixes>(.*?)<\/CommonPrefixes>/gs)) {
+        folders.push(...elementsOf(entry, 'Prefix').map(plain));
+      }
+      token = elementsOf(text, 'NextContinuationToken')[0];
+    }
+    return { objects, folders };
+  }
+
+  /** @throws LakeError LAKE_UNWRITABLE for any answer that is neither good nor `expected` */
+  async #ask(asked: Asked, expected: readonly number[]): Promise<Response> {
+    for (let tries = 1; ; tries += 1) {
+      const isLast = tries === mostTries;
+      try {
+        const response = await this.#send(asked);
+        if (response.ok || expected.includes(response.status)) return response;
+        if (isLast || !mayPass(response.status)) throw await refusal(asked, response);
+        await response.arrayBuffer();
+      } catch (thrown) {
+        if (isLast || thrown instanceof LakeError) throw unreachable(asked, thrown);
+      }
+      await sleep(firstPauseMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2));
+    }
+  }
+
+  async #send({ method, key, query = {}, headers = {}, body }: Asked): Promise<Response> {
+    const { endpoint, region, accessKeyId, secretAccessKey, sessionToken } = this.#access;
+    const segments = [this.#bucket, ...(key === undefined ? [] : key.split('/'))].map(encodeURIComponent);
+    const url = new URL(`${endpoint}/${segments.join('/')}`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const signer = new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? emptySha256 },
+      service: 's3',
+      region,
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken !== undefined && { sessionToken }),
+      cache: this.#keys,
+    });
+    const signed = await signer.sign();
+    const limitMs = patienceMs * (1 + Math.ceil((body?.bytes ?? 0) / bytesPerPatience));
+    return sendToBucket({ method, url: signed.url, headers: signed.headers, body: body?.open(), limitMs });
+  }
+}
+
+/** Answers that another try may change. */
+function mayPass(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408 || status === conflict;
+}
+
+/** Contents of elements without elements in them. */
+function elementsOf(xml: string, name: string): readonly string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) =>
+    text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
+  );
+}
+
+function plain(encoded: string): string {
+  return decodeURIComponent(encoded.replaceAll('+', '%20'));
+}
+
+/** The server's code says what it is, its message may repeat what was sent. */
+async function refusal({ method, key }: Asked, response: Response): Promise<LakeError> {
+  const text = await response.text().catch(() => '');
+  const code = elementsOf(text, 'Code')[0] ?? '';
+  const what = key === undefined ? 'the list of the bucket' : key;
+  return new LakeError(
+    `the bucket answers ${String(response.status)}${code === '' ? '' : ` ${code}`} to ${method} of ${what}`,
+    {
+      code: 'LAKE_UNWRITABLE',
+      remedy: 'look at bucket, endpoint (AWS_ENDPOINT_URL), region and the rights of the key, and run it again',
+    },
+  );
+}
+
+function unreachable({ method, key }: Asked, cause: unknown): LakeError {
+  if (cause instanceof LakeError) return cause;
+  const reason = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
+  return new LakeError(
+    `the bucket does not answer ${method} of ${key ?? 'its list'}, tried ${String(mostTries)} times${reason}`,
+    {
+      code: 'LAKE_UNWRITABLE',
+      remedy: 'look at the endpoint (AWS_ENDPOINT_URL) and the way to it, and run it again: it goes on where it was',
+      cause,
+    },
+  );
+}

@@ -1,0 +1,55 @@
+/** One request over HTTP to the server of a bucket. Redirects are not followed: the signature names one server. */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { limitInformational } from './informational.ts';
+
+export interface BucketRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly body: Readable | Uint8Array | undefined;
+  /** Until the answer begins, and the longest silence of the connection after it, milliseconds. */
+  readonly limitMs: number;
+}
+
+/** Resolves to the answer when it begins. Rejects for a server that does not answer, or answers with informational responses alone. */
+export async function sendToBucket({ method, url, headers, body, limitMs }: BucketRequest): Promise<Response> {
+  const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = open(url, { method, headers: Object.fromEntries(headers), timeout: limitMs });
+  limitInformational(request);
+  const late = (): void => void request.destroy(new Error(`no answer within ${String(limitMs / 1000)} s`));
+  const timer = setTimeout(late, limitMs);
+  try {
+    return await new Promise<Response>((resolve, reject) => {
+      request.on('timeout', late).on('error', reject);
+      request.on('response', (message) => {
+        try {
+          resolve(responseOf(message));
+        } catch (thrown) {
+          message.destroy();
+          reject(thrown);
+        }
+      });
+      if (!(body instanceof Readable)) request.end(body);
+      // The server may answer before it has read everything: then the answer counts.
+      else pipeline(body, request).catch(reject);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Statuses of answers that have no body. */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
+function responseOf(message: IncomingMessage): Response {
+  const { statusCode: status = 0, rawHeaders } = message;
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  if (!bodiless.has(status))
+    return new Response(Readable.toWeb(message) as ReadableStream<Uint8Array>, { status, headers });
+  message.resume();
+  return new Response(null, { status, headers });
+}

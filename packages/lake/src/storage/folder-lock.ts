@@ -1,0 +1,81 @@
+/**
+ * One export at a time in a folder. The lock names its holder and is touched while it is held: that of a process that is gone,
+ * or of another machine that has not touched it for a minute, is taken over.
+ */
+import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { LakeError } from '../errors/lake-error.ts';
+
+export const lockName = '.lock';
+export const touchEveryMs = 15_000;
+export const staleAfterMs = 60_000;
+
+export interface Holder {
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** Runs `work` while nobody else writes into the folder. @throws LakeError LAKE_BUSY; as `work` */
+export async function whileLocked<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const path = join(folder, lockName);
+  await take(path);
+  const touching = setInterval(() => void touch(path), touchEveryMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(touching);
+    await rm(path, { force: true });
+  }
+}
+
+async function take(path: string): Promise<void> {
+  for (let tries = 0; tries < 2; tries += 1) {
+    try {
+      const file = await open(path, 'wx', 0o600);
+      await file.writeFile(JSON.stringify({ host: hostname(), pid: process.pid } satisfies Holder));
+      await file.close();
+      return;
+    } catch (thrown) {
+      if (!(thrown instanceof Error) || Reflect.get(thrown, 'code') !== 'EEXIST') throw thrown;
+    }
+    const holder = await holderOf(path);
+    if (holder !== undefined) throw busy(path, holder);
+    await rm(path, { force: true });
+  }
+  throw busy(path, undefined);
+}
+
+/** Undefined where nobody holds it any more. */
+async function holderOf(path: string): Promise<Holder | undefined> {
+  try {
+    const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+    const isFresh = Date.now() - mtimeMs < staleAfterMs;
+    // Empty: it was made a moment ago, or its maker died within one.
+    if (text === '') return isFresh ? { host: hostname(), pid: 0 } : undefined;
+    const holder = JSON.parse(text) as Holder;
+    const isHere = holder.host === hostname();
+    return (isHere ? holder.pid !== process.pid && isAlive(holder.pid) : isFresh) ? holder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return thrown instanceof Error && Reflect.get(thrown, 'code') === 'EPERM';
+  }
+}
+
+async function touch(path: string): Promise<void> {
+  const now = new Date();
+  await utimes(path, now, now).catch(() => undefined);
+}
+
+export function busy(path: string, holder: Holder | undefined): LakeError {
+  const who = holder === undefined ? 'somebody' : `process ${String(holder.pid)} on ${holder.host}`;
+  return new LakeError(`nothing was exported: ${who} writes into this folder (${path})`, { code: 'LAKE_BUSY' });
+}

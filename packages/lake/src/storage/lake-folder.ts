@@ -1,0 +1,270 @@
+/**
+ * The folder of a lake and every operation on it. A file is written under another name, brought to the disk, and named by a
+ * rename that is brought to the disk as well: whatever stops us, a name stands for the whole file or for none. Links in it
+ * are refused, since they lead to folders and files that are none of the lake's.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import {
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { refused } from '../errors/lake-error.ts';
+import { lockName, whileLocked } from './folder-lock.ts';
+import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './lake-storage.ts';
+
+/** For files that have no name yet. */
+const unfinished = '.tmp';
+
+/** To be opened for reading: not what a link leads to. */
+const asItself = constants.O_RDONLY | constants.O_NOFOLLOW;
+
+/** Contents are in the files: they are for their user alone, unless the folder of the lake is open to a group. */
+const ownFile = 0o600;
+const ownFolder = 0o700;
+const groupOfFile = 0o040;
+const groupOfFolder = 0o050;
+const othersBits = 0o007;
+
+export class LakeFolder implements LakeStorage {
+  readonly path: string;
+  readonly #did: OnOperation;
+  #fileMode = ownFile;
+  #folderMode = ownFolder;
+
+  constructor(path: string, onOperation: OnOperation = () => undefined) {
+    this.path = path;
+    this.#did = onOperation;
+  }
+
+  /** Makes it and what is above it. */
+  async prepare(): Promise<void> {
+    await mkdir(this.path, { recursive: true, mode: ownFolder });
+    const { mode } = await stat(this.path);
+    const isForGroup = (mode & groupOfFolder) === groupOfFolder && (mode & othersBits) === 0;
+    this.#fileMode = isForGroup ? ownFile | groupOfFile : ownFile;
+    this.#folderMode = isForGroup ? ownFolder | groupOfFolder : ownFolder;
+    await this.#refuseLinks(`${unfinished}/`);
+    await mkdir(join(this.path, unfinished), { recursive: true, mode: ownFolder });
+    this.#did('make folder');
+  }
+
+  whileLocked<T>(work: () => Promise<T>): Promise<T> {
+    return whileLocked(this.path, work);
+  }
+
+  async sweep(): Promise<void> {
+    for (const name of await this.list(unfinished)) await this.#remove(join(unfinished, name));
+  }
+
+  async list(folder: string): Promise<readonly string[]> {
+    await this.#refuseLinks(`${folder}/`);
+    try {
+      const entries = await readdir(join(this.path, folder), { withFileTypes: true });
+      return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    } catch (thrown) {
+      return absent(thrown, []);
+    }
+  }
+
+  async folders(): Promise<readonly string[]> {
+    const entries = await readdir(this.path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory() && entry.name !== unfinished).map(({ name }) => name);
+  }
+
+  async isEmpty(): Promise<boolean> {
+    try {
+      return (await readdir(this.path)).every((name) => name === unfinished || name === lockName);
+    } catch (thrown) {
+      return absent(thrown, true);
+    }
+  }
+
+  async read(name: string): Promise<string | undefined> {
+    await this.#refuseLinks(name);
+    try {
+      return await readFile(join(this.path, name), { encoding: 'utf8', flag: asItself });
+    } catch (thrown) {
+      if (codeOf(thrown) === 'ELOOP') throw isLink(name);
+      return absent(thrown, undefined);
+    }
+  }
+
+  async sizes(folder: string): Promise<ReadonlyMap<string, number>> {
+    const sizes = new Map<string, number>();
+    for (const name of await this.list(folder)) sizes.set(name, (await stat(join(this.path, folder, name))).size);
+    return sizes;
+  }
+
+  async readPart(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = new Uint8Array(end - start);
+    await this.#refuseLinks(name);
+    const file = await open(join(this.path, name), asItself).catch((thrown: unknown) => {
+      throw codeOf(thrown) === 'ELOOP' ? isLink(name) : thrown;
+    });
+    try {
+      for (let at = 0; at < bytes.length;) {
+        const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at);
+        if (bytesRead === 0) throw new RangeError(`${name} ends before byte ${String(end)}`);
+        at += bytesRead;
+      }
+    } finally {
+      await file.close();
+    }
+    return bytes;
+  }
+
+  begin(): Promise<UnfinishedFile> {
+    return this.#begin();
+  }
+
+  async #begin(): Promise<FileOnDisk> {
+    const path = join(this.path, unfinished, randomUUID());
+    const file = await open(path, 'wx', ownFile);
+    // Whatever mask the process has for new files.
+    await file.chmod(this.#fileMode);
+    this.#did('begin a file');
+    return new FileOnDisk(path, file, this.#did, (name) => this.#name(path, name));
+  }
+
+  async #name(path: string, name: string): Promise<void> {
+    await this.#folderOf(name);
+    await rename(path, join(this.path, name));
+    this.#did(`rename to ${name}`);
+    await this.#sync(dirname(name));
+  }
+
+  async write(name: string, text: string): Promise<WrittenFile> {
+    const file = await this.#begin();
+    await file.write(Buffer.from(text));
+    return file.finish(name);
+  }
+
+  async writeIfAbsent(name: string, text: string): Promise<boolean> {
+    const file = await this.#begin();
+    await file.write(Buffer.from(text));
+    await file.close();
+    await this.#folderOf(name);
+    try {
+      await link(file.path, join(this.path, name));
+    } catch (thrown) {
+      if (codeOf(thrown) !== 'EEXIST') throw thrown;
+      return false;
+    } finally {
+      await unlink(file.path);
+    }
+    this.#did(`link ${name}`);
+    await this.#sync(dirname(name));
+    return true;
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    for (const name of names) await this.#remove(name);
+    for (const folder of new Set(names.map((name) => dirname(name)))) await this.#sync(folder);
+  }
+
+  async #remove(name: string): Promise<void> {
+    await this.#refuseLinks(name);
+    await rm(join(this.path, name), { force: true });
+    this.#did(`remove ${name}`);
+  }
+
+  async #folderOf(name: string): Promise<void> {
+    await this.#refuseLinks(name);
+    const made = await mkdir(join(this.path, dirname(name)), { recursive: true, mode: this.#folderMode });
+    if (made === undefined) return;
+    this.#did(`make folder ${dirname(name)}`);
+    await this.#sync('.');
+  }
+
+  /** @throws LakeError LAKE_REFUSED where a folder on the way to this name is a link; the folder of the lake itself may be one */
+  async #refuseLinks(name: string): Promise<void> {
+    const folders = name.split('/').slice(0, -1);
+    for (let depth = 1; depth <= folders.length; depth += 1) {
+      const folder = folders.slice(0, depth).join('/');
+      const found = await lstat(join(this.path, folder)).catch((thrown: unknown) => absent(thrown, undefined));
+      if (found === undefined) return;
+      if (found.isSymbolicLink()) throw isLink(folder);
+    }
+  }
+
+  /** The names in a folder, to the disk. */
+  async #sync(folder: string): Promise<void> {
+    const handle = await open(join(this.path, folder), 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    this.#did(`sync folder ${folder}`);
+  }
+}
+
+class FileOnDisk implements UnfinishedFile {
+  readonly path: string;
+  readonly #file: FileHandle;
+  readonly #did: OnOperation;
+  readonly #name: (name: string) => Promise<void>;
+  readonly #hash = createHash('sha256');
+  #bytes = 0;
+
+  constructor(path: string, file: FileHandle, onOperation: OnOperation, giveName: (name: string) => Promise<void>) {
+    this.path = path;
+    this.#file = file;
+    this.#did = onOperation;
+    this.#name = giveName;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    await this.#file.appendFile(bytes);
+    this.#bytes += bytes.byteLength;
+    this.#did('write');
+  }
+
+  /** With everything on the disk. */
+  async close(): Promise<WrittenFile> {
+    try {
+      await this.#file.sync();
+      this.#did('sync a file');
+    } finally {
+      await this.#file.close();
+    }
+    return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
+  }
+
+  async finish(name: string): Promise<WrittenFile> {
+    const written = await this.close();
+    await this.#name(name);
+    return written;
+  }
+
+  async discard(): Promise<void> {
+    await this.#file.close().catch(() => undefined);
+    await rm(this.path, { force: true });
+  }
+}
+
+function isLink(name: string): Error {
+  return refused(`${name} in it is a link`, 'put the folder or file itself there, or name another folder with --to');
+}
+
+function absent<T>(thrown: unknown, instead: T): T {
+  if (codeOf(thrown) === 'ENOENT') return instead;
+  throw thrown;
+}
+
+function codeOf(thrown: unknown): unknown {
+  return thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;
+}

@@ -1,0 +1,42 @@
+/** The lake that was named: a folder, or `s3://BUCKET/PREFIX`, whose access is in the variables that others of S3 read too. */
+import { LakeError } from '../errors/lake-error.ts';
+import type { LakeStorage, OnOperation } from './lake-storage.ts';
+
+/** Variables of the process. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** @throws LakeError USAGE where it is no name of a bucket, or there is no access to it */
+export async function openLake(to: string, env: Env, onOperation?: OnOperation): Promise<LakeStorage> {
+  if (!to.startsWith('s3://')) {
+    if (/^[a-z][a-z\d+.-]*:\/\//i.test(to))
+      throw wrong(`"${to.slice(0, 80)}" is neither a folder nor s3://BUCKET/PREFIX`);
+    const { LakeFolder } = await import('./lake-folder.ts');
+    return new LakeFolder(to, onOperation);
+  }
+  const named = /^s3:\/\/([a-z\d][a-z\d.-]{1,61}[a-z\d])(?:\/+(.*?))?\/*$/.exec(to);
+  if (named === null) throw wrong(`"${to.slice(0, 80)}" is no s3://BUCKET/PREFIX`);
+  const [, bucket = '', prefix = ''] = named;
+  const { BucketClient } = await import('./bucket-client.ts');
+  const { LakeBucket } = await import('./lake-bucket.ts');
+  return new LakeBucket(to, new BucketClient(bucket, accessOf(env)), prefix, onOperation);
+}
+
+function accessOf(env: Env) {
+  const said = (...names: readonly string[]): string | undefined =>
+    names.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+  const accessKeyId = said('AWS_ACCESS_KEY_ID');
+  const secretAccessKey = said('AWS_SECRET_ACCESS_KEY');
+  if (accessKeyId === undefined || secretAccessKey === undefined)
+    throw wrong('a bucket needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+  const region = said('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1';
+  const endpoint = said('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? `https://s3.${region}.amazonaws.com`;
+  if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint))
+    throw wrong(`AWS_ENDPOINT_URL is no address of http or https: "${endpoint.slice(0, 80)}"`);
+  const sessionToken = said('AWS_SESSION_TOKEN');
+  return { endpoint: endpoint.replace(/\/+$/, ''), region, accessKeyId, secretAccessKey, sessionToken };
+}
+
+function wrong(found: string): LakeError {
+  const remedy = "ledger-indexer export --to s3://bucket/lake, with the variables AWS_… of the bucket's access";
+  return new LakeError(found, { code: 'USAGE', remedy });
+}

@@ -1,0 +1,59 @@
+/** The columns of a table, and the statement that copies a range of it. */
+import { escapeIdentifier, type ClientBase, type FieldDef } from 'pg';
+import type { ReadColumn, ReadTable, ReadType } from './reads.ts';
+import type { StoredTable } from './stored-tables.ts';
+
+/** A table with its columns. */
+export interface DescribedTable extends StoredTable, ReadTable {}
+
+const typesByOid: ReadonlyMap<number, ReadType> = new Map([
+  [16, 'boolean'],
+  [20, 'int64'],
+  [23, 'int32'],
+  [701, 'double'],
+  [25, 'text'],
+  [1184, 'timestamp'],
+  [1082, 'date'],
+  [1009, 'texts'],
+]);
+const numeric = 1700;
+
+/** Asks the server what the columns are. */
+export async function describe(client: ClientBase, table: StoredTable): Promise<DescribedTable> {
+  const { fields } = await client.query(`select * from (${filledIn(table, 0, -1, false)}) described limit 0`);
+  return { ...table, columns: fields.map((field) => columnOf(field, table.scales)) };
+}
+
+/** The part of a table that other programs see: no SQL. */
+export function descriptionOf(table: DescribedTable | undefined): readonly ReadTable[] {
+  if (table === undefined) return [];
+  const { sql: _sql, scales: _scales, ...description } = table;
+  return [description];
+}
+
+/** JSON, intervals and numbers of any scale are texts as Postgres prints them. */
+function columnOf({ name, dataTypeID }: FieldDef, scales: StoredTable['scales']): ReadColumn {
+  const scale = scales?.get(name);
+  if (dataTypeID === numeric && scale !== undefined) return { name, type: 'decimal', scale };
+  return { name, type: typesByOid.get(dataTypeID) ?? 'text' };
+}
+
+/** The rows of a range as binary COPY sends them, in an order that is always the same. @param departed see `filledIn` */
+export function copyStatement(table: DescribedTable, from: number, to: number, departed: boolean): string {
+  const columns = table.columns.map(({ name, type }) => {
+    const column = `x.${escapeIdentifier(name)}`;
+    return type === 'text' ? `${column}::text` : column;
+  });
+  const order = table.order.map((name) => {
+    const isText = table.columns.some((column) => column.name === name && column.type === 'text');
+    return `x.${escapeIdentifier(name)}${isText ? '::text collate "C"' : ''}`;
+  });
+  const rows = filledIn(table, from, to, departed);
+  return `copy (select ${columns.join(', ')} from (${rows}) x order by ${order.join(', ')}) to stdout (format binary)`;
+}
+
+/** Both ends are part of the range. @param departed whether contracts had lost all of their parties in it before they ended */
+function filledIn({ sql }: StoredTable, from: number, to: number, departed: boolean): string {
+  const values = { from: String(from), to: String(to), departed: String(departed) };
+  return sql.replaceAll(/\$(from|to|departed)\b/g, (_, name: keyof typeof values) => values[name]);
+}

@@ -1,0 +1,207 @@
+/** Snapshots of the database: the facts of the stream at one moment, and the rows that go with them. */
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { type Database, rollBack } from '../connection/database.ts';
+import { reportPlanning } from '../connection/report-planning.ts';
+import { toStoreError } from '../connection/store-error.ts';
+import { loadRedactions } from '../retention/redaction-store.ts';
+import { copyOut } from './copy-out.ts';
+import { copyStatement, describe, descriptionOf, type DescribedTable } from './described.ts';
+import type { ReadFacts, Reads, Snapshot } from './reads.ts';
+import { storedTables } from './stored-tables.ts';
+import { typedTables } from './typed-tables.ts';
+
+/** Whole ranges are read, for as long as it takes. In UTC, and every number with all of its digits. */
+const settings = [
+  'set local statement_timeout = 0',
+  'set local idle_in_transaction_session_timeout = 0',
+  reportPlanning,
+  "set local work_mem = '64MB'",
+  "set local time zone 'UTC'",
+  "set local intervalstyle = 'iso_8601'",
+].join('; ');
+
+/** The snapshots of a database. Nothing is written, so the database may be a standby. */
+export function readsOf(database: Database): Reads {
+  return { inSnapshot: (use) => inSnapshot(database, use) };
+}
+
+/** @throws IndexerError EXPORT_NOT_READY, LAKE_REFUSED, STORE_ errors; as `use`, whose errors are not taken for those of Postgres */
+async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  const failures: unknown[] = [];
+  try {
+    return await database.withClient(async (client) => {
+      await client.query('begin transaction isolation level repeatable read, read only');
+      try {
+        await client.query(settings);
+        const snapshot = snapshotOf(client, database.schema, await readFacts(client));
+        return await use(snapshot).catch((thrown: unknown) => {
+          failures.push(thrown);
+          throw thrown;
+        });
+      } finally {
+        await rollBack(client);
+      }
+    });
+  } catch (thrown) {
+    throw failures.length === 0 ? thrown : failures[0];
+  }
+}
+
+function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snapshot {
+  const described = new Map<string, DescribedTable>();
+  const tables = async (isWanted: (name: string) => boolean) => {
+    const found = [...storedTables, ...(await typedTables(client, schema, isWanted))];
+    for (const table of found) described.set(table.name, await describe(client, table));
+    return found.flatMap(({ name }) => descriptionOf(described.get(name)));
+  };
+  return {
+    facts,
+    tables: (isWanted) => translated(tables(isWanted)),
+    rows: (name, from, to) => {
+      const table = described.get(name);
+      if (table === undefined) throw new TypeError(`table ${name} was not described`);
+      return copyOut(client, copyStatement(table, from, to, hasDeparted(facts, from, to)));
+    },
+    endOfRange: (after, until, rows) => translated(endOfRange(client, after, until, rows)),
+    redactions: () => translated(loadRedactions(client)),
+    epochAt: (offset) => translated(epochAt(client, offset)),
+  };
+}
+
+/** What the driver rejects with, as errors of the store. */
+async function translated<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (thrown) {
+    throw toStoreError(thrown);
+  }
+}
+
+function hasDeparted({ departed }: ReadFacts, from: number, to: number): boolean {
+  return departed !== undefined && departed.from <= to && departed.to >= from;
+}
+
+async function readFacts(client: ClientBase): Promise<ReadFacts> {
+  await refuseLimited(client);
+  const { rows } = await client.query<{
+    participant: string | null;
+    filterHash: string;
+    shape: string;
+    checkpoint: number | null;
+    kept: number | null;
+    seeded: boolean;
+  }>(
+    `select participant_id as participant, filter_hash as "filterHash", transaction_shape as shape, checkpoint,
+            kept_offset as kept, seeded_at is not null as seeded from stream`,
+  );
+  const [stream] = rows;
+  if (stream === undefined || !stream.seeded || stream.checkpoint === null) {
+    throw new IndexerError('nothing is published in this schema yet: there is nothing to export', {
+      code: 'EXPORT_NOT_READY',
+    });
+  }
+  const { participant, filterHash, shape, checkpoint, kept } = stream;
+  const marks = await readMarks(client);
+  return { participant, filterHash, shape, checkpoint, keptOffset: kept ?? -1, ...marks };
+}
+
+/** Rows that a role does not see would be missing from files that say they are whole. */
+async function refuseLimited(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ limited: boolean }>(
+    `select row_security_active('contracts') and exists (
+       select from pg_policy p, unnest(p.polroles) r (oid)
+        where p.polrelid = 'contracts'::regclass and not p.polpermissive and (r.oid = 0 or pg_has_role(r.oid, 'usage'))) as limited`,
+  );
+  if (rows[0]?.limited !== true) return;
+  throw new IndexerError('nothing was exported: this role sees the rows of certain parties only', {
+    code: 'LAKE_REFUSED',
+    remedy: 'connect as the owner of the tables, or as a reader of everything (grant-reader without --party)',
+  });
+}
+
+type Marks = Omit<ReadFacts, 'participant' | 'filterHash' | 'shape' | 'checkpoint' | 'keptOffset'>;
+
+async function readMarks(client: ClientBase): Promise<Marks> {
+  const coverage = await client.query<ReadFacts['coverage'][number]>(
+    `select from_offset as from, to_offset as to, origin,
+            to_char(greatest(recorded_at, (select max(noted_at) from filter_parts)),
+                    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
+       from coverage order by from_offset, recorded_at`,
+  );
+  const interfaces = await client.query<{ mark: string }>(
+    `select coalesce(md5(string_agg(concat_ws(' ', interface_id, state, complete_from), ',' order by interface_id)), '') as mark
+       from filter_interfaces`,
+  );
+  const unread = await client.query<{ id: string }>(
+    `select distinct t.package_id as id from templates t
+      where not exists (select from packages p where p.package_id = t.package_id) order by 1`,
+  );
+  const late = await client.query<ReadFacts['late'][number]>(
+    'select -batch_offset as "offset", epoch from batches where batch_offset < 0 order by 1',
+  );
+  const departed = await client.query<{ from: number | null; to: number | null }>(
+    'select min(unknown_since) as from, max(unknown_since) as to from ended where unknown_since is not null',
+  );
+  // Sums of hashes, so that no order of the list matters.
+  const redactions = await client.query<{ mark: string }>(
+    `select concat_ws(' ',
+              (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', contract_id, exercises), 0)::numeric)) from redacted_contracts),
+              (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', "offset", node_id, update_id), 0)::numeric)) from redacted_exercises)) as mark`,
+  );
+  const { from = null, to = null } = departed.rows[0] ?? {};
+  return {
+    coverage: coverage.rows,
+    interfaces: interfaces.rows[0]?.mark ?? '',
+    unread: unread.rows.map(({ id }) => id),
+    late: late.rows,
+    redactions: redactions.rows[0]?.mark ?? '',
+    redacted: await readRedacted(client),
+    departed: from === null || to === null ? undefined : { from, to },
+  };
+}
+
+/** By the ids and places that were redacted: they are few beside the rows, and there are indexes for them. */
+async function readRedacted(client: ClientBase): Promise<ReadFacts['redacted']> {
+  const places = `from redacted_contracts r join contract_states s on s.contract_id = r.contract_id`;
+  const offsets = async (sql: string): Promise<readonly number[]> => {
+    const { rows } = await client.query<{ offset: number }>(sql);
+    return rows.map(({ offset }) => offset);
+  };
+  return {
+    contracts: await offsets(
+      `select c."offset" ${places} join contracts c on c."offset" = s.activated_offset and c.node_id = s.node_id
+        where c.redaction_id is not null order by 1`,
+    ),
+    interface_views: await offsets(
+      `select v."offset" ${places} join interface_views v on v."offset" = s.activated_offset and v.node_id = s.node_id
+        where v.redaction_id is not null order by 1`,
+    ),
+    exercises: await offsets(
+      `select "offset" from (
+         select e."offset", e.node_id from redacted_contracts r join exercises e on id_text(e.contract_id) = r.contract_id
+          where r.exercises and e.redaction_id is not null
+         union
+         select e."offset", e.node_id from redacted_exercises r join exercises e using ("offset", node_id)
+          where e.redaction_id is not null) x order by 1`,
+    ),
+  };
+}
+
+async function endOfRange(client: ClientBase, after: number, until: number, rows: number): Promise<number> {
+  const nth = (table: string): string =>
+    `(select "offset" from ${table} where "offset" > $1 order by "offset" offset $3 limit 1)`;
+  const found = await client.query<{ end: number }>(
+    `select least($2, ${nth('updates')}, ${nth('contracts')}, ${nth('exercises')}) as end`,
+    [after, until, rows - 1],
+  );
+  return found.rows[0]?.end ?? until;
+}
+
+async function epochAt(client: ClientBase, offset: number): Promise<number | null> {
+  const { rows } = await client.query<{ epoch: number }>(
+    `select epoch from batches where batch_offset >= 0 and batch_offset < $1 order by batch_offset desc limit 1`,
+    [offset],
+  );
+  return rows[0]?.epoch ?? null;
+}

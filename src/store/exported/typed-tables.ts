@@ -1,0 +1,106 @@
+/**
+ * The views of schema typed as tables that other programs read: of a template all of its contracts, without what became of them, which
+ * `contract_ends` says; and choices. Views of interfaces show what is active now; their rows are in `interface_views`.
+ */
+import { escapeIdentifier, type ClientBase } from 'pg';
+import { freeName } from '../../daml/identifiers.ts';
+import { historySuffix } from '../../daml/view-names.ts';
+import { tablesOf } from '../connection/query-builder.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { within, type StoredTable } from './stored-tables.ts';
+
+/** What a contract is now; the other columns stay as they are. */
+const changing = ['status', 'is_active', 'archived_at_offset', 'archived_at'] as const;
+
+interface Field {
+  readonly name: string;
+  readonly type: string;
+  readonly description: string;
+}
+
+/** Those whose name (`typed.NAME`) is wanted and whose view is there. */
+export async function typedTables(
+  client: ClientBase,
+  schema: string,
+  isWanted: (name: string) => boolean,
+): Promise<readonly StoredTable[]> {
+  const { typed } = readSchemas(schema);
+  const views = await tablesOf(client)
+    .selectFrom('typed_views')
+    .select(['view_name', 'kind'])
+    .orderBy('view_name')
+    .execute();
+  const tables: StoredTable[] = [];
+  for (const { view_name: view, kind } of views) {
+    if (kind === 'interface' || !isWanted(`typed.${view}`)) continue;
+    const name = kind === 'template' ? `${view}${historySuffix}` : view;
+    const columns = await columnsOf(client, typed, name);
+    if (columns.length > 0)
+      tables.push(
+        tableOf(
+          `typed.${view}`,
+          `${escapeIdentifier(typed)}.${escapeIdentifier(name)}`,
+          kind,
+          columns,
+          await fieldsOf(client, view),
+        ),
+      );
+  }
+  return tables;
+}
+
+function tableOf(
+  name: string,
+  view: string,
+  kind: string,
+  columns: readonly string[],
+  fields: readonly Field[],
+): StoredTable {
+  const taken = new Set(fields.map((field) => field.name));
+  const own = (column: string): string => freeName(column, taken);
+  const offset = own(kind === 'template' ? 'created_at_offset' : 'exercised_at_offset');
+  const left = new Set<string>(kind === 'template' ? changing.map(own) : []);
+  const scales = scalesOf(fields);
+  const list = columns.filter((column) => !left.has(column)).map((column) => `v.${escapeIdentifier(column)}`);
+  return {
+    name,
+    offset,
+    order: [offset, own('node_id')],
+    redacted: {
+      rows: kind === 'template' ? 'contracts' : 'exercises',
+      contents: [...taken, ...(kind === 'template' ? ['payload', 'contract_key'] : ['argument', 'result']).map(own)],
+      contractId: own('contract_id'),
+    },
+    namesPackages: true,
+    scales,
+    sql: `select ${list.join(', ')} from ${view} v where ${within(`v.${escapeIdentifier(offset)}`)}`,
+  };
+}
+
+async function columnsOf(client: ClientBase, schema: string, view: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select a.attname::text as name from pg_attribute a join pg_class c on c.oid = a.attrelid
+       join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relname = $2 and a.attnum > 0 and not a.attisdropped order by a.attnum`,
+    [schema, view],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function fieldsOf(client: ClientBase, view: string): Promise<readonly Field[]> {
+  return await tablesOf(client)
+    .selectFrom('typed_columns')
+    .select(['column_name as name', 'type', 'description'])
+    .where('view_name', '=', view)
+    .execute();
+}
+
+/** The type in Daml says how many digits there are; where a parameter decides, the numbers are texts. */
+function scalesOf(fields: readonly Field[]): ReadonlyMap<string, number> {
+  return new Map(
+    fields.flatMap(({ name, type, description }) => {
+      const scale = /: (?:Optional \(?)*Numeric (\d+)\)*$/.exec(description)?.[1];
+      return type === 'numeric' && scale !== undefined ? [[name, Number(scale)] as const] : [];
+    }),
+  );
+}

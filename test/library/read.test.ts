@@ -1,0 +1,80 @@
+/** `ledger-indexer/read`: everything that is stored, as of one moment, for programs that copy it elsewhere. */
+import { describe, expect, it } from 'vitest';
+import { openReads } from '../../src/library/read.ts';
+import { begun, create, updates, write } from '../lake/small-history.ts';
+import { query } from '../support/database.ts';
+import { schemasOfFile } from '../support/schemas.ts';
+
+const schemas = schemasOfFile();
+
+async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const found: Uint8Array[] = [];
+  for await (const piece of pieces) found.push(piece);
+  return Buffer.concat(found);
+}
+
+describe('openReads', () => {
+  it('reads facts, tables and rows of one moment, whatever is written meanwhile', async () => {
+    const database = await begun(schemas, 'read', updates());
+    const reads = openReads({ databaseUrl: schemas.url, schema: 'read' });
+    try {
+      await reads.inSnapshot(async (snapshot) => {
+        await write(database, 9, [create(10, '00c10')]);
+        expect(snapshot.facts).toMatchObject({ checkpoint: 9, keptOffset: -1 });
+        const tables = await snapshot.tables(() => false);
+        expect(tables.map(({ name }) => name)).toContain('contracts');
+        expect(tables.find(({ name }) => name === 'updates')?.columns).toContainEqual({
+          name: 'offset',
+          type: 'int64',
+        });
+        // No more than what another program needs: no SQL.
+        expect(Object.keys(tables[0] ?? {})).not.toContain('sql');
+        const contracts = await bytesOf(snapshot.rows('contracts', 0, 10));
+        expect(contracts.subarray(0, 6).toString('latin1')).toBe('PGCOPY');
+        expect(contracts.includes('00c9')).toBe(true);
+        expect(contracts.includes('00c10')).toBe(false);
+        expect(await snapshot.redactions()).toBeUndefined();
+      });
+      expect(await reads.inSnapshot((snapshot) => Promise.resolve(snapshot.facts.checkpoint))).toBe(10);
+    } finally {
+      await reads.close();
+    }
+  });
+
+  it('rejects with the error of the program itself, also one whose code looks like that of a lost connection', async () => {
+    await begun(schemas, 'failing', updates().slice(0, 2));
+    const reads = openReads({ databaseUrl: schemas.url, schema: 'failing' });
+    const full = Object.assign(new Error('the disk is full'), { code: 'ENOSPC', syscall: 'write' });
+    const late = Object.assign(new Error('not ready'), { code: 'EXPORT_NOT_READY' });
+    try {
+      for (const failure of [full, late])
+        await expect(reads.inSnapshot(() => Promise.reject(failure))).rejects.toBe(failure);
+      await expect(reads.inSnapshot(async ({ rows }) => await bytesOf(rows('updates', 0, 1)))).rejects.toThrow(
+        TypeError,
+      );
+    } finally {
+      await reads.close();
+    }
+  });
+
+  it('rejects with the errors of the store where Postgres refuses', async () => {
+    await begun(schemas, 'refused', updates().slice(0, 2));
+    const reads = openReads({ databaseUrl: schemas.url, schema: 'refused' });
+    try {
+      await query(schemas.url, `alter table refused.exercises rename column argument to other`);
+      const described = reads.inSnapshot(async ({ tables }) => await tables(() => false));
+      await expect(described).rejects.toMatchObject({
+        name: 'IndexerError',
+        code: expect.stringMatching(/^STORE_/) as string,
+      });
+    } finally {
+      await reads.close();
+    }
+    const none = openReads({ databaseUrl: schemas.url, schema: 'nothing_here' });
+    try {
+      await expect(none.inSnapshot(() => Promise.resolve())).rejects.toMatchObject({ name: 'IndexerError' });
+    } finally {
+      await none.close();
+    }
+  });
+});
