@@ -1,0 +1,50 @@
+/** The installed command without the package of the lake: it names the package, and nothing is exported, pruned or redacted. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { begun, updates } from '../lake/small-history.ts';
+import { query } from '../support/database.ts';
+import { schemasOfFile } from '../support/schemas.ts';
+import { installCommand, type Installation } from './installed-command.ts';
+
+const schemas = schemasOfFile();
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = installCommand();
+  await begun(schemas, 'unpacked', updates());
+});
+afterAll(() => installation[Symbol.dispose]());
+
+const run = (...argv: readonly string[]) =>
+  installation.run(argv, { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'unpacked' });
+
+/** What a prune and a redaction change. */
+const stored = (): Promise<readonly object[]> =>
+  query(
+    schemas.url,
+    `select (select count(*) from unpacked.updates)::int as updates, (select count(payload) from unpacked.contracts)::int as payloads,
+            (select count(*) from unpacked.redactions)::int as redactions, (select kept_offset from unpacked.stream) as kept`,
+  );
+
+describe('without the package of the lake', () => {
+  it.each([
+    ['export', ['--to', 'lake']],
+    ['prune --exported', ['--before', '3', '--exported', 'lake', '--yes']],
+    ['redact --exported', ['contract', '00c1', '--reason', 'r', '--exported', 'lake', '--yes']],
+  ])('`%s` ends with exit code 78 and the command that installs it, and changes nothing', async (name, argv) => {
+    const before = await stored();
+    const { code, text } = await run(name.split(' ')[0] ?? '', ...argv);
+    expect(text).toMatch(
+      /LAKE_PACKAGE_MISSING[^]*npm pack --workspace packages\/lake[^]*npm install \.\/ledger-indexer-lake-\d+\.\d+\.\d+\.tgz/,
+    );
+    expect(code).toBe(78);
+    expect(await stored()).toEqual(before);
+    expect(existsSync(join(installation.folder, 'lake'))).toBe(false);
+  });
+
+  it('`prune` without --exported removes history', async () => {
+    expect(await run('prune', '--before', '3', '--yes')).toMatchObject({ code: 0 });
+    expect(await stored()).toMatchObject([{ updates: 7, payloads: 5 }]);
+  });
+});
