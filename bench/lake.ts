@@ -1,14 +1,5 @@
 /** `npm run bench:lake`: the history as files, how fast, how small, and whether it is the same. docs/lake.md */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +10,7 @@ import { peakRssMiB, processCpu } from './figures/process-cpu.ts';
 import { say } from './figures/terminal.ts';
 import { prepareOutputs } from './indexer-process.ts';
 import { runIngest } from './ingest.ts';
-import { hashInDuckDb, hashInHyparquet, hashInPostgres, type LakeManifest } from './lake/compare.ts';
+import { hashInDuckDb, hashInHyparquet, hashInPostgres, type LakeManifest, readManifest } from './lake/compare.ts';
 import { crashAfterEach, crashInChain, type Crashes } from './lake/crashes.ts';
 import { help, readLakeOptions, type LakeOptions } from './lake/options.ts';
 import { explore, openServer, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
@@ -73,18 +64,14 @@ async function exported(databaseUrl: string, dir: string): Promise<Exported> {
   clearInterval(sampling);
   const seconds = (performance.now() - began) / 1000;
   if (child.process.exitCode !== 0) throw reason;
-  const manifest = manifestOf(dir);
+  const manifest = readManifest(dir) as LakeManifest;
   const rows = manifest.files.reduce((sum, each) => sum + each.rows, 0);
   return { seconds, nodeSeconds: micros === undefined ? undefined : micros / 1e6, rssMiB, rows };
 }
 
-function manifestOf(dir: string): LakeManifest {
-  return JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8')) as LakeManifest;
-}
-
 /** Tables that every reader there is reads as Postgres has them. */
 async function compared(client: Client, dir: string): Promise<Compared> {
-  const manifest = manifestOf(dir);
+  const manifest = readManifest(dir) as LakeManifest;
   const duck = await duckDb();
   let equal = 0;
   const tables = Object.keys(manifest.tables);

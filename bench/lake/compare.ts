@@ -3,6 +3,7 @@
  * from the files. What reads the files shares no code with what wrote them.
  */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { escapeIdentifier } from 'pg';
@@ -24,6 +25,15 @@ export interface LakeManifest {
   readonly until: number;
   readonly tables: Readonly<Record<string, { readonly columns: readonly LakeColumn[] }>>;
   readonly files: readonly LakeFile[];
+}
+
+/** The manifest of a lake with the ranges and files of all of its segments. */
+export function readManifest(dir: string): object {
+  const textOf = (name: string): string => readFileSync(join(dir, name), 'utf8');
+  const { segments, ...head } = JSON.parse(textOf('manifest.json')) as { segments: readonly { path: string }[] };
+  const parts = segments.map(({ path }) => JSON.parse(textOf(path)) as Record<'ranges' | 'files', readonly object[]>);
+  const lists = { ranges: parts.flatMap(({ ranges }) => ranges), files: parts.flatMap(({ files }) => files) };
+  return { ...head, ...lists };
 }
 
 export interface TableHash {

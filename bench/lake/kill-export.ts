@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { readManifest } from './compare.ts';
 
 const run = promisify(execFile);
 const script = resolve('bench/lake/killed-export.mjs');
@@ -33,7 +34,7 @@ export async function killAfter(operation: number, lake: KilledExport): Promise<
   }
 }
 
-/** The manifest, and the names of all files. */
+/** The manifest, and the names of all files; the name of a segment has the hash of its text. */
 export function stateOf(dir: string): string {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const names = entries.map(({ parentPath, name }) => relative(dir, join(parentPath, name))).sort();
@@ -57,8 +58,8 @@ interface StoredFile {
 export function isBeginningOf(dir: string, whole: string): boolean {
   const text = textOf(dir);
   if (text === '') return true;
-  const found = JSON.parse(text) as StoredManifest;
-  const wanted = JSON.parse(textOf(whole)) as StoredManifest;
+  const found = readManifest(dir) as StoredManifest;
+  const wanted = readManifest(whole) as StoredManifest;
   const ranges = wanted.ranges.slice(0, found.ranges.length);
   const until = ranges.at(-1)?.to ?? null;
   const files = wanted.files.filter(({ from }) => until !== null && from <= until);
@@ -71,12 +72,12 @@ export function isBeginningOf(dir: string, whole: string): boolean {
 /** How many ranges its manifest names. */
 export function rangesOf(dir: string): number {
   const text = textOf(dir);
-  return text === '' ? 0 : (JSON.parse(text) as StoredManifest).ranges.length;
+  return text === '' ? 0 : (readManifest(dir) as StoredManifest).ranges.length;
 }
 
 /** Whether every file has the contents that the manifest says. */
 export function isIntact(dir: string): boolean {
-  const { files } = JSON.parse(textOf(dir)) as StoredManifest;
+  const { files } = readManifest(dir) as StoredManifest;
   return files.every(
     ({ path, sha256 }) =>
       path === null ||

@@ -15,7 +15,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schemasOfFile } from '../support/schemas.ts';
 import { begun, exportInRanges, updates } from './small-history.ts';
-import { exportTo, filesIn, lakeDir, manifestOf, type LakeDir, type ReadManifest } from './lake-world.ts';
+import {
+  exportTo,
+  filesIn,
+  lakeDir,
+  manifestOf,
+  writeSegmented,
+  type LakeDir,
+  type ReadManifest,
+} from './lake-world.ts';
 
 const schemas = schemasOfFile();
 let exported: LakeDir;
@@ -51,29 +59,48 @@ describe('a manifest that names what is not of the lake is refused, and nothing 
       file.table === 'contracts' && file.from === 0 ? { ...file, path, marks: { redacted: 99, late: 99 } } : file,
     ),
   });
-  it.each<[string, (manifest: ReadManifest) => object]>([
-    ['a file elsewhere', withPath('../elsewhere/precious')],
-    ['a file elsewhere under a name of ours', withPath('contracts/../../elsewhere/from=0-to=3.parquet')],
-    ['a file of another range', withPath('contracts/from=4-to=6.parquet')],
-    ['a file of another table', withPath('exercises/from=0-to=3.parquet')],
-    [
-      'a table elsewhere',
-      (manifest) => ({ ...manifest, tables: { ...manifest.tables, '../elsewhere': { columns: [] } } }),
-    ],
-    ['a list that is none', (manifest) => ({ ...manifest, files: {} })],
-  ])('%s', async (_, change) => {
-    using folders = world();
-    const { lake, elsewhere } = folders;
-    writeFileSync(join(lake, 'manifest.json'), JSON.stringify(change(manifestOf(lake))));
-    const before = filesIn(lake);
-    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'LAKE_REFUSED');
-    expect(kept(elsewhere)).toEqual(isKept);
-    expect(filesIn(lake)).toEqual(before);
+  const forms = {
+    'in one file': (lake: string, manifest: ReadManifest) =>
+      writeFileSync(join(lake, 'manifest.json'), JSON.stringify({ ...manifest, version: 1 })),
+    'in segments': writeSegmented,
+  };
+  describe.each(Object.entries(forms))('%s', (_form, write) => {
+    it('is read where it names files of the lake', async () => {
+      using folders = world();
+      write(folders.lake, manifestOf(folders.lake));
+      await expect(exportTo(folders.lake, schemas.url, 'foreign')).resolves.toMatchObject({ files: 0 });
+      expect(manifestOf(folders.lake)).toEqual(manifestOf(join(exported.path, 'lake')));
+      const others = (lake: string) => filesIn(lake).filter((name) => !name.startsWith('segments/'));
+      expect(others(folders.lake)).toEqual(others(join(exported.path, 'lake')));
+    });
+
+    it.each<[string, (manifest: ReadManifest) => object]>([
+      ['a file elsewhere', withPath('../elsewhere/precious')],
+      ['a file elsewhere under a name of ours', withPath('contracts/../../elsewhere/from=0-to=3.parquet')],
+      ['a file of another range', withPath('contracts/from=4-to=6.parquet')],
+      ['a file of another table', withPath('exercises/from=0-to=3.parquet')],
+      [
+        'a table elsewhere',
+        (manifest) => ({ ...manifest, tables: { ...manifest.tables, '../elsewhere': { columns: [] } } }),
+      ],
+      ['a list that is none', (manifest) => ({ ...manifest, files: {} })],
+    ])('%s', async (_, change) => {
+      using folders = world();
+      const { lake, elsewhere } = folders;
+      write(lake, change(manifestOf(lake)) as ReadManifest);
+      const before = filesIn(lake);
+      await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toMatchObject({
+        code: 'LAKE_REFUSED',
+        message: expect.stringMatching(/none of the lake|has a table|lacks/) as string,
+      });
+      expect(kept(elsewhere)).toEqual(isKept);
+      expect(filesIn(lake)).toEqual(before);
+    });
   });
 });
 
 describe('a link in a lake is refused, and nothing is removed or written where it leads', () => {
-  it.each(['.tmp', 'contracts', 'contracts/_delta_log'])('%s', async (name) => {
+  it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('%s', async (name) => {
     using folders = world();
     const { lake, elsewhere } = folders;
     rmSync(join(lake, name), { recursive: true });
@@ -88,6 +115,17 @@ describe('a link in a lake is refused, and nothing is removed or written where i
     renameSync(join(lake, 'manifest.json'), join(elsewhere, 'manifest.json'));
     symlinkSync(join(elsewhere, 'manifest.json'), join(lake, 'manifest.json'));
     await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'LAKE_REFUSED');
+  });
+});
+
+it('what the file system refuses is LAKE_UNWRITABLE, and no failure of Postgres', async () => {
+  using folders = world();
+  const { lake } = folders;
+  rmSync(join(lake, 'updates'), { recursive: true });
+  writeFileSync(join(lake, 'updates'), 'a file where a folder belongs');
+  await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toMatchObject({
+    code: 'LAKE_UNWRITABLE',
+    message: expect.stringMatching(/^the lake cannot be written: ENOTDIR/) as string,
   });
 });
 

@@ -1,8 +1,10 @@
 /** A lake in a folder of its own, written by the command, and read by engines that share no code with it. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { readManifest } from '../../bench/lake/compare.ts';
 import { exportCommand } from '../../src/cli/lake/export.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -52,7 +54,28 @@ export interface ReadManifest {
 }
 
 export function manifestOf(path: string): ReadManifest {
-  return JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as ReadManifest;
+  return readManifest(path) as ReadManifest;
+}
+
+/** Parts of the manifest, as its head names them. */
+export function segmentsOf(
+  path: string,
+): readonly { readonly path: string; readonly ranges: number; readonly sha256: string }[] {
+  const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
+    segments: ReturnType<typeof segmentsOf>;
+  };
+  return head.segments;
+}
+
+/** Stores a manifest in one segment, with the hash and the name that go with it. */
+export function writeSegmented(path: string, { ranges, files, ...head }: Pick<ReadManifest, 'ranges' | 'files'>): void {
+  const text = JSON.stringify({ ranges, files });
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const [from, to] = [ranges[0]?.from ?? 0, ranges.at(-1)?.to ?? 0];
+  const name = `segments/from=${String(from)}-to=${String(to)}-${sha256.slice(0, 16)}.json`;
+  writeFileSync(join(path, name), text);
+  const segments = [{ path: name, from, to, ranges: ranges.length, bytes: text.length, sha256 }];
+  writeFileSync(join(path, 'manifest.json'), JSON.stringify({ ...head, segments }));
 }
 
 /** Every file of the folder, from there, in order. */

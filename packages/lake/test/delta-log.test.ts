@@ -5,12 +5,21 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DeltaLogs } from '../src/delta/delta-log.ts';
 import { LakeFolder } from '../src/storage/lake-folder.ts';
-import type { Manifest } from '../src/manifest/manifest.ts';
+import { Manifest } from '../src/manifest/manifest.ts';
 
-const manifest = {
-  files: [],
-  tables: { updates: { columns: [{ name: 'offset', type: 'int64', comment: 'of the update' }] } },
-} as unknown as Manifest;
+const offset = { name: 'offset', type: 'int64' } as const;
+const manifest = new Manifest(
+  {
+    participant: null,
+    filterHash: '',
+    shape: '',
+    until: null,
+    coverage: [],
+    tables: { updates: { columns: [offset] } },
+  },
+  [],
+  false,
+);
 
 it('refuses to go on where another program has written the next version, as an error of the operator', async () => {
   const path = mkdtempSync(join(tmpdir(), 'delta-log-'));
@@ -18,15 +27,11 @@ it('refuses to go on where another program has written the next version, as an e
     const folder = new LakeFolder(path);
     await folder.prepare();
     const log = new DeltaLogs(folder);
-    await log.follow(manifest);
+    await log.compare(manifest);
     mkdirSync(join(path, 'updates/_delta_log'), { recursive: true });
     writeFileSync(join(path, 'updates/_delta_log/00000000000000000001.json'), '{"commitInfo":{}}\n');
-    const columns = [
-      ...(manifest.tables['updates']?.columns ?? []),
-      { name: 'kind', type: 'text', comment: 'of the update' },
-    ];
-    const wider = { ...manifest, tables: { updates: { columns } } } as unknown as Manifest;
-    await expect(log.follow(wider)).rejects.toMatchObject({
+    const wider = { updates: { columns: [offset, { name: 'kind', type: 'text' } as const] } };
+    await expect(log.follow(wider, { added: [], gone: [] })).rejects.toMatchObject({
       code: 'LAKE_BUSY',
       message: 'another program wrote version 1 of the Delta log of updates',
     });

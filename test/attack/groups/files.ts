@@ -1,4 +1,5 @@
 /** Files and folders of another user, or of a repository that somebody cloned. */
+import { createHash } from 'node:crypto';
 import {
   chmod,
   chown,
@@ -136,8 +137,29 @@ async function exported(world: World): Promise<{ readonly lake: string; readonly
   return { lake, precious };
 }
 
-interface Manifest {
+interface Segment {
   readonly files: readonly { readonly path: string | null }[];
+}
+
+interface Manifest {
+  readonly segments: readonly { readonly path: string; readonly sha256: string }[];
+}
+
+/** Names another path in each entry of the first segment, and changes name and hash of the segment as whoever can write there would. */
+async function changeFiles(lake: string, path: string): Promise<void> {
+  const file = join(lake, 'manifest.json');
+  const head = JSON.parse(await readFile(file, 'utf8')) as Manifest;
+  const [first, ...rest] = head.segments;
+  if (first === undefined) throw new Error('the manifest names no segment');
+  const segment = JSON.parse(await readFile(join(lake, first.path), 'utf8')) as Segment;
+  const files = segment.files.map((each) =>
+    each.path === null ? each : { ...each, path, marks: { redacted: 99, late: 99 } },
+  );
+  const text = JSON.stringify({ ...segment, files });
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const name = first.path.replace(/[\da-f]{16}(?=\.json$)/, sha256.slice(0, 16));
+  await writeFile(join(lake, name), text);
+  await writeFile(file, JSON.stringify({ ...head, segments: [{ ...first, path: name, sha256 }, ...rest] }));
 }
 
 /** A manifest whose files lie elsewhere, with marks that ask for them to be written again. */
@@ -147,14 +169,7 @@ const manifest = (id: string, path: string): Attempt => ({
   expected: 'the export refuses it, and the file stays as it was',
   run: async (world) => {
     const { lake, precious } = await exported(world);
-    const file = join(lake, 'manifest.json');
-    const read = JSON.parse(await readFile(file, 'utf8')) as Manifest;
-    const files = read.files.map((each) =>
-      each.path === null
-        ? each
-        : { ...each, path: path.replace('PRECIOUS', precious), marks: { redacted: 99, late: 99 } },
-    );
-    await writeFile(file, JSON.stringify({ ...read, files }));
+    await changeFiles(lake, path.replace('PRECIOUS', precious));
     const { code, stderr } = await world.command(['export', '--to', lake, '--until', '400']);
     const kept = await readFile(precious, 'utf8').catch(() => 'gone');
     return verdict(

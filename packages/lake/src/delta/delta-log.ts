@@ -5,7 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { LakeError } from '../errors/lake-error.ts';
-import type { LakeFile, Manifest } from '../manifest/manifest.ts';
+import { type FileChange, isNamed, type LakeFile, type LakeTableEntry, type NamedFile } from '../manifest/entries.ts';
+import type { Manifest } from '../manifest/manifest.ts';
 import type { LakeColumn } from '../parquet/lake-column.ts';
 import { deltaSchema } from '../parquet/parquet-schema.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
@@ -14,8 +15,15 @@ interface LoggedTable {
   /** Of the next commit. */
   readonly version: number;
   /** Paths within the folder of the table. */
-  readonly files: ReadonlySet<string>;
+  readonly files: Set<string>;
   readonly schema: string | undefined;
+}
+
+/** What a commit says of a table. */
+interface TableChange {
+  readonly added: readonly NamedFile[];
+  /** Paths within the folder of the table. */
+  readonly gone: readonly string[];
 }
 
 interface Action {
@@ -33,34 +41,51 @@ export class DeltaLogs {
     this.#folder = folder;
   }
 
-  /** One commit for each table whose log is not as the manifest is. */
-  async follow(manifest: Manifest): Promise<void> {
-    for (const [table, { columns }] of Object.entries(manifest.tables)) {
-      await this.#commit(table, columns, manifest);
+  /** Compares the logs with all files of the manifest, and commits what differs: a process was stopped between the two. */
+  async compare(manifest: Manifest): Promise<void> {
+    const wanted = byTable(manifest.files());
+    for (const [table, { columns }] of Object.entries(manifest.head.tables)) {
+      const logged = await this.#logged(table);
+      const files = wanted.get(table) ?? [];
+      const paths = new Set(files.map(pathOf));
+      const gone = [...logged.files].filter((path) => !paths.has(path));
+      await this.#commit(table, columns, { added: files.filter((file) => !logged.files.has(pathOf(file))), gone });
     }
   }
 
-  async #commit(table: string, columns: readonly LakeColumn[], manifest: Manifest): Promise<void> {
-    const logged = this.#tables.get(table) ?? (await this.#read(table));
-    const wanted = new Map<string, LakeFile>();
-    for (const file of manifest.files) {
-      if (file.table === table && file.path !== null) wanted.set(file.path.slice(table.length + 1), file);
+  /** One commit for each table that a change of the manifest is about. */
+  async follow(tables: Readonly<Record<string, LakeTableEntry>>, { added, gone }: FileChange): Promise<void> {
+    const [addedTo, goneFrom] = [byTable(added), byTable(gone)];
+    for (const [table, { columns }] of Object.entries(tables)) {
+      const change = { added: addedTo.get(table) ?? [], gone: (goneFrom.get(table) ?? []).map(pathOf) };
+      await this.#commit(table, columns, change);
     }
+  }
+
+  async #commit(table: string, columns: readonly LakeColumn[], { added, gone }: TableChange): Promise<void> {
+    const logged = await this.#logged(table);
     const schema = deltaSchema({ name: table, columns });
-    const now = Date.now();
-    const added = [...wanted].filter(([path]) => !logged.files.has(path)).map(([path, file]) => addOf(path, file, now));
-    const gone = [...logged.files].filter((path) => !wanted.has(path)).map((path) => removeOf(path, now));
     const isNew = logged.schema !== schema;
-    if (added.length + gone.length === 0 && !isNew) return void this.#tables.set(table, logged);
+    if (added.length + gone.length === 0 && !isNew) return;
+    const now = Date.now();
     const head = isNew ? headOf(table, schema, logged.version) : [];
-    const lines = [...head, ...gone, ...added].map((action) => `${JSON.stringify(action)}\n`).join('');
+    const actions = [...head, ...gone.map((path) => removeOf(path, now)), ...added.map((file) => addOf(file, now))];
+    const lines = actions.map((action) => `${JSON.stringify(action)}\n`).join('');
     if (!(await this.#folder.writeIfAbsent(nameOf(table, logged.version), lines))) {
       throw new LakeError(`another program wrote version ${String(logged.version)} of the Delta log of ${table}`, {
         code: 'LAKE_BUSY',
         remedy: 'stop the other program that writes here, then run export again: it resumes',
       });
     }
-    this.#tables.set(table, { version: logged.version + 1, files: new Set(wanted.keys()), schema });
+    for (const path of gone) logged.files.delete(path);
+    for (const file of added) logged.files.add(pathOf(file));
+    this.#tables.set(table, { ...logged, version: logged.version + 1, schema });
+  }
+
+  async #logged(table: string): Promise<LoggedTable> {
+    const logged = this.#tables.get(table) ?? (await this.#read(table));
+    this.#tables.set(table, logged);
+    return logged;
   }
 
   async #read(table: string): Promise<LoggedTable> {
@@ -102,11 +127,28 @@ function idOf(table: string): string {
   ].join('-');
 }
 
-function addOf(path: string, { rows, bytes }: LakeFile, modificationTime: number): object {
+function addOf(file: NamedFile, modificationTime: number): object {
+  const { rows, bytes } = file;
   const stats = JSON.stringify({ numRecords: rows });
   return {
-    add: { path: encodeURI(path), partitionValues: {}, size: bytes, modificationTime, dataChange: true, stats },
+    add: { path: encodeURI(pathOf(file)), partitionValues: {}, size: bytes, modificationTime, dataChange: true, stats },
   };
+}
+
+function byTable(files: Iterable<LakeFile>): ReadonlyMap<string, readonly NamedFile[]> {
+  const found = new Map<string, NamedFile[]>();
+  for (const file of files) {
+    if (!isNamed(file)) continue;
+    const list = found.get(file.table);
+    if (list === undefined) found.set(file.table, [file]);
+    else list.push(file);
+  }
+  return found;
+}
+
+/** From the folder of its table. */
+function pathOf({ table, path }: NamedFile): string {
+  return path.slice(table.length + 1);
 }
 
 function removeOf(path: string, deletionTimestamp: number): object {

@@ -3,7 +3,7 @@
  * becomes what an export would have written, had the rows been here still.
  */
 import type { ReadRedactions, ReadTable, Redactable } from 'ledger-indexer/read';
-import type { LakeFile } from '../manifest/manifest.ts';
+import type { LakeFile } from '../manifest/entries.ts';
 import type { Codec } from '../parquet/codec.ts';
 import type { LakeColumn, LakeValues } from '../parquet/lake-column.ts';
 import { ParquetFile } from '../parquet/parquet-file.ts';

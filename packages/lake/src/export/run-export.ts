@@ -6,15 +6,10 @@ import type { ReadFacts, Reads, ReadTable, Snapshot } from 'ledger-indexer/read'
 import type { DeltaLogs } from '../delta/delta-log.ts';
 import { LakeError } from '../errors/lake-error.ts';
 import { activeSql, activeSqlName } from '../manifest/active-sql.ts';
-import {
-  type LakeFile,
-  type LakeRange,
-  type Manifest,
-  pathsOf,
-  readManifest,
-  withFiles,
-  writeManifest,
-} from '../manifest/manifest.ts';
+import type { FileChange, LakeFile, LakeRange, ManifestHead } from '../manifest/entries.ts';
+import type { Manifest } from '../manifest/manifest.ts';
+import { readManifest } from '../manifest/read-manifest.ts';
+import { isSegmentName, segmentFolder } from '../manifest/segment.ts';
 import { type Codec, lakeCodec } from '../parquet/codec.ts';
 import { ParquetFile } from '../parquet/parquet-file.ts';
 import { rangeRows } from '../parquet/range-source.ts';
@@ -87,7 +82,7 @@ class ExportRun {
   readonly #options: ExportOptions;
   readonly #logs: DeltaLogs;
   readonly #codec: Codec = lakeCodec();
-  #manifest: Manifest;
+  readonly #manifest: Manifest;
   #sources: readonly ReadTable[] = [];
   #rows = 0;
   #bytes = 0;
@@ -107,45 +102,38 @@ class ExportRun {
   async tidy(): Promise<void> {
     await this.#folder.sweep();
     // Before anything else has a name: it says that the folder is ours.
-    if (this.#manifest.until === null) await writeManifest(this.#folder, this.#manifest);
+    if (!this.#manifest.isStored) await this.#manifest.save(this.#folder);
     if ((await this.#folder.read(activeSqlName)) !== activeSql) await this.#folder.write(activeSqlName, activeSql);
-    await this.#logs.follow(this.#manifest);
-    const named = pathsOf(this.#manifest);
-    for (const table of await this.#folder.folders()) {
-      const files = (await this.#folder.list(table))
-        .filter((name) => isOurs.test(name))
-        .map((name) => `${table}/${name}`);
-      await this.#folder.remove(files.filter((path) => !named.has(path)));
+    await this.#logs.compare(this.#manifest);
+    const named = new Set(this.#manifest.paths());
+    for (const folder of await this.#folder.folders()) {
+      const isOfLake = folder === segmentFolder ? isSegmentName : isOurs;
+      const files = (await this.#folder.list(folder)).filter((name) => isOfLake.test(name));
+      await this.#folder.remove(files.map((name) => `${folder}/${name}`).filter((path) => !named.has(path)));
     }
   }
 
   /** Typed views that are in the lake go on without being asked for. */
   async describe(): Promise<void> {
-    const known = this.#manifest.tables;
+    const known = this.#manifest.head.tables;
     this.#sources = await this.#snapshot.tables((name) => Object.hasOwn(known, name) || this.#options.isWanted(name));
   }
 
   /** Ranges of what was undone since by going back: they are written again as the history comes again. */
   async dropUndone(): Promise<void> {
-    const { ranges, files } = this.#manifest;
+    const ranges = this.#manifest.ranges();
     const standing = await standingRanges(ranges, this.#snapshot);
     if (standing.length === ranges.length) return;
-    const last = standing.at(-1)?.to ?? -1;
     for (const range of ranges.slice(standing.length)) refusePruned(range, 'the stream went back', this.#facts);
-    await this.#publish({
-      ...this.#manifest,
-      until: standing.length === 0 ? null : last,
-      ranges: standing,
-      files: files.filter(({ to }) => to <= last),
-    });
+    const change = this.#manifest.truncate(standing.length);
+    await this.#publish({ until: standing.at(-1)?.to ?? null }, change);
   }
 
   /** Files of ranges that are in the lake: those that it lacks, and those that would be written otherwise now. */
   async renew(): Promise<void> {
     this.#beginLater();
     const review = reviewOf(this.#manifest, this.#sources, this.#facts);
-    const there = new Map(this.#manifest.files.map((file) => [keyOf(file.table, file), file]));
-    const plan = this.#manifest.ranges.map((range) => ({
+    const plan = this.#manifest.ranges().map((range) => ({
       range,
       sources: this.#sources.filter((source) => {
         const why = review(range, source);
@@ -154,30 +142,31 @@ class ExportRun {
         return true;
       }),
     }));
-    await this.#erase(there);
+    await this.#erase();
     // A table whose columns change is of both kinds until all of its files are: it changes at once.
     const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
-    let fresh: readonly LakeFile[] = [];
+    const fresh: LakeFile[] = [];
     for (const { range, sources } of plan) {
       if (sources.length === 0) continue;
-      fresh = [...fresh, ...(await this.#write(range, sources, there))];
-      if (atOnce) continue;
-      await this.#publish({ ...this.#manifest, files: withFiles(this.#manifest.files, fresh) });
-      fresh = [];
+      const files = await this.#write(range, sources);
+      if (atOnce) fresh.push(...files);
+      else await this.#publish({}, this.#manifest.put(files));
     }
     const { coverage, redactions } = this.#facts;
+    const { head } = this.#manifest;
     const isSame =
       fresh.length === 0 &&
-      redactions === this.#manifest.redactions &&
-      JSON.stringify(coverage) === JSON.stringify(this.#manifest.coverage);
-    if (isSame || this.#manifest.ranges.length === 0) return;
-    await this.#publish({ ...this.#manifest, coverage, redactions, files: withFiles(this.#manifest.files, fresh) });
+      redactions === head.redactions &&
+      JSON.stringify(coverage) === JSON.stringify(head.coverage);
+    if (isSame || this.#manifest.rangeCount === 0) return;
+    await this.#publish({ coverage, redactions }, this.#manifest.put(fresh));
   }
 
   /** What was redacted goes from files of ranges that were pruned here too, once for each list of redactions. */
-  async #erase(there: ReadonlyMap<string, LakeFile>): Promise<void> {
-    const pruned = this.#manifest.ranges.filter((range) => this.#isPruned(range));
-    if (pruned.length === 0 || this.#manifest.redactions === this.#facts.redactions) return;
+  async #erase(): Promise<void> {
+    if (this.#manifest.head.redactions === this.#facts.redactions) return;
+    const pruned = this.#manifest.ranges().filter((range) => this.#isPruned(range));
+    if (pruned.length === 0) return;
     const redactions = await this.#snapshot.redactions();
     if (redactions === undefined) return;
     const eraser = new Eraser(this.#folder, this.#codec, redactions);
@@ -185,19 +174,20 @@ class ExportRun {
       const fresh: LakeFile[] = [];
       for (const source of this.#sources) {
         if (this.#options.stop.aborted) throw stopped();
-        const file = there.get(keyOf(source.name, range));
+        const file = this.#manifest.file(source.name, range.from);
         if (file === undefined || source.redacted === undefined) continue;
         const path = `${source.name}/${nameOf(range.from, range.to, file)}`;
-        const written = await eraser.withoutContents(file, source, there.get(keyOf('updates', range)), path);
+        const written = await eraser.withoutContents(file, source, this.#manifest.file('updates', range.from), path);
         if (written !== undefined) this.#rewritten += 1;
         if (written !== undefined) this.#report(written.bytes);
-        fresh.push(
-          withRedactions({ ...file, ...(written !== undefined && { ...written, path }) }, source, this.#facts),
+        const clean = withRedactions(
+          { ...file, ...(written !== undefined && { ...written, path }) },
+          source,
+          this.#facts,
         );
+        if (JSON.stringify(clean) !== JSON.stringify(file)) fresh.push(clean);
       }
-      const files = withFiles(this.#manifest.files, fresh);
-      if (JSON.stringify(files) !== JSON.stringify(this.#manifest.files))
-        await this.#publish({ ...this.#manifest, files });
+      if (fresh.length > 0) await this.#publish({}, this.#manifest.put(fresh));
     }
   }
 
@@ -208,25 +198,24 @@ class ExportRun {
 
   /** A table that is asked for when its oldest rows were pruned begins with the first range that is here whole. */
   #beginLater(): void {
-    const { ranges, tables } = this.#manifest;
-    const from = ranges.find((range) => range.from > this.#facts.keptOffset)?.from ?? (this.#manifest.until ?? -1) + 1;
+    const { until, tables } = this.#manifest.head;
+    const whole = this.#manifest.ranges().find((range) => range.from > this.#facts.keptOffset);
+    const from = whole?.from ?? (until ?? -1) + 1;
     if (from === 0) return;
     const later = this.#sources.filter(({ name }) => tables[name] === undefined);
     const entries = later.map(({ name, columns }) => [name, { columns, from }] as const);
-    this.#manifest = { ...this.#manifest, tables: { ...tables, ...Object.fromEntries(entries) } };
+    this.#manifest.setHead({ tables: { ...tables, ...Object.fromEntries(entries) } });
   }
 
   /** Ranges that the lake lacks, up to `until`. */
   async goOn(until: number): Promise<void> {
     refuseLost(this.#manifest, this.#facts);
-    for (let after = this.#manifest.until ?? -1; after < until; after = this.#manifest.until ?? until) {
+    for (let after = this.#manifest.head.until ?? -1; after < until; after = this.#manifest.head.until ?? until) {
       const to = await this.#snapshot.endOfRange(after, until, this.#options.rowsPerRange ?? defaultRows);
       const range = { from: after + 1, to, epoch: await this.#snapshot.epochAt(to) };
-      const fresh = await this.#write(range, this.#sources, new Map());
+      const files = await this.#write(range, this.#sources);
       const { coverage, redactions } = this.#facts;
-      const ranges = [...this.#manifest.ranges, range];
-      const files = withFiles(this.#manifest.files, fresh);
-      await this.#publish({ ...this.#manifest, until: to, coverage, redactions, ranges, files });
+      await this.#publish({ until: to, coverage, redactions }, this.#manifest.append(range, files));
     }
   }
 
@@ -237,31 +226,26 @@ class ExportRun {
       bytes: this.#bytes,
       files: this.#files,
       rewritten: this.#rewritten,
-      ranges: this.#manifest.ranges.length,
-      tables: Object.keys(this.#manifest.tables),
+      ranges: this.#manifest.rangeCount,
+      tables: Object.keys(this.#manifest.head.tables),
     };
   }
 
   /** What the manifest names exists; then what it names no more is removed. */
-  async #publish(next: Manifest): Promise<void> {
-    const tables = this.#sources.map(({ name, columns }) => [name, { ...next.tables[name], columns }] as const);
-    const before = pathsOf(this.#manifest);
-    this.#manifest = { ...next, tables: { ...next.tables, ...Object.fromEntries(tables) } };
-    await writeManifest(this.#folder, this.#manifest);
-    await this.#logs.follow(this.#manifest);
-    const named = pathsOf(this.#manifest);
-    await this.#folder.remove([...before].filter((path) => !named.has(path)));
+  async #publish(head: Partial<Omit<ManifestHead, 'tables'>>, change: FileChange): Promise<void> {
+    const known = this.#manifest.head.tables;
+    const tables = this.#sources.map(({ name, columns }) => [name, { ...known[name], columns }] as const);
+    this.#manifest.setHead({ ...head, tables: { ...known, ...Object.fromEntries(tables) } });
+    const former = await this.#manifest.save(this.#folder);
+    await this.#logs.follow(this.#manifest.head.tables, change);
+    await this.#folder.remove([...change.gone.map(({ path }) => path), ...former]);
   }
 
-  async #write(
-    range: LakeRange,
-    sources: readonly ReadTable[],
-    there: ReadonlyMap<string, LakeFile>,
-  ): Promise<readonly LakeFile[]> {
+  async #write(range: LakeRange, sources: readonly ReadTable[]): Promise<readonly LakeFile[]> {
     const files: LakeFile[] = [];
     for (const source of sources) {
       if (this.#options.stop.aborted) throw stopped();
-      files.push(await this.#writeTable(range, source, there.get(keyOf(source.name, range))));
+      files.push(await this.#writeTable(range, source, this.#manifest.file(source.name, range.from)));
     }
     return files;
   }
@@ -278,7 +262,7 @@ class ExportRun {
         this.#report(0);
       }
       // A folder has a file, so that it can be read, however empty its table.
-      if (parquet.rows === 0 && from !== (this.#manifest.tables[source.name]?.from ?? 0)) {
+      if (parquet.rows === 0 && from !== (this.#manifest.head.tables[source.name]?.from ?? 0)) {
         await unfinished.discard();
         return { ...entry, path: null, rows: 0, bytes: 0, sha256: null };
       }
@@ -302,14 +286,10 @@ class ExportRun {
       rows: this.#rows,
       bytes: this.#bytes,
       files: this.#files,
-      offset: this.#manifest.until,
+      offset: this.#manifest.head.until,
       until,
     });
   }
-}
-
-function keyOf(table: string, { from }: Pick<LakeRange, 'from'>): string {
-  return `${table} ${String(from)}`;
 }
 
 /** Rows that were redacted here are redacted in it: it is as it would be written now. */

@@ -1,7 +1,8 @@
 /** Up to which offset a lake has what the database has: so far history may be pruned without a loss. */
 import type { Reads } from 'ledger-indexer/read';
 import { refused } from '../errors/lake-error.ts';
-import { type LakeFile, readManifest } from '../manifest/manifest.ts';
+import type { LakeFile } from '../manifest/entries.ts';
+import { readManifest } from '../manifest/read-manifest.ts';
 import { reviewOf } from '../plan/plan.ts';
 import { standingRanges } from '../plan/standing-ranges.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
@@ -21,11 +22,11 @@ export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported>
   return reads.inSnapshot(async (snapshot) => {
     const { facts } = snapshot;
     const manifest = await readManifest(folder, facts);
-    if (manifest.until === null) throw refused('nothing was exported into this folder yet', 'export first');
-    const sources = await snapshot.tables((name) => Object.hasOwn(manifest.tables, name));
+    if (manifest.head.until === null) throw refused('nothing was exported into this folder yet', 'export first');
+    const sources = await snapshot.tables((name) => Object.hasOwn(manifest.head.tables, name));
     const review = reviewOf(manifest, sources, facts);
-    const standing = await standingRanges(manifest.ranges, snapshot);
-    const missing = await missingFiles(folder, manifest.files);
+    const standing = await standingRanges(manifest.ranges(), snapshot);
+    const missing = await missingFiles(folder, [...manifest.files()]);
     let offset = -1;
     for (const range of standing) {
       for (const source of sources) {
@@ -36,7 +37,7 @@ export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported>
       if (lost !== undefined) throw refused(lost, 'bring the file back, or export into another folder');
       offset = range.to;
     }
-    const because = standing.length < manifest.ranges.length ? 'the stream went back after it' : undefined;
+    const because = standing.length < manifest.rangeCount ? 'the stream went back after it' : undefined;
     return { offset, because };
   });
 }

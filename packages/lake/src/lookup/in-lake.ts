@@ -1,6 +1,6 @@
 /** What a redaction is about and what lies only in the lake any more: found in the files of ranges that were pruned here. */
 import type { Reads } from 'ledger-indexer/read';
-import { readManifest } from '../manifest/manifest.ts';
+import { readManifest } from '../manifest/read-manifest.ts';
 import type { LakeColumn, LakeValues } from '../parquet/lake-column.ts';
 import { storedRows } from '../parquet/parquet-rows.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
@@ -21,7 +21,7 @@ export interface FoundInLake {
 export async function findInLake(reads: Reads, folder: LakeStorage, subject: Subject): Promise<FoundInLake> {
   const files = await reads.inSnapshot(async ({ facts }) => {
     const manifest = await readManifest(folder, facts);
-    return manifest.files.flatMap(({ path, ...file }) =>
+    return [...manifest.files()].flatMap(({ path, ...file }) =>
       path !== null && file.from <= facts.keptOffset ? [{ ...file, path }] : [],
     );
   });

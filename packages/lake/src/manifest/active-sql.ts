@@ -2,19 +2,22 @@
 
 export const activeSqlName = 'active.sql';
 
-/** For DuckDB, in the folder of the lake or with `lake` set to it. Written once; it reads the manifest each time. */
+/** For DuckDB, in the folder of the lake or with `lake` set to it. It reads the manifest and its segments each time. */
 export const activeSql = `-- What was active at an offset: view lake_active. For DuckDB 1.2 or later:
 --   set variable lake = '/srv/lake';        -- the folder; the present one unless given
 --   set variable at_offset = 120000;        -- up to which offset; everything that is here unless given
 --   .read /srv/lake/active.sql
 --   select template_fqn, count(*) from lake_active group by 1;
--- Only files that the manifest names are read.
+-- Only files that the manifest and its segments name are read.
 set variable lake = coalesce(getvariable('lake'), '.');
+set variable lake_segments = (select list(getvariable('lake') || '/' || (segment ->> 'path'))
+  from (select unnest(segments::json[]) as segment
+          from read_json(getvariable('lake') || '/manifest.json', columns = {segments: 'JSON[]'}, maximum_object_size = 1073741824)));
 create or replace temporary table lake_files as
   select file ->> 'table' as folder, getvariable('lake') || '/' || (file ->> 'path') as path,
          (file ->> 'from')::bigint as first_offset
     from (select unnest(files::json[]) as file
-            from read_json(getvariable('lake') || '/manifest.json', columns = {files: 'JSON[]'}, maximum_object_size = 1073741824))
+            from read_json(getvariable('lake_segments'), columns = {files: 'JSON[]'}, maximum_object_size = 1073741824))
    where file ->> 'path' is not null;
 set variable at_offset = coalesce(getvariable('at_offset')::bigint,
   (select until from read_json(getvariable('lake') || '/manifest.json', columns = {until: 'BIGINT'}, maximum_object_size = 1073741824)));

@@ -1,181 +1,141 @@
 /**
- * `manifest.json`: what the lake is. A file that it does not name does not exist, whatever lies in the folder. Files that it
- * names are read, and removed when others take their place, so it names files of the lake and no others.
+ * What is in the lake, as an export holds it in memory: the head, and ranges with their files in segments. A file that the stored
+ * manifest does not name does not exist. Saving writes the segments that have changed, under new names, and then the head, so its
+ * cost does not grow with the number of ranges.
  */
-import type { ReadCoverage, ReadFacts } from 'ledger-indexer/read';
-import { refused } from '../errors/lake-error.ts';
-import type { LakeColumn } from '../parquet/lake-column.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
+import {
+  type FileChange,
+  isNamed,
+  type LakeFile,
+  type LakeIdentity,
+  type LakeRange,
+  type ManifestHead,
+  type NamedFile,
+} from './entries.ts';
+import { headText, manifestName } from './head-text.ts';
+import { rangesPerSegment, Segment } from './segment.ts';
 
-const manifestName = 'manifest.json';
-const format = 'ledger-indexer lake';
-const version = 1;
+export class Manifest {
+  #head: ManifestHead;
+  #isStored: boolean;
+  readonly #segments: Segment[];
+  readonly #segmentOf = new Map<number, Segment>();
+  readonly #changed = new Set<Segment>();
+  /** Segments that the stored head names and the next one will not. */
+  #former: string[] = [];
 
-/** A table within a range. */
-export interface LakeFile {
-  readonly table: string;
-  /** First and last offset of the range, both part of it. */
-  readonly from: number;
-  readonly to: number;
-  /** From the folder of the lake; null where the range has no rows. */
-  readonly path: string | null;
-  readonly rows: number;
-  readonly bytes: number;
-  /** In hexadecimal digits; null without a file. */
-  readonly sha256: string | null;
-  readonly marks: FileMarks;
-}
-
-/** By what it is known later whether rows of the range have changed. */
-export interface FileMarks {
-  /** Rows in it whose contents were redacted. */
-  readonly redacted?: number;
-  /** Epoch of the newest update that came late and that it holds. */
-  readonly late?: number;
-  /** Packages that nobody had read when it was written: their names are not in it. */
-  readonly unread?: readonly string[];
-  /** Which views of interfaces there were. */
-  readonly interfaces?: string;
-}
-
-export interface LakeRange {
-  readonly from: number;
-  readonly to: number;
-  /** Epoch of the batch that wrote its last update; null where none is known. */
-  readonly epoch: number | null;
-}
-
-export interface Manifest {
-  readonly format: typeof format;
-  readonly version: typeof version;
-  readonly participant: string | null;
-  readonly filterHash: string;
-  readonly shape: string;
-  /** Everything up to this offset is in the files; null before the first range. */
-  readonly until: number | null;
-  readonly coverage: readonly ReadCoverage[];
-  /** Which redactions there were when it was written: none of their contents are in the files. */
-  readonly redactions?: string;
-  readonly ranges: readonly LakeRange[];
-  readonly tables: Readonly<Record<string, LakeTableEntry>>;
-  readonly files: readonly LakeFile[];
-}
-
-export interface LakeTableEntry {
-  readonly columns: readonly LakeColumn[];
-  /** The first offset of its first file, where what came before was pruned when it was first asked for. */
-  readonly from?: number;
-}
-
-/** What a lake must be of. */
-export type LakeIdentity = Pick<ReadFacts, 'participant' | 'filterHash' | 'shape'>;
-
-/**
- * The one of the folder, or one of nothing where the folder is empty.
- * @throws LakeError LAKE_REFUSED where there is something else, or a lake of something else
- */
-export async function readManifest(
-  folder: LakeStorage,
-  { participant, filterHash, shape }: LakeIdentity,
-): Promise<Manifest> {
-  const identity = { participant, filterHash, shape };
-  const text = await folder.read(manifestName);
-  if (text === undefined) {
-    if (!(await folder.isEmpty())) throw refused('the folder holds files, and none is a manifest of a lake', elsewhere);
-    return { format, version, ...identity, until: null, coverage: [], ranges: [], tables: {}, files: [] };
-  }
-  const manifest = parsed(text);
-  refuseOther(manifest, identity);
-  return { ...manifest, participant: manifest.participant ?? identity.participant };
-}
-
-export async function writeManifest(folder: LakeStorage, manifest: Manifest): Promise<void> {
-  // One line for each file, so that it can be read, compared and searched.
-  const { files, ranges, ...head } = manifest;
-  const lines = (list: readonly object[]): string => list.map((each) => `    ${JSON.stringify(each)}`).join(',\n');
-  const text = `${JSON.stringify(head, null, 2).slice(0, -2)},
-  "ranges": [
-${lines(ranges)}
-  ],
-  "files": [
-${lines(files)}
-  ]
-}
-`;
-  await folder.write(manifestName, text);
-}
-
-/** Paths of all files. */
-export function pathsOf({ files }: Manifest): ReadonlySet<string> {
-  return new Set(files.flatMap(({ path }) => (path === null ? [] : [path])));
-}
-
-/** In the order of tables and offsets, with `fresh` in the place of what was there of the same table and range. */
-export function withFiles(files: readonly LakeFile[], fresh: readonly LakeFile[]): readonly LakeFile[] {
-  const keyOf = ({ table, from }: LakeFile): string => `${table} ${String(from)}`;
-  const all = new Map([...files, ...fresh].map((file) => [keyOf(file), file]));
-  return [...all.values()].sort((a, b) => a.from - b.from || (a.table < b.table ? -1 : a.table > b.table ? 1 : 0));
-}
-
-function parsed(text: string): Manifest {
-  let manifest: Partial<Manifest>;
-  try {
-    manifest = JSON.parse(text) as Partial<Manifest>;
-  } catch (cause) {
-    throw refused('its manifest.json is no JSON', elsewhere, cause);
-  }
-  if (manifest.format !== format) throw refused('its manifest.json is none of a lake', elsewhere);
-  if (manifest.version !== version) {
-    throw refused(`its manifest.json is of version ${String(manifest.version)}`, 'use the program that wrote it');
-  }
-  refuseForeignNames(manifest);
-  return manifest as Manifest;
-}
-
-/** A table or a typed view; also the folder of its files. */
-const tableName = /^\w+(\.\w+)?$/;
-const mostNamed = 80;
-
-/** Names that an export could not have written: of folders elsewhere, and of other files than those of the range. */
-function refuseForeignNames({ tables, ranges, files }: Partial<Manifest>): void {
-  if (!isRecord(tables) || !Array.isArray(ranges) || !Array.isArray(files)) {
-    throw refused('its manifest.json lacks tables, ranges or files', elsewhere);
-  }
-  for (const table of Object.keys(tables)) {
-    if (!tableName.test(table)) throw refused(`its manifest.json has a table "${shortened(table)}"`, elsewhere);
-  }
-  for (const file of files as readonly unknown[]) {
-    if (!isRecord(file) || !isOfLake(file, tables)) {
-      const path = isRecord(file) ? String(file['path']) : 'of no name';
-      throw refused(`its manifest.json names a file that is none of the lake: "${shortened(path)}"`, elsewhere);
+  /** @param isStored whether the folder holds this manifest; false: it has another form there, or there is none */
+  constructor(head: ManifestHead, segments: readonly Segment[], isStored: boolean) {
+    this.#head = head;
+    this.#segments = [...segments];
+    this.#isStored = isStored;
+    for (const segment of segments) {
+      for (const { from } of segment.ranges) this.#segmentOf.set(from, segment);
+      if (!isStored) this.#changed.add(segment);
     }
   }
-}
 
-function isOfLake({ table, from, to, path }: Readonly<Record<string, unknown>>, tables: object): boolean {
-  if (typeof table !== 'string' || !Object.hasOwn(tables, table)) return false;
-  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return false;
-  if (path === null) return true;
-  const start = `${table}/from=${String(from)}-to=${String(to)}`;
-  return typeof path === 'string' && path.startsWith(start) && /^(\.r\d+)?\.parquet$/.test(path.slice(start.length));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function shortened(text: string): string {
-  return text.slice(0, mostNamed);
-}
-
-function refuseOther(manifest: Manifest, { participant, filterHash, shape }: LakeIdentity): void {
-  const known = manifest.participant;
-  if (known !== null && participant !== null && known !== participant) {
-    throw refused(`it is the lake of participant ${known}, the database is of ${participant}`, elsewhere);
+  get head(): ManifestHead {
+    return this.#head;
   }
-  if (manifest.filterHash !== filterHash || manifest.shape !== shape) {
-    throw refused('it is the lake of another filter or shape than the database has', elsewhere);
+
+  get isStored(): boolean {
+    return this.#isStored;
+  }
+
+  /** All ranges in their order, as a new list. */
+  ranges(): readonly LakeRange[] {
+    return this.#segments.flatMap(({ ranges }) => ranges);
+  }
+
+  get rangeCount(): number {
+    const last = this.#segments.at(-1);
+    return last === undefined ? 0 : (this.#segments.length - 1) * rangesPerSegment + last.ranges.length;
+  }
+
+  *files(): Generator<LakeFile> {
+    for (const segment of this.#segments) yield* segment.files();
+  }
+
+  /** Paths of all files, and of all stored segments. */
+  *paths(): Generator<string> {
+    for (const { path } of this.files()) if (path !== null) yield path;
+    for (const { stored } of this.#segments) if (stored !== undefined) yield stored.path;
+  }
+
+  /** The file of a table in the range that begins at an offset. */
+  file(table: string, from: number): LakeFile | undefined {
+    return this.#segmentOf.get(from)?.file(table, from);
+  }
+
+  setHead(change: Partial<Omit<ManifestHead, keyof LakeIdentity>>): void {
+    this.#head = { ...this.#head, ...change };
+  }
+
+  /** The range after the last one, with its files. */
+  append(range: LakeRange, files: readonly LakeFile[]): FileChange {
+    let segment = this.#segments.at(-1);
+    if (segment === undefined || segment.ranges.length === rangesPerSegment) {
+      segment = new Segment();
+      this.#segments.push(segment);
+    }
+    segment.append(range);
+    this.#segmentOf.set(range.from, segment);
+    return this.put(files);
+  }
+
+  /** Files of ranges that are here, in the place of those of the same table and range. */
+  put(files: readonly LakeFile[]): FileChange {
+    const [added, gone]: [NamedFile[], NamedFile[]] = [[], []];
+    for (const file of files) {
+      const segment = this.#segmentOf.get(file.from);
+      if (segment === undefined) throw new RangeError(`no range begins at offset ${String(file.from)}`);
+      const former = segment.put(file);
+      this.#noteChange(segment);
+      if (former?.path === file.path) continue;
+      if (isNamed(file)) added.push(file);
+      if (former !== undefined && isNamed(former)) gone.push(former);
+    }
+    return { added, gone };
+  }
+
+  /** Keeps so many ranges, from the first one on. */
+  truncate(count: number): FileChange {
+    const gone: NamedFile[] = [];
+    for (let left = this.rangeCount - count; left > 0;) {
+      const segment = this.#segments.at(-1);
+      if (segment === undefined) break;
+      this.#noteChange(segment);
+      const dropped = segment.dropLast(left);
+      left -= dropped.ranges.length;
+      for (const { from } of dropped.ranges) this.#segmentOf.delete(from);
+      gone.push(...dropped.files.filter(isNamed));
+      if (segment.ranges.length > 0) break;
+      this.#segments.pop();
+      this.#changed.delete(segment);
+    }
+    return { added: [], gone };
+  }
+
+  /**
+   * Writes what has changed. What the head names is there before it, whenever the process stops.
+   * @returns paths of segments that it names no more, to be removed
+   */
+  async save(folder: LakeStorage): Promise<readonly string[]> {
+    const written = new Set<string>();
+    for (const segment of this.#changed) written.add(await segment.save(folder));
+    await folder.write(manifestName, headText(this.#head, this.#segments));
+    const former = this.#former.filter((path) => !written.has(path));
+    this.#changed.clear();
+    this.#former = [];
+    this.#isStored = true;
+    return former;
+  }
+
+  #noteChange(segment: Segment): void {
+    if (segment.stored !== undefined) this.#former.push(segment.stored.path);
+    segment.stored = undefined;
+    this.#changed.add(segment);
   }
 }
-
-const elsewhere = 'name another folder with --to, an empty one for a new lake';

@@ -1,7 +1,8 @@
 /** What has to be written anew: pure. */
 import type { ReadFacts, ReadTable } from 'ledger-indexer/read';
 import { refused } from '../errors/lake-error.ts';
-import type { FileMarks, LakeFile, LakeRange, Manifest } from '../manifest/manifest.ts';
+import type { FileMarks, LakeFile, LakeRange } from '../manifest/entries.ts';
+import type { Manifest } from '../manifest/manifest.ts';
 
 /** The marks of a file that is written now. */
 export function marksOf(source: ReadTable, { from, to }: Pick<LakeRange, 'from' | 'to'>, facts: ReadFacts): FileMarks {
@@ -41,10 +42,9 @@ export function reviewOf(
 ): (range: Pick<LakeRange, 'from' | 'to'>, source: ReadTable) => string | undefined {
   const isOther = isOtherHistory(manifest, facts);
   const reshaped = new Set(sources.filter((source) => isReshaped(manifest, source)).map(({ name }) => name));
-  const there = new Map(manifest.files.map((file) => [`${file.table} ${String(file.from)}`, file]));
   return ({ from, to }, source) => {
-    const file = there.get(`${source.name} ${String(from)}`);
-    if (file === undefined) return to < (manifest.tables[source.name]?.from ?? 0) ? undefined : missing;
+    const file = manifest.file(source.name, from);
+    if (file === undefined) return to < (manifest.head.tables[source.name]?.from ?? 0) ? undefined : missing;
     if (isOther) return 'the history here is another one';
     return reshaped.has(source.name) ? 'its columns are others' : whyStale(file, source, facts);
   };
@@ -55,14 +55,14 @@ export const missing = 'it is not there';
 
 /** Columns that are not as they were: every file of the table is of the former kind. */
 export function isReshaped(manifest: Manifest, { name, columns }: ReadTable): boolean {
-  const known = manifest.tables[name];
+  const known = manifest.head.tables[name];
   return known !== undefined && JSON.stringify(known.columns) !== JSON.stringify(columns);
 }
 
 /** Whether a range of the history began since that the lake knows nothing of: what was active was read anew, or history added. */
 export function isOtherHistory(manifest: Manifest, facts: ReadFacts): boolean {
-  if (manifest.ranges.length === 0) return false;
-  const known = new Set(manifest.coverage.map(keyOf));
+  if (manifest.rangeCount === 0) return false;
+  const known = new Set(manifest.head.coverage.map(keyOf));
   return facts.coverage.some((range) => !known.has(keyOf(range)));
 }
 
@@ -80,7 +80,7 @@ export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, {
 }
 
 /** @throws LakeError LAKE_REFUSED where history was pruned that the lake does not have: it would have a hole */
-export function refuseLost({ until }: Manifest, { keptOffset }: ReadFacts): void {
+export function refuseLost({ head: { until } }: Manifest, { keptOffset }: ReadFacts): void {
   if (until === null || until >= keptOffset) return;
   throw refused(
     `the lake ends at offset ${String(until)}, and history up to ${String(keptOffset)} was pruned here before it was exported`,

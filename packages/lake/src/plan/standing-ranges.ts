@@ -1,6 +1,6 @@
 /** Which ranges of the lake the stream still has: going back undoes those after it. */
 import type { Snapshot } from 'ledger-indexer/read';
-import type { LakeRange } from '../manifest/manifest.ts';
+import type { LakeRange } from '../manifest/entries.ts';
 
 /** Those that are not undone since by going back, from the first one on. */
 export async function standingRanges(ranges: readonly LakeRange[], snapshot: Snapshot): Promise<readonly LakeRange[]> {

@@ -1,0 +1,26 @@
+/** `manifest.json`: the head of the manifest. It names the segments, and is the one file that says what is in the lake. */
+import type { ManifestHead } from './entries.ts';
+import { linesOf, type Segment } from './segment.ts';
+
+export const manifestName = 'manifest.json';
+export const format = 'ledger-indexer lake';
+/** Version 1 had all ranges and files in this file. */
+export const version = 2;
+
+/** Every segment is stored. */
+export function headText({ tables, ...head }: ManifestHead, segments: readonly Segment[]): string {
+  const entries = Object.entries(tables).map(
+    ([name, table]) => `    ${JSON.stringify(name)}: ${JSON.stringify(table)}`,
+  );
+  const start = JSON.stringify({ format, version, ...head }, null, 2).slice(0, -2);
+  const named = segments.flatMap(({ stored }) => (stored === undefined ? [] : [stored]));
+  return `${start},
+  "tables": {
+${entries.join(',\n')}
+  },
+  "segments": [
+${linesOf(named)}
+  ]
+}
+`;
+}

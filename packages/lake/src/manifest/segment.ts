@@ -1,0 +1,103 @@
+/**
+ * A part of the manifest: up to a hundred ranges and their files. Its name has the hash of its text, so a segment that changes gets
+ * another name, and the same ranges and files always have the same one.
+ */
+import { createHash } from 'node:crypto';
+import type { LakeStorage } from '../storage/lake-storage.ts';
+import type { LakeFile, LakeRange } from './entries.ts';
+
+/** A segment has no more; all but the last have as many. */
+export const rangesPerSegment = 100;
+
+export const segmentFolder = 'segments';
+
+/** A segment as the head of the manifest names it. */
+export interface SegmentEntry {
+  readonly path: string;
+  /** First and last offset of its ranges, both part of it. */
+  readonly from: number;
+  readonly to: number;
+  readonly ranges: number;
+  readonly bytes: number;
+  /** In hexadecimal digits. */
+  readonly sha256: string;
+}
+
+export class Segment {
+  /** As it is in the folder; undefined if it has changed since, or was never written. */
+  stored: SegmentEntry | undefined;
+  readonly #ranges: LakeRange[];
+  readonly #files = new Map<string, LakeFile>();
+
+  constructor(ranges: readonly LakeRange[] = [], files: Iterable<LakeFile> = [], stored?: SegmentEntry) {
+    this.#ranges = [...ranges];
+    for (const file of files) this.#files.set(keyOf(file.table, file.from), file);
+    this.stored = stored;
+  }
+
+  get ranges(): readonly LakeRange[] {
+    return this.#ranges;
+  }
+
+  files(): Iterable<LakeFile> {
+    return this.#files.values();
+  }
+
+  file(table: string, from: number): LakeFile | undefined {
+    return this.#files.get(keyOf(table, from));
+  }
+
+  append(range: LakeRange): void {
+    this.#ranges.push(range);
+  }
+
+  /** Returns the one whose place it takes. */
+  put(file: LakeFile): LakeFile | undefined {
+    const key = keyOf(file.table, file.from);
+    const former = this.#files.get(key);
+    this.#files.set(key, file);
+    return former;
+  }
+
+  /** Removes up to `count` ranges from the end, and their files. */
+  dropLast(count: number): { readonly ranges: readonly LakeRange[]; readonly files: readonly LakeFile[] } {
+    const ranges = this.#ranges.splice(Math.max(0, this.#ranges.length - count));
+    const first = ranges[0]?.from ?? Infinity;
+    const files = [...this.#files.values()].filter(({ from }) => from >= first);
+    for (const { table, from } of files) this.#files.delete(keyOf(table, from));
+    return { ranges, files };
+  }
+
+  /** Writes it under the name that its text gives it, which it returns. */
+  async save(folder: LakeStorage): Promise<string> {
+    const text = textOf(this.#ranges, [...this.#files.values()]);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const [from, to] = [this.#ranges[0]?.from ?? 0, this.#ranges.at(-1)?.to ?? 0];
+    const path = segmentPath({ from, to, sha256 });
+    const { bytes } = await folder.write(path, text);
+    this.stored = { path, from, to, ranges: this.#ranges.length, bytes, sha256 };
+    return path;
+  }
+}
+
+/** Sixteen digits of the hash tell one version of a segment from another. */
+export function segmentPath({ from, to, sha256 }: Pick<SegmentEntry, 'from' | 'to' | 'sha256'>): string {
+  return `${segmentFolder}/from=${String(from)}-to=${String(to)}-${sha256.slice(0, 16)}.json`;
+}
+
+/** Names that {@link segmentPath} gives, without the folder. */
+export const isSegmentName = /^from=\d+-to=\d+-[\da-f]{16}\.json$/;
+
+/** One line for each range and each file, ordered by offset and table, so that it can be read, compared and searched. */
+function textOf(ranges: readonly LakeRange[], files: LakeFile[]): string {
+  files.sort((a, b) => a.from - b.from || (a.table < b.table ? -1 : a.table > b.table ? 1 : 0));
+  return `{\n  "ranges": [\n${linesOf(ranges)}\n  ],\n  "files": [\n${linesOf(files)}\n  ]\n}\n`;
+}
+
+export function linesOf(list: readonly object[]): string {
+  return list.map((each) => `    ${JSON.stringify(each)}`).join(',\n');
+}
+
+function keyOf(table: string, from: number): string {
+  return `${String(from)} ${table}`;
+}
