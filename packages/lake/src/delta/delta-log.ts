@@ -10,14 +10,8 @@ import type { Manifest } from '../manifest/manifest.ts';
 import type { LakeColumn } from '../parquet/lake-column.ts';
 import { deltaSchema } from '../parquet/parquet-schema.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
-
-interface LoggedTable {
-  /** Of the next commit. */
-  readonly version: number;
-  /** Paths within the folder of the table. */
-  readonly files: Set<string>;
-  readonly schema: string | undefined;
-}
+import { protocol, readCheckpoint, writeCheckpoint } from './delta-checkpoint.ts';
+import { type Action, LoggedTable } from './logged-table.ts';
 
 /** What a commit says of a table. */
 interface TableChange {
@@ -26,11 +20,7 @@ interface TableChange {
   readonly gone: readonly string[];
 }
 
-interface Action {
-  readonly add?: { readonly path: string };
-  readonly remove?: { readonly path: string };
-  readonly metaData?: { readonly schemaString: string };
-}
+type Tables = Readonly<Record<string, LakeTableEntry>>;
 
 /** What the logs say; they are read from the disk once. */
 export class DeltaLogs {
@@ -44,22 +34,23 @@ export class DeltaLogs {
   /** Compares the logs with all files of the manifest, and commits what differs: a process was stopped between the two. */
   async compare(manifest: Manifest): Promise<void> {
     const wanted = byTable(manifest.files());
-    for (const [table, { columns }] of Object.entries(manifest.head.tables)) {
+    await forEach(manifest.head.tables, async (table, { columns }) => {
       const logged = await this.#logged(table);
       const files = wanted.get(table) ?? [];
       const paths = new Set(files.map(pathOf));
-      const gone = [...logged.files].filter((path) => !paths.has(path));
-      await this.#commit(table, columns, { added: files.filter((file) => !logged.files.has(pathOf(file))), gone });
-    }
+      const gone = [...logged.paths()].filter((path) => !paths.has(path));
+      await this.#commit(table, columns, { added: files.filter((file) => !logged.has(pathOf(file))), gone });
+      await this.#checkpoint(table, logged);
+    });
   }
 
   /** One commit for each table that a change of the manifest is about. */
-  async follow(tables: Readonly<Record<string, LakeTableEntry>>, { added, gone }: FileChange): Promise<void> {
+  async follow(tables: Tables, { added, gone }: FileChange): Promise<void> {
     const [addedTo, goneFrom] = [byTable(added), byTable(gone)];
-    for (const [table, { columns }] of Object.entries(tables)) {
+    await forEach(tables, async (table, { columns }) => {
       const change = { added: addedTo.get(table) ?? [], gone: (goneFrom.get(table) ?? []).map(pathOf) };
       await this.#commit(table, columns, change);
-    }
+    });
   }
 
   async #commit(table: string, columns: readonly LakeColumn[], { added, gone }: TableChange): Promise<void> {
@@ -68,18 +59,26 @@ export class DeltaLogs {
     const isNew = logged.schema !== schema;
     if (added.length + gone.length === 0 && !isNew) return;
     const now = Date.now();
-    const head = isNew ? headOf(table, schema, logged.version) : [];
+    const version = logged.nextVersion;
+    const head = isNew ? headOf(table, schema, version) : [];
     const actions = [...head, ...gone.map((path) => removeOf(path, now)), ...added.map((file) => addOf(file, now))];
     const lines = actions.map((action) => `${JSON.stringify(action)}\n`).join('');
-    if (!(await this.#folder.writeIfAbsent(nameOf(table, logged.version), lines))) {
-      throw new LakeError(`another program wrote version ${String(logged.version)} of the Delta log of ${table}`, {
+    if (!(await this.#folder.writeIfAbsent(nameOf(table, version), lines))) {
+      throw new LakeError(`another program wrote version ${String(version)} of the Delta log of ${table}`, {
         code: 'LAKE_BUSY',
         remedy: 'stop the other program that writes here, then run export again: it resumes',
       });
     }
-    for (const path of gone) logged.files.delete(path);
-    for (const file of added) logged.files.add(pathOf(file));
-    this.#tables.set(table, { ...logged, version: logged.version + 1, schema });
+    logged.commit(actions);
+    await this.#checkpoint(table, logged);
+  }
+
+  /** One after each hundredth commit. A process that was stopped before it makes it when it compares. */
+  async #checkpoint(table: string, logged: LoggedTable): Promise<void> {
+    const state = logged.dueCheckpoint(Date.now());
+    if (state === undefined) return;
+    await writeCheckpoint(this.#folder, table, state);
+    logged.noteCheckpoint(state);
   }
 
   async #logged(table: string): Promise<LoggedTable> {
@@ -88,19 +87,29 @@ export class DeltaLogs {
     return logged;
   }
 
+  /** From the newest checkpoint on. */
   async #read(table: string): Promise<LoggedTable> {
-    const files = new Set<string>();
-    let schema: string | undefined;
-    for (let version = 0; ; version += 1) {
-      const text = await this.#folder.read(nameOf(table, version));
-      if (text === undefined) return { version, files, schema };
-      for (const line of text.split('\n').filter((each) => each !== '')) {
-        const { add, remove, metaData } = JSON.parse(line) as Action;
-        if (add !== undefined) files.add(decodeURIComponent(add.path));
-        if (remove !== undefined) files.delete(decodeURIComponent(remove.path));
-        schema = metaData?.schemaString ?? schema;
-      }
+    const logged = new LoggedTable(await readCheckpoint(this.#folder, table));
+    for (;;) {
+      const text = await this.#folder.read(nameOf(table, logged.nextVersion));
+      if (text === undefined) return logged;
+      const lines = text.split('\n').filter((line) => line !== '');
+      logged.commit(lines.map((line) => JSON.parse(line) as Action));
     }
+  }
+}
+
+/** Logs that are written at the same time: a commit is mostly waiting for the disk or the bucket. */
+const atOnce = 10;
+
+/** The logs of tables are independent. Nothing is under way any more when it rejects. */
+async function forEach(tables: Tables, work: (table: string, entry: LakeTableEntry) => Promise<void>): Promise<void> {
+  const entries = Object.entries(tables);
+  for (let at = 0; at < entries.length; at += atOnce) {
+    const part = entries.slice(at, at + atOnce);
+    const settled = await Promise.allSettled(part.map(([table, entry]) => work(table, entry)));
+    const failed = settled.find((each) => each.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 }
 
@@ -108,11 +117,10 @@ function nameOf(table: string, version: number): string {
   return `${table}/_delta_log/${String(version).padStart(20, '0')}.json`;
 }
 
-function headOf(table: string, schemaString: string, version: number): readonly object[] {
-  const protocol = { protocol: { minReaderVersion: 1, minWriterVersion: 2 } };
+function headOf(table: string, schemaString: string, version: number): readonly Action[] {
   const format = { provider: 'parquet', options: {} };
   const metaData = { id: idOf(table), name: table, format, schemaString, partitionColumns: [], configuration: {} };
-  return version === 0 ? [protocol, { metaData }] : [{ metaData }];
+  return version === 0 ? [{ protocol }, { metaData }] : [{ metaData }];
 }
 
 /** The same for the same table. */
@@ -127,12 +135,12 @@ function idOf(table: string): string {
   ].join('-');
 }
 
-function addOf(file: NamedFile, modificationTime: number): object {
+function addOf(file: NamedFile, modificationTime: number): Action {
   const { rows, bytes } = file;
   const stats = JSON.stringify({ numRecords: rows });
-  return {
-    add: { path: encodeURI(pathOf(file)), partitionValues: {}, size: bytes, modificationTime, dataChange: true, stats },
-  };
+  const add = { path: encodeURI(pathOf(file)), partitionValues: {}, size: bytes, modificationTime };
+  const stated = { ...add, dataChange: true, stats };
+  return { add: stated };
 }
 
 function byTable(files: Iterable<LakeFile>): ReadonlyMap<string, readonly NamedFile[]> {
@@ -151,6 +159,7 @@ function pathOf({ table, path }: NamedFile): string {
   return path.slice(table.length + 1);
 }
 
-function removeOf(path: string, deletionTimestamp: number): object {
-  return { remove: { path: encodeURI(path), deletionTimestamp, dataChange: true } };
+function removeOf(path: string, deletionTimestamp: number): Action {
+  const remove = { path: encodeURI(path), deletionTimestamp, dataChange: true };
+  return { remove };
 }

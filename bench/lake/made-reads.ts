@@ -1,0 +1,116 @@
+/** Reads of a history that is made while it is read: so many tables, ranges and rows, without a database. */
+import type { ReadColumn, ReadFacts, Reads, ReadTable } from '../../src/library/read.ts';
+
+export interface MadeHistory {
+  readonly tables: number;
+  readonly ranges: number;
+  /** Of each table in each range; each offset has one. */
+  readonly rows: number;
+  /** Called when an export asks for the end of its next range. */
+  readonly onRange?: () => void;
+}
+
+const columns: readonly ReadColumn[] = [
+  { name: 'offset', type: 'int64' },
+  { name: 'contract_id', type: 'text' },
+  { name: 'template_fqn', type: 'text' },
+  { name: 'payload', type: 'text' },
+];
+const headerBytes = 19;
+const payloadBytes = 300;
+
+export function madeReads({ tables, ranges, rows, onRange = () => undefined }: MadeHistory): Reads {
+  const facts = factsOf(ranges * rows - 1);
+  const described = Array.from({ length: tables }, (_, at): ReadTable => {
+    const name = at === 0 ? 'updates' : `typed.made_${String(at).padStart(3, '0')}`;
+    return { name, columns, offset: 'offset', order: ['offset'] };
+  });
+  const sample = copyOf(rows);
+  return {
+    inSnapshot: async (use) =>
+      await use({
+        facts,
+        tables: () => Promise.resolve(described),
+        rows: (_table, from, to) => pieces(sample, from, to - from + 1),
+        endOfRange: (after, until) => {
+          onRange();
+          return Promise.resolve(Math.min(after + rows, until));
+        },
+        redactions: () => Promise.resolve(undefined),
+        epochAt: () => Promise.resolve(1),
+      }),
+  };
+}
+
+function factsOf(checkpoint: number): ReadFacts {
+  return {
+    participant: 'made',
+    filterHash: 'made',
+    shape: 'made',
+    checkpoint,
+    keptOffset: -1,
+    coverage: [{ from: 0, to: null, origin: 'genesis', recordedAt: '2026-01-01T00:00:00.000000Z' }],
+    interfaces: '',
+    unread: [],
+    late: [],
+    redactions: '',
+    redacted: { contracts: [], exercises: [], interface_views: [] },
+    departed: undefined,
+  };
+}
+
+interface Sample {
+  readonly bytes: Buffer;
+  /** Where the offset of each row is, and where the row ends. */
+  readonly places: readonly { readonly offset: number; readonly end: number }[];
+}
+
+/** A binary COPY of so many rows, whose offsets are put in later. */
+function copyOf(rows: number): Sample {
+  const parts: Buffer[] = [Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])];
+  const places: { offset: number; end: number }[] = [];
+  let at = headerBytes;
+  for (let row = 0; row < rows; row += 1) {
+    const texts = [idOf(row), `made:Module:Template${String(row % 7)}`, payloadOf(row)];
+    const fields = [Buffer.alloc(8), ...texts.map((text) => Buffer.from(text))];
+    const count = Buffer.alloc(2);
+    count.writeInt16BE(fields.length);
+    const bytes = Buffer.concat([count, ...fields.flatMap((field) => [lengthOf(field), field])]);
+    parts.push(bytes);
+    places.push({ offset: at + 6, end: at + bytes.length });
+    at += bytes.length;
+  }
+  return { bytes: Buffer.concat(parts), places };
+}
+
+/** The first rows of the sample, with their offsets. */
+async function* pieces({ bytes, places }: Sample, from: number, rows: number): AsyncGenerator<Uint8Array> {
+  const end = places[rows - 1]?.end ?? headerBytes;
+  // Whoever reads keeps views of it.
+  const copy = Buffer.from(bytes.subarray(0, end));
+  for (let row = 0; row < rows; row += 1) copy.writeBigInt64BE(BigInt(from + row), places[row]?.offset ?? 0);
+  yield await Promise.resolve(copy);
+  yield Buffer.from([0xff, 0xff]);
+}
+
+function lengthOf(field: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(field.length);
+  return length;
+}
+
+/** Digits that do not repeat, as those of a hash. */
+function idOf(row: number): string {
+  let state = row + 1;
+  let text = '00';
+  while (text.length < 138) {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    text += state.toString(16).padStart(8, '0');
+  }
+  return text.slice(0, 138);
+}
+
+function payloadOf(row: number): string {
+  const start = `{"owner":"party-${idOf(row).slice(2, 34)}","amount":"${String(row)}.0000000000","note":"`;
+  return `${start.padEnd(payloadBytes - 2, 'lorem ipsum ')}"}`;
+}

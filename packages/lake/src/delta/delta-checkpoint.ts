@@ -1,0 +1,212 @@
+/**
+ * Checkpoints of a Delta table: everything that its log says up to a commit, as one Parquet file, so that a reader opens it and the
+ * few commits after it. Source: Delta transaction log protocol, "Checkpoints", "Checkpoint Schema", "Last Checkpoint File".
+ */
+import { parquetReadObjects, type SchemaElement } from 'hyparquet';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import type { LakeStorage } from '../storage/lake-storage.ts';
+
+/** A file of a table, as the commit that added it says. */
+export interface LoggedFile {
+  /** Within the folder of the table, as the log spells it. */
+  readonly path: string;
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly modificationTime: number;
+  /** JSON; absent in logs of other programs. */
+  readonly stats?: string | undefined;
+}
+
+/** A file that is gone: readers of older versions may still look for it. */
+export interface RemovedFile {
+  readonly path: string;
+  /** Milliseconds since 1970. */
+  readonly deletionTimestamp: number;
+}
+
+/** What a table is after a commit. */
+export interface TableState {
+  /** Of that commit. */
+  readonly version: number;
+  readonly metaData: TableMetaData;
+  readonly files: readonly LoggedFile[];
+  readonly removed: readonly RemovedFile[];
+}
+
+export interface TableMetaData {
+  readonly id: string;
+  readonly name: string;
+  readonly schemaString: string;
+}
+
+/** What a reader and a writer of the table must know. */
+export const protocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
+
+/** Puts the checkpoint of a version, and then the file that names it. Put again, both are replaced. */
+export async function writeCheckpoint(folder: LakeStorage, table: string, state: TableState): Promise<void> {
+  const rows = rowsOf(state);
+  const bytes = parquetOf(rows);
+  const file = await folder.begin();
+  try {
+    await file.write(bytes);
+    await file.finish(nameOf(table, state.version));
+  } catch (thrown) {
+    await file.discard();
+    throw thrown;
+  }
+  const last = {
+    version: state.version,
+    size: rows.length,
+    sizeInBytes: bytes.byteLength,
+    numOfAddFiles: state.files.length,
+  };
+  await folder.write(lastNameOf(table), `${JSON.stringify(last)}\n`);
+}
+
+/** The newest one; undefined where there is none, or it cannot be read: all commits are there too. */
+export async function readCheckpoint(folder: LakeStorage, table: string): Promise<TableState | undefined> {
+  const text = await folder.read(lastNameOf(table));
+  if (text === undefined) return undefined;
+  try {
+    const { version, sizeInBytes: byteLength } = JSON.parse(text) as { version: number; sizeInBytes: number };
+    const name = nameOf(table, version);
+    const { buffer } = await folder.readPart(name, 0, byteLength);
+    return stateOf(version, (await parquetReadObjects({ file: buffer })) as readonly StoredRow[]);
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf(table: string, version: number): string {
+  return `${table}/_delta_log/${String(version).padStart(20, '0')}.checkpoint.parquet`;
+}
+
+function lastNameOf(table: string): string {
+  return `${table}/_delta_log/_last_checkpoint`;
+}
+
+/** One action each; the others are null. */
+type Row = Partial<Record<(typeof actions)[number], object>>;
+const actions = ['txn', 'add', 'remove', 'metaData', 'protocol'] as const;
+
+function rowsOf({ metaData, files, removed }: TableState): readonly Row[] {
+  const more = { format: { provider: 'parquet', options: {} }, partitionColumns: [], configuration: {} };
+  return [
+    { protocol },
+    { metaData: { ...metaData, ...more } },
+    ...files.map(({ size, modificationTime, ...file }) => ({
+      add: {
+        ...file,
+        partitionValues: {},
+        size: BigInt(size),
+        modificationTime: BigInt(modificationTime),
+        dataChange: false,
+      },
+    })),
+    ...removed.map(({ path, deletionTimestamp }) => ({
+      remove: { path, deletionTimestamp: BigInt(deletionTimestamp), dataChange: false },
+    })),
+  ];
+}
+
+function parquetOf(rows: readonly Row[]): Uint8Array {
+  const writer = new ByteWriter();
+  // Compressed by Snappy, as everybody does, so that every reader of checkpoints has it.
+  const parquet = new ParquetWriter({ writer, schema, codec: 'SNAPPY', createdBy: 'ledger-indexer' });
+  const columnData = actions.map((name) => ({ name, data: rows.map((row) => row[name] ?? null) }));
+  void parquet.write({ columnData, rowGroupSize: rows.length });
+  void parquet.finish();
+  return writer.getBytes();
+}
+
+interface StoredRow {
+  readonly add?: { path: string; size: bigint; modificationTime: bigint; stats?: string | null } | null;
+  readonly remove?: { path: string; deletionTimestamp: bigint } | null;
+  readonly metaData?: TableMetaData | null;
+}
+
+function stateOf(version: number, rows: readonly StoredRow[]): TableState | undefined {
+  const found = rows.find(({ metaData }) => isThere(metaData))?.metaData;
+  if (!isThere(found)) return undefined;
+  const { id, name, schemaString } = found;
+  return {
+    version,
+    metaData: { id, name, schemaString },
+    files: rows.flatMap(({ add }) =>
+      isThere(add)
+        ? [
+            {
+              path: add.path,
+              size: Number(add.size),
+              modificationTime: Number(add.modificationTime),
+              stats: add.stats ?? undefined,
+            },
+          ]
+        : [],
+    ),
+    removed: rows.flatMap(({ remove }) =>
+      isThere(remove) ? [{ path: remove.path, deletionTimestamp: Number(remove.deletionTimestamp) }] : [],
+    ),
+  };
+}
+
+function isThere<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
+}
+
+const optional = { repetition_type: 'OPTIONAL' } as const;
+const utf8 = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
+const text = (name: string): SchemaElement[] => [{ name, ...optional, ...utf8 }];
+const int64 = (name: string): SchemaElement[] => [{ name, ...optional, type: 'INT64' }];
+const int32 = (name: string): SchemaElement[] => [{ name, ...optional, type: 'INT32' }];
+const truth = (name: string): SchemaElement[] => [{ name, ...optional, type: 'BOOLEAN' }];
+
+function struct(name: string, ...fields: readonly SchemaElement[][]): SchemaElement[] {
+  return [{ name, ...optional, num_children: fields.length }, ...fields.flat()];
+}
+
+/** Texts by text. */
+function map(name: string): SchemaElement[] {
+  return [
+    { name, ...optional, num_children: 1, converted_type: 'MAP', logical_type: { type: 'MAP' } },
+    { name: 'key_value', repetition_type: 'REPEATED', num_children: 2 },
+    { name: 'key', repetition_type: 'REQUIRED', ...utf8 },
+    ...text('value'),
+  ];
+}
+
+function texts(name: string): SchemaElement[] {
+  return [
+    { name, ...optional, num_children: 1, converted_type: 'LIST', logical_type: { type: 'LIST' } },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    ...text('element'),
+  ];
+}
+
+const schema: SchemaElement[] = [
+  { name: 'root', num_children: actions.length },
+  ...struct('txn', text('appId'), int64('version'), int64('lastUpdated')),
+  ...struct(
+    'add',
+    text('path'),
+    map('partitionValues'),
+    int64('size'),
+    int64('modificationTime'),
+    truth('dataChange'),
+    text('stats'),
+    map('tags'),
+  ),
+  ...struct('remove', text('path'), int64('deletionTimestamp'), truth('dataChange')),
+  ...struct(
+    'metaData',
+    text('id'),
+    text('name'),
+    text('description'),
+    struct('format', text('provider'), map('options')),
+    text('schemaString'),
+    texts('partitionColumns'),
+    map('configuration'),
+    int64('createdTime'),
+  ),
+  ...struct('protocol', int32('minReaderVersion'), int32('minWriterVersion')),
+];
