@@ -11,6 +11,7 @@ import { say } from './figures/terminal.ts';
 import { prepareOutputs } from './indexer-process.ts';
 import { runIngest } from './ingest.ts';
 import { hashInDuckDb, hashInHyparquet, hashInPostgres, type LakeManifest, readManifest } from './lake/compare.ts';
+import { measureBookkeeping } from './lake/bookkeeping.ts';
 import { crashAfterEach, crashInChain, type Crashes } from './lake/crashes.ts';
 import { help, readLakeOptions, type LakeOptions } from './lake/options.ts';
 import { explore, openServer, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
@@ -179,14 +180,18 @@ function sumOf(numbers: readonly number[]): number | undefined {
   return numbers.length === 0 ? undefined : numbers.reduce((sum, each) => sum + each, 0);
 }
 
+async function indexedAndMeasured(options: LakeOptions): Promise<object> {
+  say('starting Postgres');
+  return await measured(await openServer({ url: options.databaseUrl, folder: options.folder, settings: {} }), options);
+}
+
 async function main(): Promise<void> {
   const options = readLakeOptions(process.argv.slice(2));
   if (options === undefined) return void process.stdout.write(help);
   prepareOutputs();
   for (const folder of [options.cache, options.folder]) if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
-  say('starting Postgres');
-  const server = await openServer({ url: options.databaseUrl, folder: options.folder, settings: {} });
-  const figures = await measured(server, options);
+  const { made, folder } = options;
+  const figures = made === undefined ? await indexedAndMeasured(options) : await measureBookkeeping(folder, made);
   say('');
   const text = `${JSON.stringify(figures, null, 2)}\n`;
   process.stdout.write(text);

@@ -7,6 +7,8 @@ export interface LakeOptions {
   readonly transactions: number;
   /** Of the small history whose export is killed after every operation on its files; none: the large one's is not killed either. */
   readonly crashTransactions: number;
+  /** A history that is made without a database, for the bookkeeping alone; undefined: the export of an indexed one is measured. */
+  readonly made: { readonly ranges: number; readonly tables: number; readonly rows: number } | undefined;
   readonly databaseUrl: string | undefined;
   readonly json: string | undefined;
   /** Recordings. */
@@ -20,6 +22,9 @@ export const help = `npm run bench:lake -- [options]
   --transactions N        of the default profile, three events each; 300000
   --crash-transactions N  of a second history, whose export is killed after every operation on its files and begun anew; 600.
                           That of the first is killed again and again on its way. 0: neither
+  --ranges N              measure the bookkeeping alone: a history of so many ranges, made without a database
+  --tables N              of that history; 20
+  --rows N                of each table in each range of that history; 5000
   --json FILE             the figures as JSON
   --cache DIR             recordings; .bench/cache unless given
   --database-url URL      a server of one's own whose role may create databases; embedded unless given
@@ -28,6 +33,9 @@ export const help = `npm run bench:lake -- [options]
 const flags = {
   transactions: { type: 'string', default: '300000' },
   'crash-transactions': { type: 'string', default: '600' },
+  ranges: { type: 'string' },
+  tables: { type: 'string', default: '20' },
+  rows: { type: 'string', default: '5000' },
   json: { type: 'string' },
   cache: { type: 'string', default: '.bench/cache' },
   'database-url': { type: 'string' },
@@ -41,10 +49,19 @@ export function readLakeOptions(argv: readonly string[]): LakeOptions | undefine
   return {
     transactions: wholeNumber('--transactions', values.transactions),
     crashTransactions: wholeNumber('--crash-transactions', values['crash-transactions']),
+    made: values.ranges === undefined ? undefined : madeOf(values.ranges, values.tables, values.rows),
     databaseUrl: values['database-url'],
     json: values.json,
     cache: resolve(values.cache),
     folder: resolve('.bench'),
+  };
+}
+
+function madeOf(ranges: string, tables: string, rows: string): LakeOptions['made'] {
+  return {
+    ranges: wholeNumber('--ranges', ranges),
+    tables: wholeNumber('--tables', tables),
+    rows: wholeNumber('--rows', rows),
   };
 }
 
