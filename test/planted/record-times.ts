@@ -46,7 +46,7 @@ export const recordTimes: PlantedArea = {
       file: 'src/observe/figures/lag.ts',
       line: 'this.#recordTimeMs = Math.max(recordTimeMs, this.#recordTimeMs ?? recordTimeMs);',
       instead: 'this.#recordTimeMs = recordTimeMs;',
-      test: 'observe/verdict.test.ts',
+      test: 'observe/health/verdict.test.ts',
       only: 'slower synchronizer',
     },
   ],

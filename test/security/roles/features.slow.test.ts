@@ -221,9 +221,12 @@ describe('a surface', () => {
     );
     await world.query(`drop view ${String(name)} cascade`);
     await using indexer = await world.live('migrator');
-    await waitFor('the views are there', async () =>
+    const there = waitFor('the views are there', async () =>
       (await world.query(made))[0]?.['n'] === before[0]?.['n'] ? true : undefined,
     );
+    await there.catch((thrown: unknown) => {
+      throw new Error(`${String(thrown)}, with ${name as string} dropped and this log:\n${indexer.log.join('')}`);
+    });
     expect(indexer.log.join('')).not.toContain('VIEWS_NOT_PERMITTED');
   });
 
