@@ -30,7 +30,14 @@ export interface LakeManifest {
 /** The manifest of a lake with the ranges and files of all of its segments. */
 export function readManifest(dir: string): object {
   const textOf = (name: string): string => readFileSync(join(dir, name), 'utf8');
-  const { segments, ...head } = JSON.parse(textOf('manifest.json')) as { segments: readonly { path: string }[] };
+  const {
+    segments,
+    former: _former,
+    ...head
+  } = JSON.parse(textOf('manifest.json')) as {
+    segments: readonly { path: string }[];
+    former: unknown;
+  };
   const parts = segments.map(({ path }) => JSON.parse(textOf(path)) as Record<'ranges' | 'files', readonly object[]>);
   const lists = { ranges: parts.flatMap(({ ranges }) => ranges), files: parts.flatMap(({ files }) => files) };
   return { ...head, ...lists };

@@ -10,7 +10,7 @@ import * as frames from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
-import { duck, exportTo, filesIn, lakeDir, manifestOf, segmentsOf } from './lake-world.ts';
+import { duck, exportTo, filesIn, lakeDir, manifestOf, segmentsOf, formerOf } from './lake-world.ts';
 import { archive, begun, create, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
@@ -34,7 +34,7 @@ function expectWhole(path: string): void {
     expect(createHash('sha256').update(bytes).digest('hex'), file.path ?? '').toBe(file.sha256);
   }
   const others = filesIn(path).filter((name) => !name.includes('_delta_log/'));
-  const segments = segmentsOf(path).map((segment) => segment.path);
+  const segments = [...segmentsOf(path).map((segment) => segment.path), ...formerOf(path)];
   expect(others).toEqual([...named.map((file) => file.path ?? ''), ...segments, 'active.sql', 'manifest.json'].sort());
 }
 

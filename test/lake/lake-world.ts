@@ -67,6 +67,12 @@ export function segmentsOf(
   return head.segments;
 }
 
+/** Segments that only the head before this one names. */
+export function formerOf(path: string): readonly string[] {
+  const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as { readonly former: readonly string[] };
+  return head.former;
+}
+
 /** Stores a manifest in one segment, with the hash and the name that go with it. */
 export function writeSegmented(path: string, { ranges, files, ...head }: Pick<ReadManifest, 'ranges' | 'files'>): void {
   const text = JSON.stringify({ ranges, files });

@@ -1,5 +1,6 @@
 /** What ledger-indexer calls in this package: `export`, and the questions that `prune` and `redact` ask a lake. */
 import type { Reads } from 'ledger-indexer/read';
+import { onDisk } from './errors/on-disk.ts';
 import { type Exported, exportedTo } from './lookup/exported.ts';
 import { findInLake, type FoundInLake, type Subject } from './lookup/in-lake.ts';
 import { type Env, openLake } from './storage/open-lake.ts';
@@ -13,7 +14,7 @@ export { exportLake } from './export/export-lake.ts';
  * @throws LakeError USAGE, LAKE_REFUSED, LAKE_UNWRITABLE; what the reads throw
  */
 export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<Exported> {
-  return await exportedTo(reads, await openLake(to, env));
+  return await onDisk('read', async () => exportedTo(reads, await openLake(to, env)));
 }
 
 /**
@@ -22,5 +23,5 @@ export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<
  * @throws LakeError USAGE, LAKE_REFUSED, LAKE_UNWRITABLE; what the reads throw
  */
 export async function foundInLake(reads: Reads, to: string, subject: Subject, env: Env): Promise<FoundInLake> {
-  return await findInLake(reads, await openLake(to, env), subject);
+  return await onDisk('read', async () => findInLake(reads, await openLake(to, env), subject));
 }

@@ -49,7 +49,10 @@ async function grown(ranges: number): Promise<Manifest> {
 
 const segments = (): readonly string[] => readdirSync(join(path, 'segments')).sort();
 const head = () =>
-  JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as { segments: { path: string; ranges: number }[] };
+  JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
+    segments: { path: string; ranges: number }[];
+    former: string[];
+  };
 const read = () => readManifest(folder, identity);
 
 describe('a manifest in segments', () => {
@@ -65,7 +68,8 @@ describe('a manifest in segments', () => {
     await folder.remove(await grow(again));
     expect(segments()).toEqual(expect.arrayContaining([first, second]));
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 100, 51]);
-    expect(segments().length).toBe(3);
+    // One more: a reader may hold the head from before.
+    expect(segments().length).toBe(4);
   });
 
   it('writes the last segment and the head for one more range, and no other', async () => {
@@ -93,8 +97,8 @@ describe('a manifest in segments', () => {
       added: [{ path: 'contracts/from=1200-to=1209.r2.parquet' }],
       gone: [fileOf('contracts', 1200)],
     });
-    expect(await manifest.save(folder)).toEqual([`segments/${second ?? ''}`]);
-    expect(segments().length).toBe(4);
+    await manifest.save(folder);
+    expect(head().former).toEqual([`segments/${second ?? ''}`]);
     expect(segments()).toContain(first);
     expect((await read()).file('contracts', 1200)?.path).toBe('contracts/from=1200-to=1209.r2.parquet');
     // As it was, it has the name that it had.
@@ -112,6 +116,38 @@ describe('a manifest in segments', () => {
     expect((await read()).file('updates', 1200)).toBeUndefined();
     await grow(manifest);
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 21]);
+  });
+});
+
+describe('a reader beside an export', () => {
+  it('finds every segment of the head before', async () => {
+    const manifest = await grown(3);
+    const before = head();
+    await folder.remove(await grow(manifest));
+    for (const { path: name } of before.segments) expect(segments()).toContain(name.slice('segments/'.length));
+    await folder.remove(await grow(manifest));
+    expect(segments()).not.toContain(before.segments[0]?.path.slice('segments/'.length));
+  });
+
+  it('begins again with the head of now, if segments of an older one are gone', async () => {
+    const manifest = await grown(3);
+    const slow = Object.create(folder) as typeof folder;
+    let heads = 0;
+    slow.read = async (name) => {
+      const text = await folder.read(name);
+      if (name === 'manifest.json' && (heads += 1) === 1) {
+        for (let more = 0; more < 3; more += 1) await folder.remove(await grow(manifest));
+      }
+      return text;
+    };
+    expect((await readManifest(slow, identity)).rangeCount).toBe(6);
+  });
+
+  it('is refused where a former segment has no name of the lake', async () => {
+    await grown(2);
+    const text = readFileSync(join(path, 'manifest.json'), 'utf8');
+    writeFileSync(join(path, 'manifest.json'), text.replace(/"former": .*/, '"former": ["contracts/x.parquet"]'));
+    await expect(read()).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
   });
 });
 

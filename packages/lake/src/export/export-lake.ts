@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reads } from 'ledger-indexer/read';
 import { DeltaLogs } from '../delta/delta-log.ts';
-import { LakeError } from '../errors/lake-error.ts';
+import { onDisk } from '../errors/on-disk.ts';
 import { type Env, openLake } from '../storage/open-lake.ts';
 import { type ProgressOutput, progressOn } from './export-progress.ts';
 import { type ExportResult, exportOnce } from './run-export.ts';
@@ -34,7 +34,7 @@ export async function exportLake(reads: Reads, request: ExportRequest): Promise<
   const folder = await openLake(to, env);
   const logs = new DeltaLogs(folder);
   const progress = progressOn(stderr);
-  await onDisk(async () => {
+  await onDisk('written', async () => {
     await folder.prepare();
     await folder.whileLocked(async () => {
       await onBegin();
@@ -59,14 +59,4 @@ function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
   const { until, rows, files, bytes, rewritten } = result;
   const anew = rewritten === 0 ? '' : `, ${String(rewritten)} of them written anew`;
   return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${anew}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
-}
-
-/** What the file system refuses, in words of an export. */
-async function onDisk(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (thrown) {
-    if (!(thrown instanceof Error) || Reflect.get(thrown, 'syscall') === undefined) throw thrown;
-    throw new LakeError(`the lake cannot be written: ${thrown.message}`, { code: 'LAKE_UNWRITABLE', cause: thrown });
-  }
 }

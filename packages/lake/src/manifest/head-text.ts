@@ -7,8 +7,12 @@ export const format = 'ledger-indexer lake';
 /** Version 1 had all ranges and files in this file. */
 export const version = 2;
 
-/** Every segment is stored. */
-export function headText({ tables, ...head }: ManifestHead, segments: readonly Segment[]): string {
+/** Every segment is stored. @param former segments that only the head before this one names */
+export function headText(
+  { tables, ...head }: ManifestHead,
+  segments: readonly Segment[],
+  former: readonly string[],
+): string {
   const entries = Object.entries(tables).map(
     ([name, table]) => `    ${JSON.stringify(name)}: ${JSON.stringify(table)}`,
   );
@@ -20,7 +24,8 @@ ${entries.join(',\n')}
   },
   "segments": [
 ${linesOf(named)}
-  ]
+  ],
+  "former": ${JSON.stringify(former)}
 }
 `;
 }

@@ -1,7 +1,8 @@
 /**
  * What is in the lake, as an export holds it in memory: the head, and ranges with their files in segments. A file that the stored
  * manifest does not name does not exist. Saving writes the segments that have changed, under new names, and then the head, so its
- * cost does not grow with the number of ranges.
+ * cost does not grow with the number of ranges. Segments of the head before stay for one more saving, because a reader may have read
+ * that head and not its segments yet.
  */
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import {
@@ -23,10 +24,16 @@ export class Manifest {
   readonly #segmentOf = new Map<number, Segment>();
   readonly #changed = new Set<Segment>();
   /** Segments that the stored head names and the next one will not. */
-  #former: string[] = [];
+  #replaced: string[] = [];
+  /** Segments that only the head before the stored one names. */
+  #former: readonly string[];
 
-  /** @param isStored whether the folder holds this manifest; false: it has another form there, or there is none */
-  constructor(head: ManifestHead, segments: readonly Segment[], isStored: boolean) {
+  /**
+   * @param isStored whether the folder holds this manifest; false: it has another form there, or there is none
+   * @param former segments that only the head before the stored one names
+   */
+  constructor(head: ManifestHead, segments: readonly Segment[], isStored: boolean, former: readonly string[] = []) {
+    this.#former = former;
     this.#head = head;
     this.#segments = [...segments];
     this.#isStored = isStored;
@@ -58,10 +65,11 @@ export class Manifest {
     for (const segment of this.#segments) yield* segment.files();
   }
 
-  /** Paths of all files, and of all stored segments. */
+  /** Paths of all files, of all stored segments, and of those that the head before names. */
   *paths(): Generator<string> {
     for (const { path } of this.files()) if (path !== null) yield path;
     for (const { stored } of this.#segments) if (stored !== undefined) yield stored.path;
+    yield* this.#former;
   }
 
   /** The file of a table in the range that begins at an offset. */
@@ -120,21 +128,23 @@ export class Manifest {
 
   /**
    * Writes what has changed. What the head names is there before it, whenever the process stops.
-   * @returns paths of segments that it names no more, to be removed
+   * @returns paths of segments that neither it nor the head before names, to be removed
    */
   async save(folder: LakeStorage): Promise<readonly string[]> {
-    const written = new Set<string>();
-    for (const segment of this.#changed) written.add(await segment.save(folder));
-    await folder.write(manifestName, headText(this.#head, this.#segments));
-    const former = this.#former.filter((path) => !written.has(path));
+    for (const segment of this.#changed) await segment.save(folder);
+    const named = new Set(this.#segments.map(({ stored }) => stored?.path));
+    const former = this.#replaced.filter((path) => !named.has(path));
+    await folder.write(manifestName, headText(this.#head, this.#segments, former));
+    const gone = this.#former.filter((path) => !named.has(path) && !former.includes(path));
     this.#changed.clear();
-    this.#former = [];
+    this.#replaced = [];
+    this.#former = former;
     this.#isStored = true;
-    return former;
+    return gone;
   }
 
   #noteChange(segment: Segment): void {
-    if (segment.stored !== undefined) this.#former.push(segment.stored.path);
+    if (segment.stored !== undefined) this.#replaced.push(segment.stored.path);
     segment.stored = undefined;
     this.#changed.add(segment);
   }

@@ -8,7 +8,7 @@ import type { LakeStorage } from '../storage/lake-storage.ts';
 import type { LakeFile, LakeIdentity, LakeRange, ManifestHead } from './entries.ts';
 import { format, manifestName, version } from './head-text.ts';
 import { Manifest } from './manifest.ts';
-import { rangesPerSegment, Segment, type SegmentEntry, segmentPath } from './segment.ts';
+import { isSegmentPath, rangesPerSegment, Segment, type SegmentEntry, segmentPath } from './segment.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Tables = ManifestHead['tables'];
@@ -17,24 +17,38 @@ type Tables = ManifestHead['tables'];
  * The one of the folder, or one of nothing where the folder is empty.
  * @throws LakeError LAKE_REFUSED where there is something else, or a lake of something else
  */
-export async function readManifest(
+export async function readManifest(folder: LakeStorage, identity: LakeIdentity): Promise<Manifest> {
+  for (let head = await folder.read(manifestName); ;) {
+    try {
+      return await manifestOf(folder, head, identity);
+    } catch (thrown) {
+      // An export that runs meanwhile removes segments that only older heads name.
+      const now = await folder.read(manifestName);
+      if (now === head) throw thrown;
+      head = now;
+    }
+  }
+}
+
+async function manifestOf(
   folder: LakeStorage,
+  text: string | undefined,
   { participant, filterHash, shape }: LakeIdentity,
 ): Promise<Manifest> {
   const identity = { participant, filterHash, shape };
-  const text = await folder.read(manifestName);
   if (text === undefined) {
     if (!(await folder.isEmpty())) throw refused('the folder holds files, and none is a manifest of a lake', elsewhere);
     return new Manifest({ ...identity, until: null, coverage: [], tables: {} }, [], false);
   }
   const parsed = parsedHead(text);
   const tables = tablesOf(parsed);
-  const { format: _format, version: found, ranges, files, segments, ...rest } = parsed;
+  const { format: _format, version: found, ranges, files, segments, former, ...rest } = parsed;
   const head = { ...(rest as unknown as ManifestHead), tables };
   refuseOther(head, identity);
   const isStored = found === version;
   const read = isStored ? await readSegments(folder, segments, tables) : segmentsOf({ ranges, files }, tables);
-  return new Manifest({ ...head, participant: head.participant ?? identity.participant }, read, isStored);
+  const known = { ...head, participant: head.participant ?? identity.participant };
+  return new Manifest(known, read, isStored, formerOf(former));
 }
 
 function parsedHead(text: string): Fields {
@@ -79,6 +93,19 @@ function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
     );
   }
   return segments;
+}
+
+/** Lakes of before have none. They are removed later, so each must be a segment. */
+function formerOf(former: unknown = []): readonly string[] {
+  if (!Array.isArray(former)) throw lacking('former');
+  for (const path of former as readonly unknown[]) {
+    if (typeof path === 'string' && isSegmentPath(path)) continue;
+    throw refused(
+      `its manifest.json names a segment that is none of the lake: "${shortened(String(path))}"`,
+      elsewhere,
+    );
+  }
+  return former as readonly string[];
 }
 
 async function readSegments(folder: LakeStorage, entries: unknown, tables: Tables): Promise<readonly Segment[]> {

@@ -85,6 +85,12 @@ export function segmentPath({ from, to, sha256 }: Pick<SegmentEntry, 'from' | 't
   return `${segmentFolder}/from=${String(from)}-to=${String(to)}-${sha256.slice(0, 16)}.json`;
 }
 
+/** Whether {@link segmentPath} could have given it. */
+export function isSegmentPath(path: string): boolean {
+  const [folder, name = '', more] = path.split('/');
+  return folder === segmentFolder && more === undefined && isSegmentName.test(name);
+}
+
 /** Names that {@link segmentPath} gives, without the folder. */
 export const isSegmentName = /^from=\d+-to=\d+-[\da-f]{16}\.json$/;
 
