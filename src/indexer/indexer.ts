@@ -115,7 +115,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const database = openForStream(options, metrics);
   const candidate = lifetime.own(new WriterCandidate(database, config.indexer.leaseMs), (it) => it.close());
   // Before the lock goes to a standby: what did not end in time is rolled back by the server when its connection is cut.
-  lifetime.own(database, closeBriefly);
+  lifetime.own([database, pages], async (pools) => void (await Promise.all(pools.map(closeBriefly))));
   const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (it) => it.close());
   const stop = new AbortController();
   const opened = { database, observers, commits, candidate, stop: stop.signal };
@@ -153,7 +153,7 @@ function openReads(options: IndexerOptions, lifetime: Lifetime) {
   // Together: a server that is frozen keeps each of them waiting.
   return lifetime.own({ access, pages, pushed, shown, console }, async () => {
     access.close();
-    await Promise.all([...[pages, lookups].map(closeBriefly), console?.close()]);
+    await Promise.all([closeBriefly(lookups), console?.close()]);
   });
 }
 

@@ -23,7 +23,7 @@ export interface ObserverParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
-  /** Told where the time goes. */
+  /** Measures where the time of the stream goes. */
   readonly work?: WorkClock;
   /** The progress line of a terminal. */
   readonly progress?: ((text: string | undefined) => void) | undefined;

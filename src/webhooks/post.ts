@@ -101,7 +101,7 @@ interface Settling {
   readonly resolve: (answer: Answer) => void;
 }
 
-function settle({ request, response }: Sent, { timeoutMs, isConnected, resolve }: Settling): void {
+function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling): void {
   /** A status is an answer, whatever becomes of the rest. */
   let answered: Answer | undefined;
   const finish = (answer: Answer): void => {
@@ -118,7 +118,8 @@ function settle({ request, response }: Sent, { timeoutMs, isConnected, resolve }
     const answer = unanswered(isConnected(), `no answer: ${reasonOf(error)}`);
     finish(isNoHttp(error) ? { ...answer, isCut: true } : answer);
   });
-  const read = (message: IncomingMessage): void => {
+  // In the same tick: bytes behind the answer may be an error that comes next.
+  request.on('response', (message: IncomingMessage) => {
     const answer = answerOf(message);
     answered = answer;
     drain(message, (isWhole) => {
@@ -126,9 +127,7 @@ function settle({ request, response }: Sent, { timeoutMs, isConnected, resolve }
       finish(answer);
       if (!isWhole) request.destroy();
     });
-  };
-  // What fails is an error of the request, too.
-  response.then(read, () => undefined);
+  });
 }
 
 /** Hints without end, or bytes that the parser takes for no HTTP. */

@@ -4,6 +4,7 @@ import { openReads } from '../../src/library/read.ts';
 import { begun, create, updates, write } from '../lake/small-history.ts';
 import { query } from '../support/database.ts';
 import { schemasOfFile } from '../support/schemas.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const schemas = schemasOfFile();
 
@@ -51,6 +52,28 @@ describe('openReads', () => {
         await expect(reads.inSnapshot(() => Promise.reject(failure))).rejects.toBe(failure);
       await expect(reads.inSnapshot(async ({ rows }) => await bytesOf(rows('updates', 0, 1)))).rejects.toThrow(
         TypeError,
+      );
+    } finally {
+      await reads.close();
+    }
+  });
+
+  it('reads again after a program left the rows of a table before their end', async () => {
+    await begun(schemas, 'left', updates());
+    // More than what is read ahead.
+    await query(schemas.url, `update "left".contracts set payload = jsonb_build_object('text', repeat('x', 8000000))`);
+    const reads = openReads({ databaseUrl: schemas.url, schema: 'left' });
+    const readFirst = async (): Promise<number> =>
+      await reads.inSnapshot(async (snapshot) => {
+        await snapshot.tables(() => false);
+        for await (const piece of snapshot.rows('contracts', 0, 9)) return piece.length;
+        return 0;
+      });
+    try {
+      for (let at = 0; at < 3; at += 1) expect(await readFirst()).toBeGreaterThan(0);
+      const busy = `select pid from pg_stat_activity where application_name = 'ledger-indexer read' and state <> 'idle'`;
+      await waitFor('no session has an open snapshot', async () =>
+        (await query(schemas.url, busy)).length === 0 ? true : undefined,
       );
     } finally {
       await reads.close();

@@ -27,6 +27,15 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
   '/closes-half-way': (response) => {
     response.writeHead(200, { 'content-length': '9' }).write('ok', () => response.destroy());
   },
+  // One packet each: what stands behind the answer is read with it.
+  '/fine-with-a-body': (response) => void response.socket?.end('HTTP/1.1 204 No Content\r\n\r\n{"ok":true}'),
+  '/fine-and-more': (response) =>
+    void response.socket?.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok and more\r\n\r\n'),
+  '/fine-in-bad-chunks': (response) =>
+    void response.socket?.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nno chunk\r\n'),
+  '/gone-and-more': (response) => void response.socket?.end('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\ngone\r\n'),
+  '/busy-and-more': (response) =>
+    void response.socket?.end('HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\nlater\r\n'),
   '/is-no-http': (response) => void response.socket?.end('it works\r\n\r\n'),
   '/ten-megabytes': (response) => {
     response.writeHead(200);
@@ -118,6 +127,11 @@ describe('a receiver', () => {
     ['/one-hint', { kind: 'delivered' }],
     ['/endless-hints', cut('no answer: more than 8 informational responses (1xx), and no other')],
     ['/closes', refused('no answer: ECONNRESET')],
+    ['/fine-with-a-body', { kind: 'delivered' }],
+    ['/fine-and-more', { kind: 'delivered' }],
+    ['/fine-in-bad-chunks', { kind: 'delivered' }],
+    ['/gone-and-more', { kind: 'gone' }],
+    ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
     ['/is-no-http', cut('no answer: HPE_INVALID_CONSTANT')],
   ])('%s is told from others', async (path, expected) => {
     asked.length = 0;

@@ -89,7 +89,7 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
     unix_socket_directories: '',
     shared_buffers: sharedBuffers(),
     // Superusers and members of pg_use_reserved_connections get in when all other connections are taken.
-    reserved_connections: '20',
+    reserved_connections: '25',
     // The first change of a page after a checkpoint writes the whole page to the log: the rarer, the less is written.
     max_wal_size: maxWalSize(room),
     checkpoint_timeout: '15min',

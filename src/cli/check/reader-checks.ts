@@ -90,7 +90,7 @@ function readerConnections(use: ReaderUse | undefined): Finding {
   if (use.connections <= use.available) return pass(found);
   return warn(
     `${found}, ${String(Math.max(0, use.available))} are left beside those of the indexer: together they can take them all`,
-    'lower the limits (`alter role … connection limit N`), or raise max_connections; from Postgres 16 on set reserved_connections = 20 ' +
+    'lower the limits (`alter role … connection limit N`), or raise max_connections; from Postgres 16 on set reserved_connections = 25 ' +
       'and run `ledger-indexer grant-roles` as a superuser',
   );
 }

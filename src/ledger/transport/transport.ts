@@ -93,13 +93,13 @@ function contentOf(body: RequestBody | undefined): { readonly type?: string; rea
   return { type: 'application/octet-stream', payload: Buffer.from(body.buffer, body.byteOffset, body.length) };
 }
 
-/** A request under way, with what it was asked with. */
-interface Asked extends Sent {
+/** A request under way, with its token. */
+interface SentWithToken extends Sent {
   readonly token: string | undefined;
 }
 
 /** Sends the request. @throws IndexerError when the token cannot be read or may not travel */
-async function ask(options: TransportOptions, call: Call): Promise<Asked> {
+async function sendWithToken(options: TransportOptions, call: Call): Promise<SentWithToken> {
   const url = httpEndpoint(options.url, withQuery(call.path, call.query));
   const token = await options.tokenSource.read();
   assertTokenMayTravel(options.url, token, options.insecure);
@@ -137,7 +137,7 @@ async function readRefusal(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answer> {
-  const sent = await ask(options, call);
+  const sent = await sendWithToken(options, call);
   const startedMs = performance.now();
   let status: number | undefined;
   const read = async (): Promise<Answer> => {
@@ -178,7 +178,7 @@ function refusal({ bytes, status, headers, token }: Answer): IndexerError {
 }
 
 async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerator<string, void, undefined> {
-  const sent = await ask(options, call).catch((thrown: unknown) => {
+  const sent = await sendWithToken(options, call).catch((thrown: unknown) => {
     throw translated(thrown, options);
   });
   try {

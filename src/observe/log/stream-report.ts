@@ -16,7 +16,7 @@ interface ReportParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
-  /** Told where the time goes. */
+  /** Measures where the time of the stream goes. */
   readonly work: WorkClock;
   /** Called when the phase is another one. */
   readonly onPhase: () => void;

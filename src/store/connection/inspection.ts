@@ -86,7 +86,7 @@ export interface ConnectionLimits {
   readonly others: number;
 }
 
-/** A superuser has no limit but that of the server. */
+/** A superuser has no limit but that of the server. Of sessions of other roles, Postgres shows little more than that they are there. */
 export async function connectionLimits(database: Database): Promise<ConnectionLimits> {
   const { rows } = await database.withClient((client) =>
     client.query<ConnectionLimits>(
@@ -98,7 +98,8 @@ export async function connectionLimits(database: Database): Promise<ConnectionLi
                           + case when pg_has_role(r.oid, coalesce(to_regrole('pg_use_reserved_connections')::oid, r.oid), 'usage') then 0
                                  else coalesce(current_setting('reserved_connections', true), '0')::int end end as server,
               (select count(*)::int from pg_stat_activity a
-                where a.backend_type = 'client backend' and a.application_name not like 'ledger-indexer%') as others
+                where a.usesysid is not null and coalesce(a.backend_type, 'client backend') = 'client backend'
+                  and coalesce(a.application_name, '') not like 'ledger-indexer%') as others
          from pg_roles r, pg_database d
         where r.rolname = session_user and d.datname = current_database()`,
     ),

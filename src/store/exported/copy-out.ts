@@ -13,17 +13,21 @@ const pieceBytes = 128 * 1024;
 const limitMs = 7 * 24 * 60 * 60_000;
 
 /**
- * The data of `copy (…) to stdout`, in pieces that nobody else uses again. To be read to its end: a reader that leaves early
- * leaves a connection that can only be closed.
+ * The data of `copy (…) to stdout`, in pieces that nobody else uses again. To be read to its end: leaving the loop early closes the
+ * connection, because the server has no other way to stop sending.
  * @throws IndexerError STORE_ errors
  */
 export async function* copyOut(client: ClientBase, sql: string): AsyncGenerator<Buffer> {
   const query = new CopyOutQuery(sql);
   client.query(query);
-  for (;;) {
-    const pieces = await query.next();
-    if (pieces === undefined) return;
-    yield* pieces;
+  try {
+    for (;;) {
+      const pieces = await query.next();
+      if (pieces === undefined) return;
+      yield* pieces;
+    }
+  } finally {
+    query.cut();
   }
 }
 
@@ -67,6 +71,11 @@ class CopyOutQuery implements Submittable {
     this.#waiting = 0;
     this.#connection?.stream.resume();
     return pieces;
+  }
+
+  /** Closes the connection, unless the server has sent everything. */
+  cut(): void {
+    if (!this.#done) this.#connection?.stream.destroy();
   }
 
   submit(connection: Connection): void {

@@ -61,7 +61,7 @@ interface UpdateRow {
 
 /**
  * The templates with most active contracts, and the newest updates.
- * @param database one with a short limit on statements, and a connection that nobody else waits for
+ * @param database one with a short limit on statements, and a connection that no write lane needs
  * @throws IndexerError as every read
  */
 export async function readRecentFacts(database: Database): Promise<StoredRecentFacts> {

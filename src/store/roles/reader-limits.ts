@@ -12,8 +12,8 @@ export const defaultConnections = 20;
 /** Of one session: a sort of ten million rows of 200 bytes. */
 const temporaryFiles = '2GB';
 
-/** Room for one indexer, which has up to 11 open, and for its background jobs or its standby. */
-const ofIndexer = 20;
+/** For one indexer, which has up to 11 open and 21 with all background jobs; see `indexer/connections.ts`. */
+const ofIndexer = 25;
 
 interface Server {
   readonly superuser: boolean;

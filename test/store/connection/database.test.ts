@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { types } from 'pg';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
-import { openDatabase } from '../../../src/store/connection/database.ts';
+import { openDatabase, shareOf, withinTime } from '../../../src/store/connection/database.ts';
 import type { Database, DatabaseOptions } from '../../../src/store/connection/database.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { deferred } from '../../support/deferred.ts';
@@ -200,4 +200,53 @@ describe('a transaction', () => {
     expect(returned).toBe('done');
     expect((await database.pool.query('select id from kept')).rows).toEqual([{ id: 7 }]);
   });
+});
+
+describe('a share of a pool', () => {
+  it('lends so many connections at once, wakes everyone who waits, and leaves the rest to others', async () => {
+    const pool = open({ maxConnections: 3 });
+    const share = shareOf(pool, 2);
+    let lent = 0;
+    let most = 0;
+    const work = async (fails: boolean): Promise<void> =>
+      await share.withClient(async (client) => {
+        most = Math.max(most, (lent += 1));
+        await client.query('select pg_sleep(0.01)');
+        lent -= 1;
+        if (fails) await client.query('select no_such_column');
+      });
+    const results = await Promise.allSettled(Array.from({ length: 40 }, (_, at) => work(at % 3 === 0)));
+    expect(results.map(({ status }) => status)).toEqual(
+      results.map((_, at) => (at % 3 === 0 ? 'rejected' : 'fulfilled')),
+    );
+    expect(most).toBe(2);
+    const held = deferred();
+    const holding = [share, share].map((each) => each.withClient(() => held.promise));
+    expect(await pidOf(pool)).toBeGreaterThan(0);
+    held.resolve();
+    await Promise.all(holding);
+  });
+
+  it('refuses who waits once the pool is closed', async () => {
+    const pool = open({ maxConnections: 2 });
+    const share = shareOf(pool, 1);
+    const held = deferred();
+    const holding = share.withClient(() => held.promise);
+    const waiting = expect(share.withClient(() => Promise.resolve())).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+    const closing = pool.close(200);
+    held.resolve();
+    await Promise.allSettled([holding, closing]);
+    await waiting;
+  });
+});
+
+it('a shorter limit of statements holds for its own statements, not for others of the pool', async () => {
+  const pool = open({ maxConnections: 1 });
+  const quick = withinTime(pool, 50);
+  const slow = quick.withClient((client) => client.query('select pg_sleep(30)'));
+  await expect(slow).rejects.toMatchObject({ code: 'STORE_STATEMENT_TIMEOUT' });
+  const limit = async (database: Database): Promise<unknown> =>
+    await database.withClient(async (client) => (await client.query('show statement_timeout')).rows[0]);
+  expect(await limit(quick)).toEqual({ statement_timeout: '50ms' });
+  expect(await limit(pool)).toEqual({ statement_timeout: '10s' });
 });
