@@ -18,6 +18,8 @@ import { fenced, takeEpoch } from '../write/stream-row.ts';
 import { carryObjectsAcross } from './objects-across.ts';
 import { acrossServers, type Completions } from './rows-across.ts';
 import type { Storages } from '../swap/rows.ts';
+import { readerTables } from '../tables/readers.ts';
+import { tablesWhere } from '../tables/tables.ts';
 
 /** What was removed stays away, and packages need not be read again. To be called before anything is read there, and again. */
 export async function carryFirst(live: Database, target: Database): Promise<void> {
@@ -61,6 +63,14 @@ function bring(
   });
 }
 
+const carried = tablesWhere((entry) => entry.carried !== undefined);
+const ofReaders: readonly string[] = Object.keys(readerTables);
+/** Everything that is carried. Webhooks first, because a delivery goes from their cursor to their hold. */
+const lockedTables = [
+  ...carried.filter((table) => ofReaders.includes(table)),
+  ...carried.filter((table) => !ofReaders.includes(table)),
+];
+
 function carryTo(
   from: PoolClient,
   target: Database,
@@ -85,12 +95,8 @@ export function layDown(live: Database, target: Database, halted: Halted, into: 
     await from.query(`set local lock_timeout = '1s'`);
     const ours = await lockStream(from);
     if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');
-    // Who removes contents, or places a hold, does so before or in the other storage, and not in between. Webhooks first, as
-    // whoever delivers goes from their cursor to their hold.
-    await from.query('lock table webhooks, webhook_secrets, webhook_dead, reader_tokens in exclusive mode');
-    await from.query(
-      'lock table redactions, redacted_contracts, redacted_exercises, retention_holds, verifications in exclusive mode',
-    );
+    // Commands that remove contents, or place a hold, do so before, or in the other storage, and not in between.
+    await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
     if (!(await noteWork(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
     await carryTo(from, target, 'all', async (client, storages) => {
       await carryCompletions(client, storages, 'all');

@@ -30,8 +30,8 @@ const open: Client[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reader-limits-'));
-  // Three of them are for superusers, and 20 are reserved: seven are left for everybody.
-  const settings = { max_connections: '30', shared_buffers: '32MB', max_wal_size: '128MB' };
+  // Three of them are for superusers, and 25 are reserved: twelve are left for everybody.
+  const settings = { max_connections: '40', shared_buffers: '32MB', max_wal_size: '128MB' };
   server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
   for (const kind of ['migrator', 'writer', 'redactor', 'reader', 'mine']) await writeFile(join(folder, kind), 'x\n');
   await runCommand(migrateCommand, [], { DATABASE_URL: server.url });
