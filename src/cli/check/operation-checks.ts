@@ -1,11 +1,11 @@
 /** Checks of what can stop the writer later, or stops it now: sessions in its way, rights after an upgrade, transaction ids. */
 import { hasTables } from '../../store/connection/inspection.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { transactionIds } from '../../store/lock/transaction-ids.ts';
+import { transactionIds, type TransactionIds } from '../../store/lock/transaction-ids.ts';
 import { writerBlockers, type Blocker } from '../../store/lock/blockers.ts';
 import { differingRoles, type DifferingRole } from '../../store/roles/differing-rights.ts';
 import { pageUrl } from '../../version.ts';
-import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
+import { fail, pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
 /** In the order in which they are shown. */
 export function operationChecks(database: Database): readonly Check[] {
@@ -68,12 +68,17 @@ export function grantAgain({ prefix }: DifferingRole): string {
 const halfOfIds = 2 ** 30;
 
 async function idsLeft(database: Database): Promise<Finding> {
-  const { database: oldest, age, freezeAge } = await database.withClient((client) => transactionIds(client));
-  const count = age.toLocaleString('en-US');
-  if (age <= Math.min(2 * freezeAge, halfOfIds))
-    return pass(`database "${oldest}" is ${count} transactions old, of two billion`);
-  return warn(
-    `database "${oldest}" is ${count} transactions old: at two billion Postgres stops all writes, and autovacuum does not keep up`,
-    `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook.md')}`,
-  );
+  return judgedIds(await database.withClient((client) => transactionIds(client)));
 }
+
+/** @param ids of the oldest database of the server */
+export function judgedIds({ database: oldest, age, freezeAge }: TransactionIds): Finding {
+  const found = `database "${oldest}" is ${age.toLocaleString('en-US')} transactions old`;
+  const fix = `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook.md')}`;
+  if (age >= writesStopAt) return fail(`${found}: Postgres refuses all writes`, fix);
+  if (age <= Math.min(2 * freezeAge, halfOfIds)) return pass(`${found}, of two billion`);
+  return warn(`${found}: at two billion Postgres stops all writes, and autovacuum does not keep up`, fix);
+}
+
+/** Three million before the end of what 32 bits can tell apart. Source: SetTransactionIdLimit in varsup.c of Postgres. */
+const writesStopAt = 2 ** 31 - 1 - 3_000_000;

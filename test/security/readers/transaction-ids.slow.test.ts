@@ -1,4 +1,5 @@
 /** `check` on a server that has used up transaction ids, which one open transaction keeps from being frozen. */
+import { judgedIds } from '../../../src/cli/check/operation-checks.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,4 +45,13 @@ it('warns when autovacuum does not keep up with the use of transaction ids', asy
     await server.stop();
     rmSync(folder, { recursive: true });
   }
+});
+
+it.each([
+  [150_000_000, 'pass'],
+  [600_000_000, 'warn'],
+  // Where a server of Postgres 15 began to refuse writes.
+  [2_144_483_647, 'fail'],
+])('judges a database that is %d transactions old: %s', (age, state) => {
+  expect(judgedIds({ database: 'ledger', age, freezeAge: 200_000_000 })).toMatchObject({ state });
 });
