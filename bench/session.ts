@@ -56,8 +56,8 @@ export const twoLanes = 'ingest, 2 lanes';
 /** The ways the indexer is run in each round: one lane, two lanes, and what the caller added. */
 export function variantsOf(options: Options): readonly Variant[] {
   const own: Variant[] = [
-    { name: oneLane, env: { INDEXER_WRITE_LANES: '1', ...options.env } },
-    { name: twoLanes, env: { INDEXER_WRITE_LANES: '2', ...options.env } },
+    { name: oneLane, env: { INDEXER_WRITE_CONCURRENCY: '1', ...options.env } },
+    { name: twoLanes, env: { INDEXER_WRITE_CONCURRENCY: '2', ...options.env } },
   ];
   const others = options.variants.map(({ name, env, program }) => ({
     name: `ingest, ${name}`,

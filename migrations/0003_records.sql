@@ -71,7 +71,7 @@ create table retention_holds (
   since timestamptz not null default now(),
   moved_at timestamptz not null default now()
 );
-comment on table retention_holds is 'Who still needs history: nothing that a row here holds is pruned, neither by hand nor by INDEXER_KEEP.';
+comment on table retention_holds is 'Who still needs history: nothing that a row here holds is pruned, neither by hand nor by INDEXER_RETENTION.';
 comment on column retention_holds.name is 'Who needs it, e.g. the name of a replica.';
 comment on column retention_holds."offset" is 'What comes after this offset is still needed; what is up to it may go.';
 comment on column retention_holds.reason is 'Why, as given by whoever asked for it.';

@@ -31,7 +31,7 @@ sum by (database, schema) (indexer_leader * on (job, instance) group_left (datab
 The fence in the database keeps a second writer from storing anything; the alert tells that one believes to be the writer.
 
 **Query times.** \`batch\` is a whole batch: fence, rows, lifetimes, sums, COMMIT in one round trip. With
-\`INDEXER_WRITE_LANES\` above 1 the rows of a batch may travel ahead (\`copy\`) and the rest follow when its turn has come
+\`INDEXER_WRITE_CONCURRENCY\` above 1 the rows of a batch may travel ahead (\`copy\`) and the rest follow when its turn has come
 (\`finish\`). Postgres answers within such a round trip at its end only, so single statements in it cannot be timed from
 outside; \`pg_stat_statements\` can.
 `;

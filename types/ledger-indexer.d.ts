@@ -445,7 +445,7 @@ export declare interface FollowOptions extends ConnectionOptions {
   /** Offsets that were reached without an update as well, with kind `OffsetCheckpoint`; default false. */
   readonly checkpoints?: boolean;
   /** Longest pause between two tries, milliseconds; default 30,000. */
-  readonly retryMaxMs?: number;
+  readonly retryMaxDelayMs?: number;
   /** Told of each failure that is followed by another try. */
   readonly onRetry?: (error: Error, delayMs: number) => void;
 }

@@ -24,7 +24,7 @@ const patienceMs = 60_000;
 export const measureStreams: PushPart = async (options) => {
   const { server, profile, recording, clients } = options;
   // Room for clients that are just being cut off as well.
-  const variant = { name: 'as shipped', env: { INDEXER_CHANGES_STREAMS: String(clients + 100) } };
+  const variant = { name: 'as shipped', env: { INDEXER_CHANGES_MAX_CLIENTS: String(clients + 100) } };
   let run: PushFigures | undefined;
   const opening = { server, profile, recording, variant, transactions: 1, unchecked: true };
   const ingested = await runIngest(opening, async (database) => {

@@ -24,7 +24,7 @@ export type DatabaseConfig = Values<typeof options.database> & {
 
 export type ProcessConfig = Values<typeof options.indexer> & {
   /** The file that holds the URL of the query page, if it comes from one. */
-  readonly consoleUrlFile: string | undefined;
+  readonly queryPageUrlFile: string | undefined;
 };
 
 export interface Config {
@@ -53,7 +53,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags)
     database: databaseConfig(source),
     indexer: {
       ...valuesOf(options.indexer, source),
-      consoleUrlFile: source.fileOf(options.indexer.consoleUrl),
+      queryPageUrlFile: source.fileOf(options.indexer.queryPageUrl),
     },
   };
   source.refuseProblems();

@@ -47,24 +47,31 @@ const schemaName = matching(
 /** How the participant is reached, and what is asked of it. */
 const ledgerOptions = {
   url: optional(
-    ledger('LEDGER_URL', 'Base address of the JSON Ledger API; a path is kept. Needed where `DATABASE_URL` is set.', {
-      unset: 'embedded sandbox',
-    }),
+    ledger(
+      'LEDGER_URL',
+      'Base URL of the JSON Ledger API, with its path if it has one. Required if `DATABASE_URL` is set.',
+      {
+        unset: 'embedded sandbox',
+      },
+    ),
     ledgerUrl,
   ),
   token: optional(
-    ledger('LEDGER_TOKEN', 'Access token, fixed for the life of the process; never a flag.', { secret: 'value' }),
+    ledger('LEDGER_TOKEN', 'Access token for the life of the process. Not accepted as a flag.', { secret: 'value' }),
     matching('text', /^(?![./~])[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
   ),
   tokenFile: optional(
     ledger(
       'LEDGER_TOKEN_FILE',
-      'File with the access token, read again for every connection; wins over `LEDGER_TOKEN`.',
+      'File with the access token, read again for every connection. Takes precedence over `LEDGER_TOKEN`.',
     ),
     smallFile,
   ),
   tokenPlacement: withDefault(
-    ledger('LEDGER_TOKEN_PLACEMENT', 'Where a WebSocket handshake carries the token; for proxies that drop either.'),
+    ledger(
+      'LEDGER_TOKEN_PLACEMENT',
+      'Where the WebSocket handshake carries the token. Change it if a proxy drops one of the two.',
+    ),
     choice(['header', 'subprotocol', 'both']),
     'both',
   ),
@@ -74,35 +81,40 @@ const ledgerOptions = {
     '',
   ),
   templates: withDefault(
-    ledger('LEDGER_TEMPLATES', 'Templates to index, as `#package-name:Module:Entity`.', { unset: 'all templates' }),
+    ledger('LEDGER_TEMPLATES', 'Templates to index, as `#package-name:Module:Entity`, separated by commas.', {
+      unset: 'all templates',
+    }),
     listOf(identifier),
     '',
   ),
   wantedInterfaces: withDefault(
     ledger(
       'LEDGER_INTERFACES',
-      'Interfaces whose views are kept, as `#package-name:Module:Entity`; `tokens` for those of the token standard.',
+      'Interfaces whose views are stored, as `#package-name:Module:Entity`, separated by commas. `tokens`: those of the token standard.',
       { unset: 'none' },
     ),
     listOf(identifierOr(presetNames)),
     '',
   ),
   createdEventBlobs: withDefault(
-    ledger('LEDGER_CREATED_EVENT_BLOBS', 'Keep the blobs needed for explicit disclosure.'),
+    ledger('LEDGER_CREATED_EVENT_BLOBS', 'Store the created-event blobs that explicit disclosure needs.'),
     boolean,
     'false',
   ),
   shape: withDefault(
-    ledger('LEDGER_SHAPE', 'Everything the parties witnessed, or only creates and archives of their own contracts.'),
+    ledger(
+      'LEDGER_SHAPE',
+      'Events to request: everything the parties witnessed, or only creates and archives of their own contracts.',
+    ),
     choice(['LEDGER_EFFECTS', 'ACS_DELTA']),
     'LEDGER_EFFECTS',
   ),
   maxFrameBytes: optional(
     ledger(
       'LEDGER_MAX_FRAME',
-      'Largest frame, so largest update, and largest package that is accepted; it is held in memory whole.',
+      'Size limit of one frame (one update) and of one package. The complete frame is held in memory.',
       {
-        unset: 'what fits into the memory, at most 256MiB',
+        unset: 'by the available memory, at most 256MiB',
       },
     ),
     size('1MiB', '512MiB'),
@@ -110,19 +122,22 @@ const ledgerOptions = {
   topology: withDefault(
     ledger(
       'LEDGER_TOPOLOGY',
-      'Keep changes of party hosting as well; without them contracts of parties that leave the participant stay active here.',
+      'Store changes of party hosting. Without them, contracts of parties that leave the participant stay active in the index.',
     ),
     boolean,
     'true',
   ),
-  caFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), smallFile),
+  caFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the certificate authority of the participant.'), smallFile),
   certFile: optional(
-    ledger('LEDGER_CERT_FILE', 'PEM file with our certificate, for a ledger that asks for one.'),
+    ledger('LEDGER_CERT_FILE', 'PEM file with the client certificate, for a participant that requires one.'),
     smallFile,
   ),
-  keyFile: optional(ledger('LEDGER_KEY_FILE', 'PEM file with its private key, unencrypted.'), smallFile),
+  keyFile: optional(
+    ledger('LEDGER_KEY_FILE', 'PEM file with the private key of the client certificate, unencrypted.'),
+    smallFile,
+  ),
   insecure: withDefault(
-    ledger('LEDGER_INSECURE', 'Send tokens and secrets over plain http to another machine as well; for tests only.'),
+    ledger('LEDGER_INSECURE', 'Allow tokens and secrets over plain http to another machine. For tests only.'),
     boolean,
     'false',
   ),
@@ -131,29 +146,32 @@ const ledgerOptions = {
 /** An OAuth 2.0 client that obtains the tokens by client credentials. */
 const oauthOptions = {
   issuer: optional(
-    ledger('LEDGER_OAUTH_ISSUER', 'OpenID Connect issuer to obtain tokens from, by client credentials.'),
+    ledger('LEDGER_OAUTH_ISSUER', 'OpenID Connect issuer that grants access tokens by client credentials.'),
     providerUrl,
   ),
   tokenUrl: optional(
-    ledger('LEDGER_OAUTH_TOKEN_URL', 'The same for a provider without discovery: its token endpoint.'),
+    ledger('LEDGER_OAUTH_TOKEN_URL', 'Token endpoint of a provider without discovery, instead of the issuer.'),
     providerUrl,
   ),
   clientId: optional(
-    ledger('LEDGER_OAUTH_CLIENT_ID', 'Client id; excludes `LEDGER_TOKEN` and `LEDGER_TOKEN_FILE`.'),
+    ledger('LEDGER_OAUTH_CLIENT_ID', 'OAuth client id. Cannot be combined with `LEDGER_TOKEN` or `LEDGER_TOKEN_FILE`.'),
     matching('text', /^[\x20-\x7e]+$/, 'a client id of printable characters'),
   ),
   clientSecret: optional(
-    ledger('LEDGER_OAUTH_CLIENT_SECRET', 'Its secret; never a flag.', { secret: 'value', fileVariant: true }),
+    ledger('LEDGER_OAUTH_CLIENT_SECRET', 'OAuth client secret. Not accepted as a flag.', {
+      secret: 'value',
+      fileVariant: true,
+    }),
     matching('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
   ),
-  audience: optional(ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to ask for, where the participant checks one.'), text),
+  audience: optional(ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to request, if the participant checks one.'), text),
   scope: withDefault(
     ledger('LEDGER_OAUTH_SCOPE', 'Scopes to request, separated by blanks, or `none`.'),
     matching('text', /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes separated by single blanks'),
     'daml_ledger_api',
   ),
   caFile: optional(
-    ledger('LEDGER_OAUTH_CA_FILE', 'PEM file with the authority of the certificate of the token provider.'),
+    ledger('LEDGER_OAUTH_CA_FILE', 'PEM file with the certificate authority of the token provider.'),
     smallFile,
   ),
 } as const;
@@ -163,7 +181,7 @@ const databaseOptions = {
   url: optional(
     database(
       'DATABASE_URL',
-      'Postgres to write to, as `postgres://user:password@host:port/database`; several hosts: `h1:5432,h2:5432`.',
+      'Postgres to write to: `postgres://user:password@host:port/database`, or several hosts as `h1:5432,h2:5432`.',
       {
         secret: 'url',
         fileVariant: true,
@@ -172,14 +190,14 @@ const databaseOptions = {
     ),
     databaseUrl,
   ),
-  schema: withDefault(database('POSTGRES_SCHEMA', 'Schema that holds every table.'), schemaName, 'ledger'),
+  schema: withDefault(database('POSTGRES_SCHEMA', 'Schema of all tables.'), schemaName, 'ledger'),
   migrate: withDefault(
-    database('POSTGRES_MIGRATE', 'Whether to bring the schema up to date at start.'),
+    database('POSTGRES_MIGRATE', 'Apply migrations at the start (`auto`), or refuse an outdated schema (`never`).'),
     choice(['auto', 'never']),
     'auto',
   ),
   statementTimeoutMs: withDefault(
-    database('POSTGRES_STATEMENT_TIMEOUT', 'Longest time one statement may take.'),
+    database('POSTGRES_STATEMENT_TIMEOUT', 'Time limit of one statement.'),
     duration('100ms', '1h'),
     '60s',
   ),
@@ -188,63 +206,69 @@ const databaseOptions = {
 /** The process itself. */
 const indexerOptions = {
   ...httpOptions,
-  console: withDefault(
+  queryPage: withDefault(
     indexer(
-      'INDEXER_CONSOLE',
-      'Whether `/query` is there, a page that asks SQL; this machine is answered, and who shows a token.',
+      'INDEXER_QUERY_PAGE',
+      'Serve the SQL query page at `/query`, to this machine and to holders of a reader token.',
     ),
     boolean,
     'true',
   ),
-  consoleUrl: optional(
+  queryPageUrl: optional(
     indexer(
-      'INDEXER_CONSOLE_DATABASE_URL',
-      'Where that page reads, and as which login: one of `grant-reader`, also on a standby.',
+      'INDEXER_QUERY_PAGE_DATABASE_URL',
+      'Database and login of the query page, made by `grant-reader`. It may be a standby.',
       {
         secret: 'url',
         fileVariant: true,
-        unset: 'as `DATABASE_URL`; refused for a login that may do more than read',
+        unset: '`DATABASE_URL`; refused if that login may do more than read',
       },
     ),
     databaseUrl,
   ),
   batchUpdates: withDefault(
-    indexer('INDEXER_BATCH_UPDATES', 'Most updates in one database transaction.'),
+    indexer('INDEXER_BATCH_UPDATES', 'Updates in one database transaction, at most.'),
     integer(1, 100_000),
     '1000',
   ),
   batchBytes: withDefault(
-    indexer('INDEXER_BATCH_BYTES', 'Most bytes received in one database transaction.'),
+    indexer('INDEXER_BATCH_BYTES', 'Received bytes in one database transaction, at most.'),
     size('64KiB', '256MiB'),
     '8MiB',
   ),
-  inboxUpdates: withDefault(
-    indexer('INDEXER_INBOX_UPDATES', 'Updates held in memory before the ledger is made to wait.'),
+  bufferUpdates: withDefault(
+    indexer(
+      'INDEXER_BUFFER_UPDATES',
+      'Updates buffered in memory. When the buffer is full, the indexer pauses the stream.',
+    ),
     integer(1, 1_000_000),
     '1000',
   ),
-  inboxBytes: withDefault(
-    indexer('INDEXER_INBOX_BYTES', 'Bytes held in memory before the ledger is made to wait.'),
+  bufferBytes: withDefault(
+    indexer(
+      'INDEXER_BUFFER_BYTES',
+      'Bytes buffered in memory. When the buffer is full, the indexer pauses the stream.',
+    ),
     size('64KiB', '2GiB'),
     '8MiB',
   ),
-  writeLanes: withDefault(
+  writeConcurrency: withDefault(
     indexer(
-      'INDEXER_WRITE_LANES',
-      'Batches written at the same time, each on its own connection; they commit in order.',
+      'INDEXER_WRITE_CONCURRENCY',
+      'Batches written concurrently, each on its own connection. They commit in order.',
     ),
     integer(1, 4),
     '2',
   ),
   quarantine: withDefault(
-    indexer('INDEXER_QUARANTINE', 'Set aside whole an update that cannot be stored; otherwise it stops the stream.'),
+    indexer('INDEXER_QUARANTINE', 'Quarantine an update that cannot be stored. Otherwise it stops the stream.'),
     boolean,
     'false',
   ),
   unknownUpdates: withDefault(
     indexer(
       'INDEXER_UNKNOWN_UPDATES',
-      'An update, or event of topology, of a kind this version does not know: `auto` parks when it names contracts and else keeps it raw, `park` always parks, `keep` never.',
+      'Handling of unknown update and topology-event kinds: `auto` parks if they name contracts and otherwise stores them raw; `park` always parks; `keep` always stores them raw.',
     ),
     choice(['auto', 'park', 'keep']),
     'auto',
@@ -252,68 +276,74 @@ const indexerOptions = {
   exerciseJson: optional(
     indexer(
       'INDEXER_EXERCISE_JSON',
-      'How a new schema stores arguments and results of exercises: parsed, or as the ledger’s text, which is cheaper to write and dearer to search. One that is there stays as it is, and another value is refused.',
-      { unset: 'as the schema is; a new one `jsonb`' },
+      'Column type of exercise arguments and results in a new schema: `jsonb` (parsed), or `json` (the ledger’s text: faster writes, slower searches). Existing schemas keep theirs; a different value is refused.',
+      { unset: 'that of the schema; `jsonb` in a new one' },
     ),
     choice(['jsonb', 'json']),
   ),
   completions: withDefault(
     indexer(
       'INDEXER_COMPLETIONS',
-      'Follow what becomes of submitted commands too, where the participant shows it to readers (from 3.5.7 on): `auto`, or `off`.',
+      'Store completions of submitted commands: `auto` if the participant returns them to readers (from release 3.5.7), or `off`.',
     ),
     choice(['auto', 'off']),
     'auto',
   ),
   notify: withDefault(
-    indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` after commits; the payload is the checkpoint.'),
+    indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` after each commit, with the checkpoint as payload.'),
     boolean,
     'true',
   ),
   logLevel: withDefault(
-    indexer('INDEXER_LOG_LEVEL', 'Least severe log lines to write.'),
+    indexer('INDEXER_LOG_LEVEL', 'Least severe level that is logged.'),
     choice(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     'info',
   ),
   logFormat: withDefault(
-    indexer('INDEXER_LOG_FORMAT', 'Log lines for people or machines; `auto` is pretty on a terminal.'),
+    indexer(
+      'INDEXER_LOG_FORMAT',
+      'Format of log lines: `pretty` for people, `json` for programs. `auto` is `pretty` on a terminal.',
+    ),
     choice(['auto', 'pretty', 'json']),
     'auto',
   ),
   stalledAfterMs: withDefault(
-    indexer('INDEXER_STALLED_AFTER', 'Behind the ledger without progress for this long is a stall: not ready.'),
+    indexer('INDEXER_STALLED_AFTER', 'Not ready (`stalled`) after this long behind the ledger without progress.'),
     duration('10ms', '24h'),
     '5m',
   ),
-  blindAfterMs: withDefault(
-    indexer('INDEXER_BLIND_AFTER', 'Neither the ledger end learned nor a frame received for this long: not ready.'),
+  ledgerTimeoutMs: withDefault(
+    indexer(
+      'INDEXER_LEDGER_TIMEOUT',
+      'Not ready (`blind`) after this long without a ledger-end response or a stream frame.',
+    ),
     duration('100ms', '1h'),
     '10s',
   ),
   stopTimeoutMs: withDefault(
-    indexer('INDEXER_STOP_TIMEOUT', 'Longest time to finish the batch in hand after SIGTERM.'),
+    indexer('INDEXER_STOP_TIMEOUT', 'Time to finish the current batch after SIGTERM.'),
     duration('100ms', '10m'),
     '10s',
   ),
   leaseMs: withDefault(
-    indexer('INDEXER_LEASE', 'Without a sign of life for this long, an indexer that writes is replaced by a standby.'),
+    indexer('INDEXER_LEASE', 'A standby takes over if the writer sends no heartbeat for this long.'),
     duration('1s', '10m'),
     '10s',
   ),
   pingIntervalMs: withDefault(
-    indexer('INDEXER_PING_INTERVAL', 'Time between WebSocket pings; two unanswered ones end the connection.'),
+    indexer('INDEXER_PING_INTERVAL', 'Time between WebSocket pings. Two without a pong end the connection.'),
     duration('100ms', '10m'),
     '15s',
   ),
-  askAfterMs: withDefault(
-    indexer('INDEXER_ASK_AFTER', 'Without a frame for this long, the ledger is asked what lies before its end.'),
+  idleProbeAfterMs: withDefault(
+    indexer('INDEXER_IDLE_PROBE_AFTER', 'Idle time after which the indexer checks for offsets up to the ledger end.'),
     duration('1s', '10m'),
     '1s',
   ),
   start: withDefault(
     indexer(
       'INDEXER_START',
-      'Where an empty database begins: active contracts, first offset, oldest unpruned one, or a given one.',
+      'Where an empty database starts: `seed` (active contracts), `genesis`, `oldest` (first offset that is not pruned), or an offset.',
     ),
     startPoint,
     'seed',
@@ -321,44 +351,44 @@ const indexerOptions = {
   stopAt: optional(
     indexer(
       'INDEXER_STOP_AT',
-      'Last offset to store, or `end`: the ledger end at the start; the process then ends with 0.',
-      { unset: 'runs for ever' },
+      'Last offset to store, or `end` for the ledger end at the start. The process then exits with 0.',
+      { unset: 'runs until it is stopped' },
     ),
     endPoint,
   ),
-  keepMs: optional(
-    indexer('INDEXER_KEEP', 'Prune history older than this while it runs, such as `90d`; what is active stays.', {
+  retentionMs: optional(
+    indexer('INDEXER_RETENTION', 'Age at which history is pruned, such as `90d`. Active contracts stay.', {
       unset: 'everything is kept',
     }),
     age('1m', '5000w'),
   ),
-  pruneEveryMs: withDefault(
-    indexer('INDEXER_PRUNE_EVERY', 'With `INDEXER_KEEP`: time between two looks at what is older.'),
+  retentionIntervalMs: withDefault(
+    indexer('INDEXER_RETENTION_INTERVAL', 'Time between two passes of `INDEXER_RETENTION`.'),
     duration('100ms', '24h'),
     '10m',
   ),
   ...webhookOptions,
-  retryMaxMs: withDefault(
-    indexer('INDEXER_RETRY_MAX', 'Longest delay between two attempts.'),
+  retryMaxDelayMs: withDefault(
+    indexer('INDEXER_RETRY_MAX_DELAY', 'Longest delay between two retries.'),
     duration('10ms', '1h'),
     '30s',
   ),
   giveUpAfterMs: withDefault(
     indexer(
       'INDEXER_GIVE_UP_AFTER',
-      'With `INDEXER_STOP_AT` and in `backfill`: the run ends with the failure that has kept it from storing anything for this long.',
+      'With `INDEXER_STOP_AT` and in `backfill`: exit with the current failure if nothing could be stored for this long.',
     ),
     duration('1s', '24h'),
     '10m',
   ),
   traceUrl: optional(
-    indexer('INDEXER_TRACE_URL', 'Address of a trace, with `{trace_id}` in it: `explain` prints it of each update.', {
-      unset: 'the id alone',
+    indexer('INDEXER_TRACE_URL', 'URL of a trace with `{trace_id}` in it, which `explain` prints for each update.', {
+      unset: 'the trace id is printed',
     }),
     matching('URL', /^https?:\/\/[^\s@]*\{trace_id\}[^\s@]*$/, 'an http:// or https:// address with {trace_id} in it'),
   ),
   dataDir: withDefault(
-    indexer('INDEXER_DATA_DIR', 'Folder of the embedded Postgres and sandbox.'),
+    indexer('INDEXER_DATA_DIR', 'Folder of the embedded Postgres and the sandbox.'),
     text,
     '.ledger-indexer',
   ),

@@ -2,7 +2,7 @@
 
 /** Intervals in milliseconds. Whoever starts an indexer in its own process may shorten them; they are not options. */
 export interface Pace {
-  /** The ledger end; `INDEXER_BLIND_AFTER` may ask for a shorter interval. */
+  /** The ledger end; `INDEXER_LEDGER_TIMEOUT` may ask for a shorter interval. */
   readonly ledgerEndMs: number;
   /** Rights of the ledger user, after the ledger refused them. */
   readonly rightsMs: number;

@@ -34,7 +34,7 @@ export function openPushedChanges(
   tokens: ReaderTokens,
   pace: Pace,
 ): PushedChanges {
-  const most = indexer.changesStreams;
+  const most = indexer.changesMaxClients;
   const database = shareOf(shared, pageConnections);
   const waiters = new CheckpointWaiters(most);
   const turns = new Turns(pageConnections);

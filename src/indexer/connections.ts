@@ -21,7 +21,7 @@ export const jobConnections = {
   views: { stream: 2, staging: 2 },
   /** History from before a wider filter. */
   history: { stream: 1, staging: 0 },
-  /** What INDEXER_KEEP removes. */
+  /** What INDEXER_RETENTION removes. */
   retention: { stream: 1, staging: 0 },
 } as const;
 
@@ -34,7 +34,7 @@ export interface MostConnections {
 
 /** How many connections an indexer of this configuration opens at most, without those of the query page. */
 export function mostConnections({ indexer }: Pick<Config, 'indexer'>): MostConnections {
-  const always = indexer.writeLanes + besideLanes + lockConnections + 2 * pageConnections + lookupConnections;
+  const always = indexer.writeConcurrency + besideLanes + lockConnections + 2 * pageConnections + lookupConnections;
   const jobs = Object.values(jobConnections).reduce((sum, { stream, staging }) => sum + stream + staging, 0);
   return { always, withJobs: always + jobs };
 }

@@ -40,14 +40,14 @@ export function openConsole(
   tokens: ReaderTokens,
 ): OpenConsole | undefined {
   const { indexer, database } = config;
-  if (console === undefined || !indexer.console) return undefined;
+  if (console === undefined || !indexer.queryPage) return undefined;
   const { schema } = database;
-  const { consoleUrl, consoleUrlFile } = indexer;
+  const { queryPageUrl, queryPageUrlFile } = indexer;
   const statementTimeoutMs = Math.min(consoleStatementMs, database.statementTimeoutMs);
   const login =
-    consoleUrl === undefined
+    queryPageUrl === undefined
       ? { url: databaseUrl, urlFile: database.urlFile, makeReader: console.ownDatabase }
-      : { url: consoleUrl, urlFile: consoleUrlFile, makeReader: false };
+      : { url: queryPageUrl, urlFile: queryPageUrlFile, makeReader: false };
   const onLoginRefused = (refusal: IndexerError): void => logger.warn({ err: refusal }, 'login of a token refused');
   const reads = openConsoleReads({ ...login, schema, statementTimeoutMs, onLoginRefused });
   const explained = (as: QuestionReads) => ({

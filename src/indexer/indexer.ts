@@ -201,7 +201,7 @@ function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Me
     statementTimeoutMs,
     applicationName: writerSessionName(schema),
     idleInTransactionMs: config.indexer.leaseMs,
-    maxConnections: config.indexer.writeLanes + besideLanes,
+    maxConnections: config.indexer.writeConcurrency + besideLanes,
     onQuery: (op, seconds) => timeQuery(metrics, op, seconds),
   });
 }
@@ -217,9 +217,9 @@ function pageOf({ guide }: IndexerOptions, health: HealthTracker, shown: Databas
 }
 
 function healthOptions({ config, databaseUrl, version }: IndexerOptions): HealthOptions {
-  const { stalledAfterMs, blindAfterMs } = config.indexer;
+  const { stalledAfterMs, ledgerTimeoutMs } = config.indexer;
   const { schema } = config.database;
-  return { version, database: placeOf(databaseUrl), schema, stalledAfterMs, blindAfterMs };
+  return { version, database: placeOf(databaseUrl), schema, stalledAfterMs, ledgerTimeoutMs };
 }
 
 /** @param asked when the metrics are read, so the database may be opened later */

@@ -129,14 +129,14 @@ function wideningPlace(options: PartsOptions, candidate: WriterCandidate): Pipel
 
 /** A connection for each look at old history. A run with an end is no daemon: it leaves history alone. */
 function retention(options: PartsOptions): Retention | undefined {
-  const { keepMs, pruneEveryMs: everyMs, stopAt } = options.config.indexer;
-  if (keepMs === undefined || stopAt !== undefined) return undefined;
+  const { retentionMs, retentionIntervalMs: everyMs, stopAt } = options.config.indexer;
+  if (retentionMs === undefined || stopAt !== undefined) return undefined;
   return {
     everyMs,
     prune: async (stop, onProgress) => {
       const database = openBeside(options, 'retention', jobConnections.retention.stream);
       try {
-        return await pruneBeside(database, keepMs, { stop, onProgress });
+        return await pruneBeside(database, retentionMs, { stop, onProgress });
       } finally {
         await database.close();
       }
@@ -145,22 +145,22 @@ function retention(options: PartsOptions): Retention | undefined {
 }
 
 /** Half of the time is up when a poll begins: with this an answer that is lost is asked for again before all of it is. */
-function pollTimeoutMs({ blindAfterMs }: Config['indexer']): number {
-  return Math.min(requestTimeoutMs, 0.4 * blindAfterMs);
+function pollTimeoutMs({ ledgerTimeoutMs }: Config['indexer']): number {
+  return Math.min(requestTimeoutMs, 0.4 * ledgerTimeoutMs);
 }
 
 function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
   return {
     batchUpdates: indexer.batchUpdates,
     batchBytes: indexer.batchBytes,
-    inboxUpdates: indexer.inboxUpdates,
-    inboxBytes: indexer.inboxBytes,
-    writeLanes: indexer.writeLanes,
-    retryMaxMs: indexer.retryMaxMs,
+    bufferUpdates: indexer.bufferUpdates,
+    bufferBytes: indexer.bufferBytes,
+    writeConcurrency: indexer.writeConcurrency,
+    retryMaxDelayMs: indexer.retryMaxDelayMs,
     giveUpAfterMs: indexer.giveUpAfterMs,
     // A limit on not knowing the ledger end allows for one question that is lost.
-    pollMs: Math.min(pace.ledgerEndMs, indexer.blindAfterMs / 2),
-    askAfterMs: indexer.askAfterMs,
+    pollMs: Math.min(pace.ledgerEndMs, indexer.ledgerTimeoutMs / 2),
+    idleProbeAfterMs: indexer.idleProbeAfterMs,
     silenceMs: ledgerSilenceMs,
   };
 }

@@ -36,7 +36,7 @@ export interface FollowOptions extends ConnectionOptions {
   /** Offsets that were reached without an update as well, with kind `OffsetCheckpoint`; default false. */
   readonly checkpoints?: boolean;
   /** Longest pause between two tries, milliseconds; default 30,000. */
-  readonly retryMaxMs?: number;
+  readonly retryMaxDelayMs?: number;
   /** Told of each failure that is followed by another try. */
   readonly onRetry?: (error: Error, delayMs: number) => void;
 }
@@ -57,7 +57,7 @@ export interface FollowedUpdate {
 const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
 const taken = { frames: 200, bytes: 1024 * 1024 };
 const pingIntervalMs = 20_000;
-const retryMaxMs = 30_000;
+const retryMaxDelayMs = 30_000;
 /** Of who gives no signal. */
 const never = new AbortController().signal;
 
@@ -95,7 +95,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 
 /** Waits as long as is right after this failure. @throws the failure when nothing is */
 async function beforeNext(error: IndexerError, failures: FailureCount, options: FollowOptions): Promise<void> {
-  const decision = decide(error, failures.add(error), options.retryMaxMs ?? retryMaxMs, Math.random());
+  const decision = decide(error, failures.add(error), options.retryMaxDelayMs ?? retryMaxDelayMs, Math.random());
   if (decision.kind === 'give-up' || decision.phase === 'parked') throw error;
   options.onRetry?.(error, decision.delayMs);
   await pause(decision.delayMs, options.signal ?? never);

@@ -87,7 +87,7 @@ export class InterfaceWatch implements BackgroundJob {
     while (!stop.aborted) {
       try {
         if (await this.#gather(gathering, told)) return true;
-        this.#notBefore = performance.now() + this.#parts.limits.retryMaxMs;
+        this.#notBefore = performance.now() + this.#parts.limits.retryMaxDelayMs;
       } catch (thrown) {
         if (!stop.aborted) this.#failed(toIndexerError(thrown));
       }
@@ -112,7 +112,7 @@ export class InterfaceWatch implements BackgroundJob {
   #failed(error: IndexerError): void {
     const { observers, tokenSource, limits } = this.#parts;
     if (error.retry === 'refresh-token') tokenSource.invalidate();
-    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
+    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxDelayMs;
     const delayMs = Math.max(ownMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
     observers.interfaces.failed(error, delayMs);

@@ -249,7 +249,7 @@ class Run {
     this.#apart = stretch ?? this.#apart;
     // What parks is the one that is found, not the batch it was in.
     const search = stretch !== undefined && !isNamed(error);
-    const decision = decide(error, streak, limits.retryMaxMs, Math.random());
+    const decision = decide(error, streak, limits.retryMaxDelayMs, Math.random());
     const stage = sideOf(error.code);
     const atOnce = (search && decision.kind === 'again' && decision.phase === 'parked') || this.#mayAskAnew(error);
     // Whoever started a run with an end waits for its exit code.

@@ -124,7 +124,7 @@ function entries$(
   frames: Frames,
 ): Observable<number | undefined> {
   let written = seed.written;
-  const writes = new WriteQueue(parts.limits.writeLanes);
+  const writes = new WriteQueue(parts.limits.writeConcurrency);
   const { observers } = parts;
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
     observers.stream.busyWith('source');

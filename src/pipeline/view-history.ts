@@ -68,7 +68,7 @@ export class ViewHistory {
       tracer: undefined,
       // Views that are missing must not look as if they were all: what the stream has itself is not set aside here.
       mayQuarantine: (offset) => all.sink.marks.isQuarantined(offset),
-      limits: { ...all.limits, writeLanes: lanes },
+      limits: { ...all.limits, writeConcurrency: lanes },
       stop,
     };
     const staging = await all.viewStaging();

@@ -174,7 +174,7 @@ async function listed(
     },
     commits: quietCommits,
     tracer: undefined,
-    limits: { ...all.limits, writeLanes: 1 },
+    limits: { ...all.limits, writeConcurrency: 1 },
     stop: AbortSignal.any([stop, note.over]),
   };
   const identity = await askIdentity(parts);

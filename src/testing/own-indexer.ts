@@ -29,7 +29,7 @@ const pollMs = 15;
 /** Starts it and waits until it is ready. @throws IndexerError the one it ended or parked with, or TESTING_NOT_READY */
 export async function startOwnIndexer(options: OwnIndexerOptions, ending: Ending): Promise<OwnIndexer> {
   const { ledgerUrl, databaseUrl, env, log } = options;
-  const defaults = { INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX: '1s', INDEXER_LOG_LEVEL: 'info' };
+  const defaults = { INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX_DELAY: '1s', INDEXER_LOG_LEVEL: 'info' };
   const config = loadConfig({ ...defaults, ...env, LEDGER_URL: ledgerUrl, DATABASE_URL: databaseUrl });
   const level = config.indexer.logLevel;
   const logging = createLogger({ level, format: 'json', stream: { write: log } });

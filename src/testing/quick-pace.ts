@@ -2,7 +2,7 @@
 import { type Pace, usualPace } from '../config/pace.ts';
 
 export const quickPace: Pace = {
-  // A test that depends on the ledger end sets INDEXER_BLIND_AFTER; others count what is asked of the ledger.
+  // A test that depends on the ledger end sets INDEXER_LEDGER_TIMEOUT; others count what is asked of the ledger.
   ledgerEndMs: usualPace.ledgerEndMs,
   rightsMs: 250,
   commandsMs: 250,

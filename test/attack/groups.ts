@@ -1,6 +1,6 @@
 /** All groups of attempts, in the order in which they run. */
 import type { Group } from './attempt.ts';
-import { changesStreams, changesUnread } from './groups/changes-streams.ts';
+import { changesMaxClients, changesUnread } from './groups/changes-streams.ts';
 import { commandLine } from './groups/command-line.ts';
 import { consoleQuestions } from './groups/console-questions.ts';
 import { files } from './groups/files.ts';
@@ -17,7 +17,7 @@ import { webhooks } from './groups/webhooks.ts';
 export const groups: readonly Group[] = [
   httpRequests,
   consoleQuestions,
-  changesStreams,
+  changesMaxClients,
   tokens,
   sqlLimited,
   sqlReader,

@@ -14,7 +14,7 @@ let world: HistoryWorld;
 let indexer: IndexerRun;
 beforeAll(async () => {
   world = await HistoryWorld.open(120);
-  indexer = await world.run('ledger', { INDEXER_START: 'genesis', INDEXER_CHANGES_STREAMS: String(mostStreams) });
+  indexer = await world.run('ledger', { INDEXER_START: 'genesis', INDEXER_CHANGES_MAX_CLIENTS: String(mostStreams) });
   await indexer.reaches(world.sandbox.ledger.ledgerEnd());
 });
 afterAll(async () => {
@@ -253,7 +253,7 @@ describe('a request is refused', () => {
     await Promise.all(all.map(({ begun }) => begun));
     const said = await answered('/changes');
     expect(said.status).toBe(503);
-    expect(said.body).toContain('INDEXER_CHANGES_STREAMS');
+    expect(said.body).toContain('INDEXER_CHANGES_MAX_CLIENTS');
     all[0]?.close();
     await waitFor('a place', async () => ((await answered('/changes')).status === 200 ? true : undefined));
     for (const one of all) one.close();

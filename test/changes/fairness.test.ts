@@ -131,7 +131,7 @@ describe('a token that asks for much at once', () => {
     expect(await refused.json()).toEqual({
       error:
         '51 streams of this token are open, and no token may have more than there are places left (49): ' +
-        'close some of them, or raise INDEXER_CHANGES_STREAMS',
+        'close some of them, or raise INDEXER_CHANGES_MAX_CLIENTS',
     });
     await flood('other', 20);
     await flood(thisMachine, 29);

@@ -229,7 +229,7 @@ it.each([
   [{ LEDGER_TOKEN_FILE: '/nonexistent/token' }, 78, 'LEDGER_TOKEN_UNREADABLE'],
   [{ LEDGER_URL: 'http://127.0.0.1:9' }, 69, 'LEDGER_UNREACHABLE'],
 ])('backfill with %j gives up after its time', { timeout: 60_000 }, async (wrong, code, name) => {
-  const limits = { INDEXER_GIVE_UP_AFTER: '1s', INDEXER_RETRY_MAX: '500ms' };
+  const limits = { INDEXER_GIVE_UP_AFTER: '1s', INDEXER_RETRY_MAX_DELAY: '500ms' };
   const ended = await program(['backfill'], { ...env('ledger'), ...limits, ...wrong });
   expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringContaining(name)]);
   expect(ended.stdout + ended.stderr).toContain('(INDEXER_GIVE_UP_AFTER)');

@@ -65,15 +65,15 @@ describe('loadConfig', () => {
         httpNames: [],
         httpPort: 7580,
         corsOrigins: [],
-        changesStreams: 1000,
+        changesMaxClients: 1000,
         console: true,
-        consoleUrl: undefined,
-        consoleUrlFile: undefined,
+        queryPageUrl: undefined,
+        queryPageUrlFile: undefined,
         batchUpdates: 1000,
         batchBytes: 8 * 1024 * 1024,
-        inboxUpdates: 1000,
-        inboxBytes: 8 * 1024 * 1024,
-        writeLanes: 2,
+        bufferUpdates: 1000,
+        bufferBytes: 8 * 1024 * 1024,
+        writeConcurrency: 2,
         quarantine: false,
         unknownUpdates: 'auto',
         completions: 'auto',
@@ -81,17 +81,17 @@ describe('loadConfig', () => {
         logLevel: 'info',
         logFormat: 'auto',
         stalledAfterMs: 300_000,
-        blindAfterMs: 10_000,
+        ledgerTimeoutMs: 10_000,
         leaseMs: 10_000,
         stopTimeoutMs: 10_000,
         pingIntervalMs: 15_000,
-        askAfterMs: 1_000,
+        idleProbeAfterMs: 1_000,
         start: 'seed',
-        keepMs: undefined,
-        pruneEveryMs: 600_000,
+        retentionMs: undefined,
+        retentionIntervalMs: 600_000,
         webhooks: 'public',
         webhookAttempts: 14,
-        retryMaxMs: 30_000,
+        retryMaxDelayMs: 30_000,
         giveUpAfterMs: 600_000,
         dataDir: '.ledger-indexer',
         demoUpdatesPerSecond: 5,
@@ -121,7 +121,7 @@ describe('loadConfig', () => {
       const refused = refusal({}, '--database-url', url, '--http-port', '0').message;
       expect(refused).toContain('--database-url: expected in DATABASE_URL or DATABASE_URL_FILE');
       expect(refused).not.toContain('hunter2');
-      expect(refusal({}, `--console-database-url=${url}`).message).toContain('INDEXER_CONSOLE_DATABASE_URL_FILE');
+      expect(refusal({}, `--query-page-database-url=${url}`).message).toContain('INDEXER_QUERY_PAGE_DATABASE_URL_FILE');
     }
     const allowed = flags('--database-url', 'postgres://me@db:5432/x?sslmode=require');
     expect(loadConfig({}, allowed).database.url).toContain('me@db');
@@ -137,7 +137,7 @@ describe('loadConfig', () => {
       { LEDGER_URL: 'https://node.example/api/json/', LEDGER_INTERFACES: '#pkg-v1:Some.Module:Holding,' },
       flags(
         '--stalled-after=500ms',
-        '--retry-max',
+        '--retry-max-delay',
         '1h',
         '--batch-bytes=64KiB',
         '--start',
@@ -149,7 +149,7 @@ describe('loadConfig', () => {
         '--ledger-parties=c::3',
       ),
     );
-    expect(config.indexer).toMatchObject({ stalledAfterMs: 500, retryMaxMs: 3_600_000, batchBytes: 65_536, start: 42 });
+    expect(config.indexer).toMatchObject({ stalledAfterMs: 500, retryMaxDelayMs: 3_600_000, batchBytes: 65_536, start: 42 });
     expect(config.ledger).toMatchObject({ topology: false, insecure: true, parties: ['a::1', 'b::2', 'c::3'] });
     expect(config.ledger).toMatchObject({
       url: 'https://node.example/api/json',

@@ -32,7 +32,7 @@ const everything: Values = {
     LEDGER_CA_FILE: '/etc/authorities/ledger.pem',
     INDEXER_HTTP_NAMES: 'indexer.example',
     INDEXER_BATCH_UPDATES: 1000,
-    INDEXER_INBOX_UPDATES: 100_000,
+    INDEXER_BUFFER_UPDATES: 100_000,
     INDEXER_COMPLETIONS: 'off',
     INDEXER_NOTIFY: false,
   },
@@ -176,13 +176,13 @@ describe('the chart, by helm', needs(noHelm), () => {
     expect(env).toMatchObject({
       DATABASE_URL_FILE: '/run/secrets/ledger-indexer/writer-url',
       POSTGRES_MIGRATE: 'never',
-      INDEXER_INBOX_UPDATES: '100000',
+      INDEXER_BUFFER_UPDATES: '100000',
       INDEXER_NOTIFY: 'false',
       INDEXER_HTTP_NAMES: 'indexer,indexer.ledger,indexer.ledger.svc,indexer.ledger.svc.cluster.local,indexer.example',
     });
     const ours = Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.endsWith('_FILE'));
     const { indexer, ledger } = loadConfig(Object.fromEntries(ours));
-    expect(indexer).toMatchObject({ inboxUpdates: 100_000, notify: false });
+    expect(indexer).toMatchObject({ bufferUpdates: 100_000, notify: false });
     expect(ledger.parties).toEqual(['alice::1220ab', 'bob::1220cd']);
   });
 

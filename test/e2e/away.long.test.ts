@@ -25,7 +25,7 @@ function shortestPause(times: readonly number[]): number {
 describe('a participant that is away', () => {
   it('is followed within five seconds of being back, however long it was away, and fills no log meanwhile', async () => {
     await using ledger = await GuardedLedger.start('good');
-    await using daemon = start(ledger, { INDEXER_RETRY_MAX: '30s' });
+    await using daemon = start(ledger, { INDEXER_RETRY_MAX_DELAY: '30s' });
     await storesUpTo(daemon, 3);
     ledger.away = true;
     ledger.cut();
@@ -67,7 +67,7 @@ describe('a Retry-After', () => {
   it('of the question for the ledger end leaves the stream alone', async () => {
     await using ledger = await GuardedLedger.start('good');
     // Nobody but the poll asks, and there is one socket.
-    await using daemon = start(ledger, { INDEXER_ASK_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });
+    await using daemon = start(ledger, { INDEXER_IDLE_PROBE_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });
     await storesUpTo(daemon, 3);
     ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };
     const questions = (): readonly number[] =>

@@ -113,7 +113,7 @@ describe('an indexer whose token has ended while its stream is silent', () => {
   it('is not called blind for a database that is slow: the ledger is asked all the same', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
-    await using daemon = start(ledger, { INDEXER_BLIND_AFTER: '2s' });
+    await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
     await storesUpTo(daemon, 3);
     const asked = ledger.count('/v2/state/ledger-end');
     const held = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
@@ -126,12 +126,12 @@ describe('an indexer whose token has ended while its stream is silent', () => {
 describe('an indexer that is not told everything it asks for', () => {
   const ledgerEnd = '/v2/state/ledger-end';
   /** Nobody but the poll asks. */
-  const polled = { INDEXER_ASK_AFTER: '1m' };
+  const polled = { INDEXER_IDLE_PROBE_AFTER: '1m' };
 
   it('has learned the ledger end when it was told that and not what is pruned', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
-    await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '2s' });
+    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '2s' });
     await storesUpTo(daemon, 3);
     ledger.instead.set('/v2/state/latest-pruned-offsets', (response) => response.writeHead(503).end('busy'));
     const offset = ledger.grow();
@@ -147,7 +147,7 @@ describe('an indexer that is not told everything it asks for', () => {
   it('stays ready when one answer never comes: it is asked for again in time', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
-    await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '6s' });
+    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '6s' });
     await storesUpTo(daemon, 3);
     // The first of these answers is kept back for good.
     ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
@@ -168,7 +168,7 @@ describe('an indexer that is not told everything it asks for', () => {
   it('stays ready while updates arrive, although it was told not to ask for minutes', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
-    await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '3s' });
+    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '3s' });
     await storesUpTo(daemon, 3);
     const learned = async (): Promise<number> => {
       const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;

@@ -94,7 +94,7 @@ function urlOf(role: string): string {
 const envOf = (url: string): Record<string, string> => ({
   LEDGER_URL: sandbox.url,
   DATABASE_URL: url,
-  INDEXER_WRITE_LANES: '2',
+  INDEXER_WRITE_CONCURRENCY: '2',
   INDEXER_BATCH_UPDATES: '200',
 });
 

@@ -18,7 +18,7 @@ const env = (url: string, schema: string): Record<string, string> => ({
   POSTGRES_SCHEMA: schema,
   INDEXER_START: 'genesis',
   INDEXER_BATCH_UPDATES: '1',
-  INDEXER_WRITE_LANES: '1',
+  INDEXER_WRITE_CONCURRENCY: '1',
 });
 
 async function stored(schema: string): Promise<readonly number[]> {

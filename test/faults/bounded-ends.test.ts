@@ -78,7 +78,7 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
     INDEXER_START: 'genesis',
     INDEXER_STOP_AT: String(stopAt),
     INDEXER_HTTP_PORT: '0',
-    INDEXER_RETRY_MAX: '200ms',
+    INDEXER_RETRY_MAX_DELAY: '200ms',
     ...more,
   };
   const config = loadConfig(env);

@@ -182,7 +182,7 @@ describe('errors of the ledger', () => {
 
   it('of its own making park when they come twenty times without progress', async () => {
     world.sandbox.faults.streamFailure = { path, failure: 'INTERNAL' };
-    await using indexer = await world.run('ledger', { INDEXER_RETRY_MAX: '10ms' });
+    await using indexer = await world.run('ledger', { INDEXER_RETRY_MAX_DELAY: '10ms' });
     expect((await parked(indexer)).code).toBe('LEDGER_INTERNAL');
     expect(retriesFor(indexer, 'LEDGER_INTERNAL')).toBe(20);
   });

@@ -88,7 +88,7 @@ describe('a ledger that sends more than fits into memory', () => {
     world.grow(2_000);
     // 400 MB of frames, which are blanks for the most part.
     world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };
-    const env = { INDEXER_START: 'genesis', INDEXER_INBOX_BYTES: '4MiB', INDEXER_BATCH_BYTES: '1MiB' };
+    const env = { INDEXER_START: 'genesis', INDEXER_BUFFER_BYTES: '4MiB', INDEXER_BATCH_BYTES: '1MiB' };
     const NODE_OPTIONS = '--max-old-space-size=64';
     const [ledgerUrl, databaseUrl] = [world.sandbox.url, world.database.url];
     await using small = startDaemon({ ledgerUrl, databaseUrl, schema: 'small', env: { ...env, NODE_OPTIONS } });

@@ -105,7 +105,7 @@ describe('updates of which no rows can be built', () => {
 
   it.each([1, 2])('are set aside alone, and all that came with them is stored, with %d lanes', async (lanes) => {
     await using ledger = await scriptedLedger(sent);
-    const options = { INDEXER_QUARANTINE: 'true', INDEXER_WRITE_LANES: String(lanes) };
+    const options = { INDEXER_QUARANTINE: 'true', INDEXER_WRITE_CONCURRENCY: String(lanes) };
     await using run = await runIndexer(env(ledger.url, options));
     await run.reaches(40);
     expect(await offsets()).toEqual(all.filter((offset) => !bad.includes(offset)));

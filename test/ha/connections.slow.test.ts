@@ -45,7 +45,7 @@ describe('an indexer with many clients', () => {
       LEDGER_URL: sandbox.url,
       DATABASE_URL: database.url,
       POSTGRES_SCHEMA: 'ledger',
-      INDEXER_CHANGES_STREAMS: '100',
+      INDEXER_CHANGES_MAX_CLIENTS: '100',
     });
     await waitFor('it follows', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     const leave = new AbortController();

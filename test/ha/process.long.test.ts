@@ -70,7 +70,7 @@ describe('SIGTERM', () => {
   });
 
   it('while it waits to try again ends at once with 0', async () => {
-    await using daemon = start({ INDEXER_RETRY_MAX: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
+    await using daemon = start({ INDEXER_RETRY_MAX_DELAY: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
     await daemon.logged('store failed, trying again');
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
   });

@@ -23,7 +23,7 @@ afterEach(async () => {
   await world.close();
 });
 
-const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX: '300ms', INDEXER_START: 'genesis' };
+const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_START: 'genesis' };
 const holding = 'HoldingV1:Holding';
 const late = 'views of interfaces are late, trying again';
 
@@ -120,7 +120,7 @@ async function schemaIsThere(): Promise<boolean> {
 it('are merged later where the merge is refused, and the stream does not stop again and again for it', async () => {
   await startedWithout();
   const release = await refuseMerges();
-  await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX: '2s' });
+  await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
   await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
   const sessions = indexer.logged('gathering views of interfaces beside the stream');
   world.grow(40);

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX: '300ms' };
+const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const whole = { ...tokens, INDEXER_START: 'genesis' };
 const holding = 'HoldingV1:Holding';
 const holdingId = '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';

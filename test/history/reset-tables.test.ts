@@ -125,7 +125,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     INDEXER_QUARANTINE: 'true',
     // So that an update that comes late finds a later one stored.
     INDEXER_BATCH_UPDATES: '1',
-    INDEXER_WRITE_LANES: '1',
+    INDEXER_WRITE_CONCURRENCY: '1',
   });
   const index = (schema: string): Promise<void> => world.index(schema, env());
 

@@ -26,7 +26,7 @@ afterEach(async () => {
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
 /** Steps so small that each can be met. */
-const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX: '300ms', INDEXER_BATCH_UPDATES: '2' };
+const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_BATCH_UPDATES: '2' };
 const former = (): Record<string, string> => ({ ...wider, LEDGER_PARTIES: some.join() });
 
 /** Until `release`, nothing is added: a step begins with this lock. */

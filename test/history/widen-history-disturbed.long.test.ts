@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX: '300ms' };
+const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 /** A range then holds a few updates. */
 const slowly = 'widen --yes --with-history --rate 20';
 

@@ -19,7 +19,7 @@ afterEach(() => world.close());
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX: '300ms' };
+const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const widen = 'widen --yes --with-history --rate 4000';
 
 /** Rows of the storage, by place and content, without what a wider filter may show more of. */
@@ -107,8 +107,8 @@ it('has all rows of an indexer that began with the wider filter, those of before
 });
 
 it('ends where the participant is pruned, or where history here begins, with what was active there', async () => {
-  const former = { INDEXER_RETRY_MAX: '300ms', LEDGER_PARTIES: some.join() };
-  const wider = { INDEXER_RETRY_MAX: '300ms' };
+  const former = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
+  const wider = { INDEXER_RETRY_MAX_DELAY: '300ms' };
   await world.index('wholeseed', wider);
   await world.index('seeded', former);
   await using seeded = await world.run('seeded', former);

@@ -19,7 +19,7 @@ afterEach(() => world.close());
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-const genesis = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX: '300ms' };
+const genesis = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const list = '/v2/state/active-contracts';
 
 /**

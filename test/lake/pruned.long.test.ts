@@ -87,7 +87,7 @@ describe('prune --exported', () => {
     expect(plan).toMatchObject({ dryRun: true, boundary: middle, exported: { offset: middle } });
     const pruned = await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes');
     expect(pruned).toMatchObject({ boundary: middle, finished: true });
-    // INDEXER_KEEP knows no folder: the hold keeps it from going further.
+    // INDEXER_RETENTION knows no folder: the hold keeps it from going further.
     expect(await keepNothing()).toMatchObject({ boundary: middle, heldBy: { name: 'lake', offset: middle } });
     // What is asked of the past is asked of the lake, the rest still of Postgres.
     for (const [offset, ids] of active) {

@@ -25,7 +25,7 @@ function offsetsOf({ ledger }: Sandbox): readonly number[] {
 /** Follows until this offset. */
 async function followed(options: FollowOptions, until: number): Promise<readonly number[]> {
   const found: number[] = [];
-  for await (const { offset } of followUpdates({ retryMaxMs: 20, ...options })) {
+  for await (const { offset } of followUpdates({ retryMaxDelayMs: 20, ...options })) {
     found.push(offset);
     if (offset >= until) break;
   }

@@ -98,7 +98,7 @@ describe('/query', () => {
   });
 
   it('is not there when it is switched off', async () => {
-    const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.database.url, INDEXER_CONSOLE: 'false' };
+    const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.database.url, INDEXER_QUERY_PAGE: 'false' };
     await using without = await runIndexer(env);
     expect((await fetch(`${without.httpUrl}/query`)).status).toBe(404);
   });

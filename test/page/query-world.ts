@@ -28,7 +28,7 @@ export async function startQueryWorld(): Promise<QueryWorld> {
   const indexer = await runIndexer({
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,
-    INDEXER_CONSOLE_DATABASE_URL: reader.href,
+    INDEXER_QUERY_PAGE_DATABASE_URL: reader.href,
     INDEXER_START: 'genesis',
   });
   for (const contractId of [contract, '00c2', '00c3']) {

@@ -105,7 +105,7 @@ describe('following', () => {
   });
 
   it('writes nothing after a write that failed, though it was under way beside it', async () => {
-    const loop = run({ batchUpdates: 1, writeLanes: 3 });
+    const loop = run({ batchUpdates: 1, writeConcurrency: 3 });
     const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
     const failing = deferred();
     loop.sink.before = (_, commit) => (commit === 2 ? failing.promise : undefined);
@@ -117,12 +117,12 @@ describe('following', () => {
   });
 
   it.each([
-    ['many', { writeLanes: 1, count: 300, idLength: 20, ahead: true }],
-    ['large', { writeLanes: 1, count: 4, idLength: 200_000, ahead: true }],
-    ['few', { writeLanes: 2, count: 100, idLength: 20, ahead: false }],
+    ['many', { writeConcurrency: 1, count: 300, idLength: 20, ahead: true }],
+    ['large', { writeConcurrency: 1, count: 4, idLength: 200_000, ahead: true }],
+    ['few', { writeConcurrency: 2, count: 100, idLength: 20, ahead: false }],
   ])('builds the next batch beside the write of the one before when %s updates wait', async (_, waiting) => {
-    const { writeLanes, count, idLength, ahead } = waiting;
-    const loop = run({ batchUpdates: 40, batchBytes: 300_000, inboxUpdates: 1_000, writeLanes });
+    const { writeConcurrency, count, idLength, ahead } = waiting;
+    const loop = run({ batchUpdates: 40, batchBytes: 300_000, bufferUpdates: 1_000, writeConcurrency });
     const slow = deferred();
     loop.sink.before = (act) => (act === 'writeBatch' ? slow.promise : undefined);
     const built = (): number => loop.told.of('stream.busyWith').filter(([work]) => work === 'decode').length;

@@ -222,7 +222,7 @@ describe('a run', () => {
   });
 
   it('parks where every seed is refused for reassignments in flight, although each has stored something', async () => {
-    const world = memoryWorld({ start: 'seed', limits: { retryMaxMs: 1 } });
+    const world = memoryWorld({ start: 'seed', limits: { retryMaxDelayMs: 1 } });
     world.ledger.active.push({ contractId: '00a', offset: 1 }, { contractId: '00b', offset: 2 });
     world.ledger.grow(1, 2, 9);
     // The list ends well, and the offset is not the ledger end any more when the proof is asked for.

@@ -13,7 +13,7 @@ const contracts = ['00a', '00b', '00c', '00d', '00e'];
 const path = '/v2/state/active-contracts';
 
 /** Five active contracts, made by updates 1 to 5; the ledger ends at 9. */
-function seeding(limits: { readonly batchUpdates?: number; readonly writeLanes?: number } = {}): World {
+function seeding(limits: { readonly batchUpdates?: number; readonly writeConcurrency?: number } = {}): World {
   const world = memoryWorld({ limits });
   contracts.forEach((contractId, at) => world.ledger.active.push({ contractId, offset: at + 1 }));
   world.ledger.grow(1, 2, 3, 4, 5, 9);
@@ -229,7 +229,7 @@ describe('a seed', () => {
   });
 
   it('that is told to stop keeps what is under way, and does not count', async () => {
-    const world = seeding({ batchUpdates: 1, writeLanes: 1 });
+    const world = seeding({ batchUpdates: 1, writeConcurrency: 1 });
     const writing = deferred();
     world.sink.before = (act) => (act === 'writeSeed' ? writing.promise : undefined);
     const { done } = session(world);
@@ -252,7 +252,7 @@ describe('a seed', () => {
   });
 
   it('writes nothing after a batch that failed, though it was under way beside it', async () => {
-    const world = seeding({ batchUpdates: 1, writeLanes: 3 });
+    const world = seeding({ batchUpdates: 1, writeConcurrency: 3 });
     const failing = deferred();
     world.sink.before = (act, count) => (act === 'writeSeed' && count === 2 ? failing.promise : undefined);
     const { done } = session(world);

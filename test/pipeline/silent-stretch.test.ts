@@ -11,7 +11,7 @@ import { memoryWorld, type World } from './memory-parts.ts';
 
 /** A stream that has brought everything up to `following.checkpoint`, and says nothing. */
 function silent() {
-  const world = memoryWorld({ limits: { askAfterMs: 1 } });
+  const world = memoryWorld({ limits: { idleProbeAfterMs: 1 } });
   const over = new AbortController();
   const following = { checkpoint: 20 };
   const passed: number[] = [];

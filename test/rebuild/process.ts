@@ -49,7 +49,7 @@ export function startRebuild({ ledgerUrl, databaseUrl, env }: RebuildTarget, wor
       LEDGER_URL: ledgerUrl,
       DATABASE_URL: databaseUrl,
       INDEXER_LOG_FORMAT: 'json',
-      INDEXER_RETRY_MAX: '200ms',
+      INDEXER_RETRY_MAX_DELAY: '200ms',
       INDEXER_LEASE: '2s',
       ...env,
     },

@@ -21,7 +21,7 @@ export async function rebuild(
     stdout: quiet(printed),
     ...(stop === undefined ? {} : { stop }),
   };
-  const env = { ...world.env('ledger', { INDEXER_RETRY_MAX: '200ms', INDEXER_LOG_FORMAT: 'json', ...more }) };
+  const env = { ...world.env('ledger', { INDEXER_RETRY_MAX_DELAY: '200ms', INDEXER_LOG_FORMAT: 'json', ...more }) };
   await runCommand(rebuildCommand, words.split(' ').filter(Boolean), env, io as never);
   return printed.join('\n');
 }

@@ -44,7 +44,7 @@ export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: Ru
     INDEXER_START: seedOffset === undefined ? 'genesis' : 'seed',
     // Small ones, so that a run is cut in the middle of many.
     INDEXER_BATCH_UPDATES: '3',
-    INDEXER_RETRY_MAX: '200ms',
+    INDEXER_RETRY_MAX_DELAY: '200ms',
   };
   return {
     server,

@@ -1,4 +1,4 @@
-/** INDEXER_KEEP: old history goes while the indexer runs, and never what somebody holds. */
+/** INDEXER_RETENTION: old history goes while the indexer runs, and never what somebody holds. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdCommand } from '../../src/cli/maintain/hold.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 // An update is recorded every second, months before the clock of this machine.
-const keep = { INDEXER_KEEP: '5m', INDEXER_PRUNE_EVERY: '200ms' };
+const keep = { INDEXER_RETENTION: '5m', INDEXER_RETENTION_INTERVAL: '200ms' };
 
 async function hold(schema: string, ...words: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
@@ -77,7 +77,7 @@ describe('history that is too old', () => {
     await using indexer = await world.index('held', keep);
     await untilPruned('held', 40);
     await waitFor('the hold is told', () =>
-      indexer.logged('history is held: it is not pruned as far as INDEXER_KEEP says') === 1 ? true : undefined,
+      indexer.logged('history is held: it is not pruned as far as INDEXER_RETENTION says') === 1 ? true : undefined,
     );
     expect((await indexer.status()).retention).toMatchObject({
       boundary: 40,

@@ -23,7 +23,7 @@ const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 describe('prune', () => {
   it('runs beside a writer under load: no error on either side, and what is left is what nobody pruned', async () => {
-    const env = { INDEXER_BATCH_UPDATES: '5', INDEXER_WRITE_LANES: '2' };
+    const env = { INDEXER_BATCH_UPDATES: '5', INDEXER_WRITE_CONCURRENCY: '2' };
     const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
     const database = openDatabase({ url: world.url, schema: 'busy', ...options });
     let boundary = 0;

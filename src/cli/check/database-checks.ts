@@ -61,7 +61,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
     { name: 'notices', after, run: () => notices(database, config) },
     { name: 'schema', after, run: () => schema(database, config) },
     { name: 'rights to write', after, run: () => rightsToWrite(database) },
-    ...(config.indexer.keepMs === undefined
+    ...(config.indexer.retentionMs === undefined
       ? []
       : [{ name: 'rights to prune', after, run: () => rightsToPrune(database) }]),
     { name: 'writer', after, run: () => writer(database) },
@@ -156,9 +156,9 @@ const has: Readonly<Record<NonNullable<TriedRights['other']>, string>> = {
 async function rightsToPrune(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const { missing, remedy } = await tryPruning(database);
-  if (missing.length === 0) return pass('every right that INDEXER_KEEP needs was tried, on no row');
+  if (missing.length === 0) return pass('every right that INDEXER_RETENTION needs was tried, on no row');
   const { role } = await inspectServer(database);
-  return fail(`INDEXER_KEEP is set, and role "${role}" may not prune: it lacks ${named(missing)}`, remedy);
+  return fail(`INDEXER_RETENTION is set, and role "${role}" may not prune: it lacks ${named(missing)}`, remedy);
 }
 
 const mostNamed = 5;

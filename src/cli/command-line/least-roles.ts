@@ -99,7 +99,7 @@ export const leastRoles = [
   },
   {
     role: 'writer',
-    features: ['retention by `INDEXER_KEEP`'],
+    features: ['retention by `INDEXER_RETENTION`'],
     touches: 'deletes history, as a member of the redactor: `grant ledger_redactor to ledger_writer`',
   },
   {

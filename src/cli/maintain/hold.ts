@@ -15,7 +15,7 @@ export const holdCommand: Command = {
   name: 'hold',
   usage: 'list | place NAME [--after OFFSET] [--reason TEXT] | release NAME',
   summary: 'who still needs history: list, place or move a hold, release it; what is held is not pruned',
-  does: ['Without --after all history that is here is held. Holds bind prune, INDEXER_KEEP and the functions of pqs.'],
+  does: ['Without --after all history that is here is held. Holds bind prune, INDEXER_RETENTION and the functions of pqs.'],
   operands: [
     { name: 'ACTION', words: ['list', 'place', 'release'] },
     { name: 'NAME', optional: true },

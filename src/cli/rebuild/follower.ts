@@ -137,7 +137,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   if (ledgerUrl === undefined || databaseUrl === undefined) {
     throw wrong('LEDGER_URL is not set', 'name the participant whose history is to be stored anew');
   }
-  const { leaseMs, writeLanes, stalledAfterMs } = config.indexer;
+  const { leaseMs, writeConcurrency, stalledAfterMs } = config.indexer;
   const database = openDatabase({
     url: databaseUrl,
     urlFile: config.database.urlFile,
@@ -145,7 +145,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
     statementTimeoutMs: config.database.statementTimeoutMs,
     applicationName: writerSessionName(schema),
     idleInTransactionMs: leaseMs,
-    maxConnections: writeLanes + besideLanes,
+    maxConnections: writeConcurrency + besideLanes,
   });
   const access = await openAccess(config.ledger, stop);
   const work = new WorkClock();
@@ -171,7 +171,7 @@ function besideConfig(config: Config, schema: string): Config {
   return {
     ...config,
     database: { ...database, schema },
-    indexer: { ...indexer, notify: false, keepMs: undefined, stopAt: undefined },
+    indexer: { ...indexer, notify: false, retentionMs: undefined, stopAt: undefined },
   };
 }
 

@@ -24,7 +24,7 @@ export interface HealthOptions {
   readonly schema: string;
   readonly stalledAfterMs: number;
   /** Without having learned the ledger end, or received a frame, for so long, nothing is said of it; 10 s by default. */
-  readonly blindAfterMs?: number;
+  readonly ledgerTimeoutMs?: number;
   /** Told once, when everything up to the ledger end is stored for the first time. */
   readonly onLive?: () => void;
   /** Knows where the time of the stream goes. */
@@ -173,13 +173,13 @@ export class HealthTracker {
   }
 
   #facts(): HealthFacts {
-    const { stalledAfterMs, blindAfterMs = 10_000 } = this.#options;
+    const { stalledAfterMs, ledgerTimeoutMs = 10_000 } = this.#options;
     return {
       phase: this.#phase,
       phaseSinceMs: this.#phaseSinceMs,
       checkpoint: this.#checkpoint,
       ...this.source.facts(),
-      blindAfterMs,
+      ledgerTimeoutMs,
       waitingSinceMs: this.#waitingSinceMs,
       committedAtMs: this.#committedAtMs,
       caughtUp: this.#currency.isCurrent,

@@ -20,7 +20,7 @@ export interface HealthFacts {
   readonly unlearnedBecause: string | undefined;
   /** What to do about it. */
   readonly unlearnedRemedy?: string | undefined;
-  readonly blindAfterMs: number;
+  readonly ledgerTimeoutMs: number;
   /**
    * Since when the ledger end is above a checkpoint that does not move; undefined while it is not. Counted from the
    * later of both, so that the first update after a quiet night is not taken for a stall of a whole night.
@@ -123,8 +123,8 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
  * Whether too much time has passed to say anything of where the ledger is. A ledger that sends frames is there and lets us
  * read, whatever becomes of the question for its end.
  */
-export function isBlind({ learnedAtMs, frameAtMs = -Infinity, blindAfterMs }: HealthFacts, nowMs: number): boolean {
-  return learnedAtMs !== undefined && nowMs - Math.max(learnedAtMs, frameAtMs) > blindAfterMs;
+export function isBlind({ learnedAtMs, frameAtMs = -Infinity, ledgerTimeoutMs }: HealthFacts, nowMs: number): boolean {
+  return learnedAtMs !== undefined && nowMs - Math.max(learnedAtMs, frameAtMs) > ledgerTimeoutMs;
 }
 
 function unlearned({ learnedAtMs = 0, unlearnedBecause, ledgerEnd }: HealthFacts, nowMs: number): string {

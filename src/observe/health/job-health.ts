@@ -26,7 +26,7 @@ export interface JobStatus {
   readonly optionsBehind: readonly string[];
   /** Parties of LEDGER_PARTIES that the participant does not know. */
   readonly partiesUnknown: readonly string[];
-  /** What INDEXER_KEEP has pruned since the last look began; null without it, and before the first look. */
+  /** What INDEXER_RETENTION has pruned since the last look began; null without it, and before the first look. */
   readonly retention: RetentionStatus | null;
   /** What was asked for beside the stream and takes long, whoever does it; the last of each name. */
   readonly works: readonly WorkStatus[];

@@ -1,4 +1,4 @@
-/** What INDEXER_KEEP prunes, as `/status` shows it. */
+/** What INDEXER_RETENTION prunes, as `/status` shows it. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PruneFacts } from '../../pipeline/ports/observer.ts';
 import { rounded } from '../figures/rates.ts';

@@ -41,7 +41,7 @@ export interface ChangesEndpoint {
 const takesWithinMs = 30_000;
 const known = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
-const whenFull = 'try again, or raise INDEXER_CHANGES_STREAMS';
+const whenFull = 'try again, or raise INDEXER_CHANGES_MAX_CLIENTS';
 
 type Asker = Extract<Reader, { role: unknown }>;
 
@@ -129,7 +129,7 @@ export class ChangesAnswers {
     const [others, free] = [this.#places.of(reader) - 1, most - this.#places.all + 1];
     if (reader === thisMachine || others <= free) return undefined;
     const error = `${String(others)} streams of this token are open, and no token may have more than there are places left (${String(free)})`;
-    return { status: 429, error: `${error}: close some of them, or raise INDEXER_CHANGES_STREAMS` };
+    return { status: 429, error: `${error}: close some of them, or raise INDEXER_CHANGES_MAX_CLIENTS` };
   }
 
   /** Once for all of a reader who ask the same at the same time. None where it cannot be read: a note is no reason to refuse a stream. */

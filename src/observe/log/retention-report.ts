@@ -29,7 +29,7 @@ export class RetentionReport implements RetentionObserver {
     if (heldBy !== null && heldBy.name !== before.heldBy) {
       const { name, offset, isUpdate } = heldBy;
       const remedy = isUpdate === true ? { remedy: 'ledger-indexer prune --before OFFSET goes past this update' } : {};
-      logger.warn({ name, offset, ...remedy }, 'history is held: it is not pruned as far as INDEXER_KEEP says');
+      logger.warn({ name, offset, ...remedy }, 'history is held: it is not pruned as far as INDEXER_RETENTION says');
     }
     if (finished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
   }

@@ -135,7 +135,7 @@ function collectorsOf({
     waits(this: MetricOf<typeof catalogue.waits>) {
       if (waits !== undefined) this.set(waits());
     },
-    changesStreams(this: MetricOf<typeof catalogue.changesStreams>) {
+    changesMaxClients(this: MetricOf<typeof catalogue.changesMaxClients>) {
       if (changes !== undefined) this.set(changes().streams);
     },
     changesStreamsMax(this: MetricOf<typeof catalogue.changesStreamsMax>) {

@@ -47,7 +47,7 @@ export class AskedWork {
   async failed({ observers, tokenSource, limits, pace, sink }: PipelineParts, error: IndexerError): Promise<void> {
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const isFinal = this.#ends.has(error.code);
-    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
+    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxDelayMs;
     const delayMs = Math.max(isFinal ? pace.commandsMs : ownMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
     observers.widening.changed({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });

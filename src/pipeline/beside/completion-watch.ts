@@ -124,8 +124,8 @@ export class CompletionWatch {
       observers.completions.off(reasonOf(error), error);
     }
     if (error.retry === 'refresh-token') tokenSource.invalidate();
-    const decision = decide(error, this.#failures.add(error), limits.retryMaxMs, Math.random());
-    const delayMs = decision.kind === 'give-up' ? limits.retryMaxMs : decision.delayMs;
+    const decision = decide(error, this.#failures.add(error), limits.retryMaxDelayMs, Math.random());
+    const delayMs = decision.kind === 'give-up' ? limits.retryMaxDelayMs : decision.delayMs;
     const waitMs = error.code === 'LEDGER_NOT_A_LEDGER' ? notServedDelayMs : delayMs;
     observers.completions.failed(error, waitMs);
     await pauseForToken(this.#parts, error, waitMs, watched.stop);

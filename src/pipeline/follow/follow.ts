@@ -143,7 +143,7 @@ class StreamWriter {
     this.#parts = parts;
     this.#session = session;
     this.#following = following;
-    this.#writes = new WriteQueue(parts.limits.writeLanes);
+    this.#writes = new WriteQueue(parts.limits.writeConcurrency);
     this.#from = following.checkpoint;
     this.#seen = following.checkpoint;
   }
@@ -159,9 +159,9 @@ class StreamWriter {
     this.#received = true;
     observers.stream.queueChanged({
       updates: frames.inbox.length,
-      updatesCapacity: limits.inboxUpdates,
+      updatesCapacity: limits.bufferUpdates,
       bytes: frames.inbox.bytes,
-      bytesCapacity: limits.inboxBytes,
+      bytesCapacity: limits.bufferBytes,
     });
     observers.stream.busyWith('decode');
     const batch = this.#session.newBatch(this.#from);

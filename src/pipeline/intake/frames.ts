@@ -134,7 +134,7 @@ function reportingEnds({ observers }: PipelineParts, path: StreamPath) {
 
 function createInbox({ limits, observers }: PipelineParts, stream: () => FrameStream | undefined): Inbox<KeptFrame> {
   return new Inbox(
-    { frames: limits.inboxUpdates, bytes: limits.inboxBytes },
+    { frames: limits.bufferUpdates, bytes: limits.bufferBytes },
     {
       pause: () => stream()?.pause(),
       resume: () => stream()?.resume(),

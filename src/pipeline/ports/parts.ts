@@ -18,17 +18,17 @@ import type { WideningPlace } from './widening.ts';
 export interface PipelineLimits {
   readonly batchUpdates: number;
   readonly batchBytes: number;
-  readonly inboxUpdates: number;
-  readonly inboxBytes: number;
+  readonly bufferUpdates: number;
+  readonly bufferBytes: number;
   /** Batches under way to the database at the same time; they commit in order. */
-  readonly writeLanes: number;
-  readonly retryMaxMs: number;
+  readonly writeConcurrency: number;
+  readonly retryMaxDelayMs: number;
   /** A run with an end that stores nothing for so long ends with the failure that hinders it; milliseconds. */
   readonly giveUpAfterMs: number;
   /** Polls of the ledger end; milliseconds. */
   readonly pollMs: number;
   /** A stream without a frame for so long is asked about, and no sooner again; milliseconds. */
-  readonly askAfterMs: number;
+  readonly idleProbeAfterMs: number;
   /** A stream without a frame for so long while the ledger end rises is cut and opened again; milliseconds. */
   readonly silenceMs: number;
 }

@@ -31,7 +31,7 @@ export async function passSilence(parts: PipelineParts, stream: SilentStream, si
   const questions = new Questions(parts, stream, signal);
   while (!signal.aborted) {
     // No longer than that at a time: a frame that comes meanwhile changes when it is time.
-    await pause(Math.min(parts.limits.askAfterMs, Math.max(1, questions.dueInMs())), signal);
+    await pause(Math.min(parts.limits.idleProbeAfterMs, Math.max(1, questions.dueInMs())), signal);
     if (!signal.aborted && questions.dueInMs() <= 0) await questions.look();
   }
 }
@@ -54,12 +54,12 @@ class Questions {
   }
 
   dueInMs(): number {
-    const { askAfterMs } = this.#parts.limits;
+    const { idleProbeAfterMs } = this.#parts.limits;
     const heardAt = this.#stream.frames.lastFrameAt();
     if (heardAt !== this.#heardAt) this.#vain = 0;
     this.#heardAt = heardAt;
-    const pauseMs = Math.max(askAfterMs, Math.min(longestPauseMs, askAfterMs * 2 ** this.#vain));
-    return Math.max(heardAt + askAfterMs, this.#lookedAt + pauseMs, this.#notBefore) - performance.now();
+    const pauseMs = Math.max(idleProbeAfterMs, Math.min(longestPauseMs, idleProbeAfterMs * 2 ** this.#vain));
+    return Math.max(heardAt + idleProbeAfterMs, this.#lookedAt + pauseMs, this.#notBefore) - performance.now();
   }
 
   /** Looks at the ledger end, and asks for the stretch up to it when there is one. */

@@ -251,7 +251,7 @@ function refusedLogin({ name, token, role }: TokenLogin, thrown: unknown): Index
 function tooPowerful(schema: string, more: string): IndexerError {
   return new IndexerError(`the query page reads as a login that only reads: ${more}`, {
     code: 'QUERY_REFUSED',
-    remedy: `make a login with \`ledger-indexer grant-reader ${schema}_console --password-file FILE\` and name it in INDEXER_CONSOLE_DATABASE_URL`,
+    remedy: `make a login with \`ledger-indexer grant-reader ${schema}_console --password-file FILE\` and name it in INDEXER_QUERY_PAGE_DATABASE_URL`,
   });
 }
 

@@ -7,7 +7,7 @@ import { tablesOf } from '../connection/query-builder.ts';
  * An offset (included), everything recorded before a time, or so many milliseconds before what was recorded last; nothing above
  * `exportedTo`, where it is given.
  */
-export type PruneBefore = ({ readonly offset: number } | { readonly time: Date } | { readonly keepMs: number }) & {
+export type PruneBefore = ({ readonly offset: number } | { readonly time: Date } | { readonly retentionMs: number }) & {
   readonly exportedTo?: number;
 };
 
@@ -71,7 +71,7 @@ interface Wish {
 
 async function wantedOffset(client: ClientBase, before: PruneBefore, checkpoint: number): Promise<Wish> {
   if ('offset' in before) return { offset: before.offset, heldBy: null };
-  const time = 'time' in before ? before.time : await timeBefore(client, before.keepMs);
+  const time = 'time' in before ? before.time : await timeBefore(client, before.retentionMs);
   if (time === null) return { offset: 0, heldBy: null };
   const first = await firstOffsetSince(client, time);
   if (first === null) return { offset: checkpoint, heldBy: null };
@@ -79,11 +79,11 @@ async function wantedOffset(client: ClientBase, before: PruneBefore, checkpoint:
 }
 
 /** By what was recorded last, where a clock is ahead of it: a wrong clock must not cost history. Null: nothing was recorded yet. */
-async function timeBefore(client: ClientBase, keepMs: number): Promise<Date | null> {
+async function timeBefore(client: ClientBase, retentionMs: number): Promise<Date | null> {
   const { rows } = await client.query<{ time: Date | null }>(
     `select least(now(), checkpoint_record_time) - $1 * interval '1 millisecond' as time
        from stream where checkpoint_record_time is not null`,
-    [keepMs],
+    [retentionMs],
   );
   return rows[0]?.time ?? null;
 }

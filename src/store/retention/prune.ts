@@ -109,11 +109,11 @@ interface Window {
 /** As {@link prune}, for whoever keeps so much of what was recorded last and tells of it as it goes. */
 export async function pruneBeside(
   database: Database,
-  keepMs: number,
+  retentionMs: number,
   { stop, onProgress }: { readonly stop: AbortSignal; readonly onProgress: (facts: PruneTold) => void },
 ): Promise<PruneTold> {
   const told = (progress: PruneProgress): void => onProgress({ ...progress, finished: false });
-  const { boundary, heldBy, tables, finished } = await prune(database, { keepMs }, { stop, onProgress: told }).catch(
+  const { boundary, heldBy, tables, finished } = await prune(database, { retentionMs }, { stop, onProgress: told }).catch(
     async (thrown: unknown) => {
       throw await withGrant(database, thrown);
     },

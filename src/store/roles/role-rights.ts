@@ -114,7 +114,7 @@ function redactorFunctions(storage: string): readonly string[] {
   return [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
 }
 
-/** Functions by which INDEXER_KEEP prunes. @param storage schema of the stream */
+/** Functions by which INDEXER_RETENTION prunes. @param storage schema of the stream */
 export function pruningFunctions(storage: string): readonly string[] {
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
   return removing

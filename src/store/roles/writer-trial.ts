@@ -47,13 +47,13 @@ export async function tryRights(database: Database): Promise<TriedRights> {
 }
 
 export interface TriedPruning {
-  /** Of the rights that INDEXER_KEEP needs, those that the role lacks, as they stand in a GRANT. */
+  /** Of the rights that INDEXER_RETENTION needs, those that the role lacks, as they stand in a GRANT. */
   readonly missing: readonly string[];
   /** What to do if there are any. */
   readonly remedy: string;
 }
 
-/** The same for pruning as INDEXER_KEEP does it, which the writer of `grant-roles` may not until it is a redactor as well. */
+/** The same for pruning as INDEXER_RETENTION does it, which the writer of `grant-roles` may not until it is a redactor as well. */
 export async function tryPruning(database: Database): Promise<TriedPruning> {
   return await database.withClient(async (client) => {
     await client.query('begin read write');

@@ -112,7 +112,7 @@ const places: readonly Attempt[] = [
   },
 ];
 
-export const changesStreams: Group = {
+export const changesMaxClients: Group = {
   name: 'changes-streams',
   what: 'streams of changes',
   quick: true,

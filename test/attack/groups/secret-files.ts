@@ -25,10 +25,10 @@ const attempt = (kind: string, what: string, prepare: Prepare): Attempt => ({
     await prepare(path);
     const named = { DATABASE_URL_FILE: path, LEDGER_TOKEN_FILE: path, LEDGER_CA_FILE: path };
     const console = `postgres://127.0.0.1:9/ledger?sslmode=verify-full&sslrootcert=${path}`;
-    const env = { ...named, INDEXER_CONSOLE_DATABASE_URL: console, LEDGER_URL: 'http://127.0.0.1:9' };
+    const env = { ...named, INDEXER_QUERY_PAGE_DATABASE_URL: console, LEDGER_URL: 'http://127.0.0.1:9' };
     const flags = ['--max-old-space-size=384'];
     const { code, stderr } = await runProgram(['run'], { cwd: folder, env, flags }, limitMs);
-    const missing = [...Object.keys(named), 'INDEXER_CONSOLE_DATABASE_URL'].filter((name) => !stderr.includes(name));
+    const missing = [...Object.keys(named), 'INDEXER_QUERY_PAGE_DATABASE_URL'].filter((name) => !stderr.includes(name));
     return verdict(
       code === 78 && missing.length === 0,
       `exit ${String(code)}, not named: ${missing.join(', ') || 'none'}`,

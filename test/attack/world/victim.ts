@@ -47,7 +47,7 @@ export class Victim implements AsyncDisposable {
     this.#program = startProgram([], {
       flags: ['--max-old-space-size=384'],
       cwd: this.#world.folder,
-      env: { ...env, INDEXER_RETRY_MAX: '1s', ...this.#env },
+      env: { ...env, INDEXER_RETRY_MAX_DELAY: '1s', ...this.#env },
     });
     [, this.#httpUrl = ''] = await this.#program.said(/"http":"(http:[^"]+)"/);
   }

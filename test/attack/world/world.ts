@@ -193,7 +193,7 @@ export class World implements AsyncDisposable {
       env: {
         LEDGER_URL: this.ledgerUrl,
         DATABASE_URL: this.urlOf('writer'),
-        INDEXER_CONSOLE_DATABASE_URL: this.urlOf('console'),
+        INDEXER_QUERY_PAGE_DATABASE_URL: this.urlOf('console'),
         POSTGRES_MIGRATE: 'never',
         INDEXER_START: 'genesis',
         INDEXER_HTTP_PORT: this.httpUrl === '' ? '0' : String(this.port),

@@ -267,7 +267,7 @@ export const participantCauses: readonly Cause[] = [
     also: ['LEDGER_UNAVAILABLE'],
     alerts: ['IndexerRetryStorm'],
     // Frames are ten times as far apart by a clock that runs ten times faster.
-    world: { env: () => ({ INDEXER_BLIND_AFTER: '60s' }) },
+    world: { env: () => ({ INDEXER_LEDGER_TIMEOUT: '60s' }) },
     ...fault('answer', { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED' }),
   },
 ];

@@ -159,7 +159,7 @@ export class CauseWorld implements AsyncDisposable {
         NODE_OPTIONS: `--import ${clock ?? ''}`,
         // Accelerated ten times, it is six seconds.
         INDEXER_LEASE: '60s',
-        INDEXER_RETRY_MAX: '30s',
+        INDEXER_RETRY_MAX_DELAY: '30s',
         ...(await env?.(this)),
       },
     });

@@ -7,7 +7,7 @@ import { WireProxy, type Tap } from '../faults/wire-proxy.ts';
 
 const keptLines = 400;
 /** A stall of the ledger is longer. */
-const askAfterMs = 25;
+const idleProbeAfterMs = 25;
 
 export interface LifeOptions {
   readonly ledgerUrl: string;
@@ -35,7 +35,7 @@ export interface IndexerLife {
 /** What every indexer of a campaign is configured with. */
 export const defaults: Readonly<Record<string, string>> = {
   INDEXER_HTTP_PORT: '0',
-  INDEXER_RETRY_MAX: '10ms',
+  INDEXER_RETRY_MAX_DELAY: '10ms',
   INDEXER_PING_INTERVAL: '100ms',
   INDEXER_STOP_TIMEOUT: '5s',
   INDEXER_BATCH_UPDATES: '5',
@@ -64,7 +64,7 @@ export async function startLife(options: LifeOptions): Promise<IndexerLife> {
 
 /** Sooner than any operator may: a campaign waits for many silences. */
 function withHaste(config: Config): Config {
-  return { ...config, indexer: { ...config.indexer, askAfterMs } };
+  return { ...config, indexer: { ...config.indexer, idleProbeAfterMs } };
 }
 
 /** The two wires of an indexer, to two servers. */

@@ -12,7 +12,7 @@ export const token = 'chaos-token-kanari7f3e91';
 const settings = {
   LEDGER_TOKEN: token,
   INDEXER_BATCH_UPDATES: '5',
-  INDEXER_RETRY_MAX: '20ms',
+  INDEXER_RETRY_MAX_DELAY: '20ms',
   POSTGRES_MIGRATE: 'never',
 };
 

@@ -138,7 +138,7 @@ const gapEnd = ({ checkpoint, pruned }: ReseedPlan): number => Math.max(checkpoi
 async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, patienceMs: number): Promise<void> {
   await using watch = await CheckpointWatch.over(database);
   // Asked about offsets that bring no update, the ledger would move the checkpoint on, if there was time for it.
-  const env = { INDEXER_START: 'genesis', INDEXER_ASK_AFTER: '10m' };
+  const env = { INDEXER_START: 'genesis', INDEXER_IDLE_PROBE_AFTER: '10m' };
   const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, env });
   const reached = await watch.reaches(to, patienceMs, life, () => life.parked());
   await life.stop();

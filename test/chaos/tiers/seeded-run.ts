@@ -56,8 +56,8 @@ export function planOf(seed: number, fault = ''): Plan {
     }),
     env: {
       INDEXER_BATCH_UPDATES: String(random.between(1, 12)),
-      INDEXER_WRITE_LANES: String(random.between(1, 4)),
-      INDEXER_INBOX_UPDATES: String(random.pick([3, 20, 2000])),
+      INDEXER_WRITE_CONCURRENCY: String(random.between(1, 4)),
+      INDEXER_BUFFER_UPDATES: String(random.pick([3, 20, 2000])),
       INDEXER_STOP_TIMEOUT: '5s',
     },
     tokens: random.chance(0.7),

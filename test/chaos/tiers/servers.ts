@@ -81,7 +81,7 @@ async function disturbed(
     ledgerUrl: ledger.url,
     databaseUrl: mortal.url,
     schema,
-    env: { INDEXER_BATCH_UPDATES: '5', INDEXER_RETRY_MAX: '50ms' },
+    env: { INDEXER_BATCH_UPDATES: '5', INDEXER_RETRY_MAX_DELAY: '50ms' },
   });
   await until(mortal, offsetAfter(history, seededUpdates), daemon);
   // A seed that is lost is made again, lawfully, at another offset: then there would be nothing to compare with.

@@ -68,7 +68,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       POSTGRES_SCHEMA: options.schema,
       INDEXER_HTTP_PORT: '0',
       INDEXER_LOG_FORMAT: 'json',
-      INDEXER_RETRY_MAX: '200ms',
+      INDEXER_RETRY_MAX_DELAY: '200ms',
       ...options.env,
     },
   });

@@ -34,7 +34,7 @@ export interface IndexerRun extends AsyncDisposable {
 
 /** Starts it, polling more often than in production. Disposing stops it. */
 export async function runIndexer(env: Readonly<Record<string, string>>): Promise<IndexerRun> {
-  const config = loadConfig({ INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX: '200ms', ...env });
+  const config = loadConfig({ INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX_DELAY: '200ms', ...env });
   const log: string[] = [];
   const logging = createLogger({ level: 'info', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
   const stop = new AbortController();

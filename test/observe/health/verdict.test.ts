@@ -15,7 +15,7 @@ const live: HealthFacts = {
   learnedAtMs: 1000 * minute,
   frameAtMs: undefined,
   unlearnedBecause: undefined,
-  blindAfterMs: 10_000,
+  ledgerTimeoutMs: 10_000,
   waitingSinceMs: undefined,
   committedAtMs: 0,
   caughtUp: true,

@@ -335,10 +335,10 @@ describe('a feature that removes', () => {
   ]);
 
   surface(
-    'retention by `INDEXER_KEEP`',
+    'retention by `INDEXER_RETENTION`',
     'the writer prunes as a member of the redactor, which grant-roles accepts',
     async () => {
-      const env = { INDEXER_KEEP: '30m', INDEXER_PRUNE_EVERY: '1s' };
+      const env = { INDEXER_RETENTION: '30m', INDEXER_RETENTION_INTERVAL: '1s' };
       const kept = 'select coalesce(kept_offset, 0)::int as kept from ledger.stream';
       const before = await world.query(kept);
       {

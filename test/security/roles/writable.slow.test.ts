@@ -149,8 +149,8 @@ describe('a writer of grant-roles', () => {
     await expect(query(url, forged)).rejects.toThrow(/may be changed by the owner of the tables only/);
   });
 
-  it('with INDEXER_KEEP: check, the log and /status name the grant, and history is pruned after it', async () => {
-    const env = { INDEXER_KEEP: '30m', INDEXER_PRUNE_EVERY: '1s' };
+  it('with INDEXER_RETENTION: check, the log and /status name the grant, and history is pruned after it', async () => {
+    const env = { INDEXER_RETENTION: '30m', INDEXER_RETENTION_INTERVAL: '1s' };
     const line = await check('rights to prune', env);
     const grant = `grant "${world.prefix}_redactor" to "${writer}"`;
     expect(line).toMatchObject({ code: 1, state: 'fail' });

@@ -35,7 +35,7 @@ export const databaseSide = {
   poolMax: gauge({
     name: 'pg_pool_connections_max',
     help: 'How many connections there may be at most.',
-    use: 'INDEXER_WRITE_LANES and three.',
+    use: 'INDEXER_WRITE_CONCURRENCY and three.',
   }),
   packages: counter({
     name: 'packages_total',
@@ -76,12 +76,12 @@ export const databaseSide = {
   }),
   prunedRows: counter({
     name: 'pruned_rows_total',
-    help: 'Rows removed because INDEXER_KEEP says so.',
-    use: 'Flat for days with INDEXER_KEEP set: see prune_failures_total and retention_hold_age_seconds.',
+    help: 'Rows removed because INDEXER_RETENTION says so.',
+    use: 'Flat for days with INDEXER_RETENTION set: see prune_failures_total and retention_hold_age_seconds.',
   }),
   keptOffset: gauge({
     name: 'kept_offset',
-    help: 'Offset up to which history is pruned here by INDEXER_KEEP; NaN before the first look.',
+    help: 'Offset up to which history is pruned here by INDEXER_RETENTION; NaN before the first look.',
     use: 'Queries about earlier offsets are refused.',
     initial: Number.NaN,
   }),

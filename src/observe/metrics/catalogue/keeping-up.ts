@@ -36,7 +36,7 @@ export const state = {
   ledgerEnd: gauge({
     name: 'ledger_end_offset',
     help: 'Offset of the ledger end when last asked.',
-    use: 'Minus the checkpoint: how many offsets are missing. Asked every 5 s, and as often as INDEXER_ASK_AFTER says while the stream is silent.',
+    use: 'Minus the checkpoint: how many offsets are missing. Asked every 5 s, and as often as INDEXER_IDLE_PROBE_AFTER says while the stream is silent.',
   }),
   ledgerEndTime: gauge({
     name: 'ledger_end_timestamp_seconds',
@@ -77,7 +77,7 @@ export const state = {
   queueCapacity: gauge({
     name: 'queue_capacity',
     help: 'What may wait in memory before the ledger is made to wait; 0 before the first batch.',
-    use: 'INDEXER_INBOX_UPDATES and INDEXER_INBOX_BYTES.',
+    use: 'INDEXER_BUFFER_UPDATES and INDEXER_BUFFER_BYTES.',
     labels: { stage: queueStages },
   }),
 };

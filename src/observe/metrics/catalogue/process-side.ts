@@ -42,7 +42,7 @@ export const processSide = {
     help: 'How many requests may wait at /wait.',
     use: 'Compare wait_requests with it.',
   }),
-  changesStreams: gauge({
+  changesMaxClients: gauge({
     name: 'changes_streams',
     help: 'Clients that listen at /changes.',
     use: 'Near the maximum new ones are refused with 503.',
