@@ -11,170 +11,25 @@ import {
   databaseUrl,
   duration,
   endPoint,
-  identifier,
-  identifierOr,
   indexer,
   integer,
-  ledger,
-  ledgerUrl,
-  listOf,
   matching,
-  type Option,
   optional,
-  providerUrl,
   size,
   startPoint,
-  smallFile,
   text,
   withDefault,
+  type Option,
 } from './option.ts';
-import { presetNames } from './interface-presets.ts';
-import { partyId } from './party-id.ts';
+import { ledgerOptions, oauthOptions } from './ledger-options.ts';
 import { demoOptions } from './demo-options.ts';
 import { webhookOptions } from './webhook-options.ts';
 
-const party = matching(
-  'party',
-  partyId,
-  'whole party ids, hint and fingerprint, such as alice::1220ab…, separated by commas',
-);
 const schemaName = matching(
   'identifier',
   /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/,
   'a lower-case identifier of at most 48 characters',
 );
-
-/** How the participant is reached, and what is asked of it. */
-const ledgerOptions = {
-  url: optional(
-    ledger(
-      'LEDGER_URL',
-      'Base URL of the JSON Ledger API, with its path if it has one. Required if `DATABASE_URL` is set.',
-      {
-        unset: 'embedded sandbox',
-      },
-    ),
-    ledgerUrl,
-  ),
-  token: optional(
-    ledger('LEDGER_TOKEN', 'Access token for the life of the process. Not accepted as a flag.', { secret: 'value' }),
-    matching('text', /^(?![./~])[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
-  ),
-  tokenFile: optional(
-    ledger(
-      'LEDGER_TOKEN_FILE',
-      'File with the access token, read again for every connection. Takes precedence over `LEDGER_TOKEN`.',
-    ),
-    smallFile,
-  ),
-  tokenPlacement: withDefault(
-    ledger(
-      'LEDGER_TOKEN_PLACEMENT',
-      'Where the WebSocket handshake carries the token. Change it if a proxy drops one of the two.',
-    ),
-    choice(['header', 'subprotocol', 'both']),
-    'both',
-  ),
-  parties: withDefault(
-    ledger('LEDGER_PARTIES', 'Parties to index, separated by commas.', { unset: 'all the token may read' }),
-    listOf(party),
-    '',
-  ),
-  templates: withDefault(
-    ledger('LEDGER_TEMPLATES', 'Templates to index, as `#package-name:Module:Entity`, separated by commas.', {
-      unset: 'all templates',
-    }),
-    listOf(identifier),
-    '',
-  ),
-  wantedInterfaces: withDefault(
-    ledger(
-      'LEDGER_INTERFACES',
-      'Interfaces whose views are stored, as `#package-name:Module:Entity`, separated by commas. `tokens`: those of the token standard.',
-      { unset: 'none' },
-    ),
-    listOf(identifierOr(presetNames)),
-    '',
-  ),
-  createdEventBlobs: withDefault(
-    ledger('LEDGER_CREATED_EVENT_BLOBS', 'Store the created-event blobs that explicit disclosure needs.'),
-    boolean,
-    'false',
-  ),
-  shape: withDefault(
-    ledger(
-      'LEDGER_SHAPE',
-      'Events to request: everything the parties witnessed, or only creates and archives of their own contracts.',
-    ),
-    choice(['LEDGER_EFFECTS', 'ACS_DELTA']),
-    'LEDGER_EFFECTS',
-  ),
-  maxFrameBytes: optional(
-    ledger(
-      'LEDGER_MAX_FRAME',
-      'Size limit of one frame (one update) and of one package. The complete frame is held in memory.',
-      {
-        unset: 'by the available memory, at most 256MiB',
-      },
-    ),
-    size('1MiB', '512MiB'),
-  ),
-  topology: withDefault(
-    ledger(
-      'LEDGER_TOPOLOGY',
-      'Store changes of party hosting. Without them, contracts of parties that leave the participant stay active in the index.',
-    ),
-    boolean,
-    'true',
-  ),
-  caFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the certificate authority of the participant.'), smallFile),
-  certFile: optional(
-    ledger('LEDGER_CERT_FILE', 'PEM file with the client certificate, for a participant that requires one.'),
-    smallFile,
-  ),
-  keyFile: optional(
-    ledger('LEDGER_KEY_FILE', 'PEM file with the private key of the client certificate, unencrypted.'),
-    smallFile,
-  ),
-  insecure: withDefault(
-    ledger('LEDGER_INSECURE', 'Allow tokens and secrets over plain http to another machine. For tests only.'),
-    boolean,
-    'false',
-  ),
-} as const;
-
-/** An OAuth 2.0 client that obtains the tokens by client credentials. */
-const oauthOptions = {
-  issuer: optional(
-    ledger('LEDGER_OAUTH_ISSUER', 'OpenID Connect issuer that grants access tokens by client credentials.'),
-    providerUrl,
-  ),
-  tokenUrl: optional(
-    ledger('LEDGER_OAUTH_TOKEN_URL', 'Token endpoint of a provider without discovery, instead of the issuer.'),
-    providerUrl,
-  ),
-  clientId: optional(
-    ledger('LEDGER_OAUTH_CLIENT_ID', 'OAuth client id. Cannot be combined with `LEDGER_TOKEN` or `LEDGER_TOKEN_FILE`.'),
-    matching('text', /^[\x20-\x7e]+$/, 'a client id of printable characters'),
-  ),
-  clientSecret: optional(
-    ledger('LEDGER_OAUTH_CLIENT_SECRET', 'OAuth client secret. Not accepted as a flag.', {
-      secret: 'value',
-      fileVariant: true,
-    }),
-    matching('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
-  ),
-  audience: optional(ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to request, if the participant checks one.'), text),
-  scope: withDefault(
-    ledger('LEDGER_OAUTH_SCOPE', 'Scopes to request, separated by blanks, or `none`.'),
-    matching('text', /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes separated by single blanks'),
-    'daml_ledger_api',
-  ),
-  caFile: optional(
-    ledger('LEDGER_OAUTH_CA_FILE', 'PEM file with the certificate authority of the token provider.'),
-    smallFile,
-  ),
-} as const;
 
 /** Postgres, and how a session in it behaves. */
 const databaseOptions = {

@@ -111,7 +111,7 @@ export const commandCodes = {
     'widen would not do what it says, or the role may not; the message says why',
     'do what the message names',
   ),
-  WIDEN_UNPROVEN: kind(
+  FILTER_EXTEND_MISMATCH: kind(
     'fatal',
     ExitCode.different,
     'contracts that are here do not go with the active contracts under the wider filter: nothing of it was added',
@@ -129,13 +129,18 @@ export const commandCodes = {
     'rebuild would not do what it says; the message says why',
     'do what the message names',
   ),
-  REBUILD_HINDERED: kind(
+  REBUILD_SWAP_BLOCKED: kind(
     'fatal',
     ExitCode.temporary,
     'rebuild: the new storage is level, and readers or a writer kept the swap from its place; the message names them',
     'let them finish, or end them, and run the same command again: it goes on where it was',
   ),
-  NOT_HELD: kind('fatal', ExitCode.usage, 'hold: nothing is held under this name', 'see `ledger-indexer hold list`'),
+  HOLD_NOT_FOUND: kind(
+    'fatal',
+    ExitCode.usage,
+    'hold: nothing is held under this name',
+    'see `ledger-indexer hold list`',
+  ),
   REDACTION_REFUSED: kind(
     'fatal',
     ExitCode.configuration,

@@ -143,7 +143,7 @@ export const ledgerCodes = {
     'nothing if this passes; otherwise check proxies in between for idle time-outs below 60 s',
   ),
   // What gets on is not counted. What never does reads the whole list again each time.
-  LEDGER_CUT_SHORT: kind(
+  LEDGER_STREAM_TRUNCATED: kind(
     'retry',
     ExitCode.temporary,
     'a list or range was closed with code 1000 before its end, and is not published',
@@ -151,7 +151,7 @@ export const ledgerCodes = {
       'it allows a connection in time, bytes and messages',
     { times: 4 },
   ),
-  LEDGER_LIST_UNPROVEN: kind(
+  SEED_UNVERIFIED: kind(
     'retry',
     ExitCode.temporary,
     'nobody can tell whether a list of active contracts is whole',

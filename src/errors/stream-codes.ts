@@ -27,7 +27,7 @@ export const streamCodes = {
     'rebuild --into has handed the stream over to another database, which the message names; nobody writes here any more',
     'set DATABASE_URL to that database',
   ),
-  STREAM_FILLING: kind(
+  STREAM_NOT_OPEN: kind(
     'park',
     ExitCode.configuration,
     'rebuild --into fills this schema, and has not handed over to it yet',
@@ -53,7 +53,7 @@ export const streamCodes = {
     'INDEXER_QUARANTINE: an update that cannot be stored was set aside',
     'ledger-indexer quarantine list, later quarantine retry',
   ),
-  SEED_OVERTAKEN: kind(
+  SEED_PRUNED: kind(
     'retry',
     ExitCode.unexpected,
     'the participant pruned past the offset of the seed while it was read',
@@ -71,14 +71,14 @@ export const streamCodes = {
     'another writer took over',
     'run one indexer per schema, or let one be the standby',
   ),
-  KEY_REPEATED: kind(
+  DUPLICATE_KEY: kind(
     'park',
     ExitCode.undecodable,
     'an update, or the list of active contracts, holds a key twice; place, contract and key are named',
     'report it; INDEXER_QUARANTINE=true goes on without that update',
   ),
   SCHEMA_NEWER: kind('fatal', ExitCode.configuration, 'a newer version has migrated the schema', 'run that version'),
-  SCHEMA_FORMER: kind(
+  SCHEMA_LAYOUT_UNSUPPORTED: kind(
     'fatal',
     ExitCode.configuration,
     'the schema holds the tables of an earlier layout, which no migration leads out of',
@@ -102,7 +102,7 @@ export const streamCodes = {
     'tables cannot be distributed here; the message says why',
     'create the extension on all nodes, add the workers to the coordinator, and name a new POSTGRES_SCHEMA, which is indexed afresh',
   ),
-  SCHEMA_FOREIGN: kind(
+  SCHEMA_OWNER_MISMATCH: kind(
     'fatal',
     ExitCode.configuration,
     'a schema with one of our names belongs to another role or another stream, and nothing was made in it',

@@ -30,8 +30,9 @@ export class EarlierWatch implements BackgroundJob {
   #unnamed: EarlierRange | undefined;
   /** How many offsets are read at a time: as many as hold about `rangeUpdates`. */
   #width = rangeUpdates;
-  readonly #asked = new AskedWork(['WIDEN_REFUSED', 'WIDEN_UNPROVEN', 'LEDGER_PERMISSION_DENIED'], (sink, failure) =>
-    sink.earlier.note(failure),
+  readonly #asked = new AskedWork(
+    ['WIDEN_REFUSED', 'FILTER_EXTEND_MISMATCH', 'LEDGER_PERMISSION_DENIED'],
+    (sink, failure) => sink.earlier.note(failure),
   );
   #notedAt = -Infinity;
 

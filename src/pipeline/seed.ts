@@ -172,9 +172,9 @@ function entries$(
 const proofDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
 
 /** What is said of the list, and not of the way to the ledger. */
-const aboutList: ReadonlySet<string> = new Set(['LEDGER_CUT_SHORT', 'LEDGER_LIST_UNPROVEN']);
+const aboutList: ReadonlySet<string> = new Set(['LEDGER_STREAM_TRUNCATED', 'SEED_UNVERIFIED']);
 
-/** @throws IndexerError LEDGER_CUT_SHORT: the next session goes on after the stored token, or starts over */
+/** @throws IndexerError LEDGER_STREAM_TRUNCATED: the next session goes on after the stored token, or starts over */
 async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSeed): Promise<void> {
   const { ledger, filter, release, observers, stop } = parts;
   const { offset, read, strict } = seed;
@@ -265,7 +265,7 @@ async function overtaken(
   const cause = await judgedRefusal(refusal, seed.offset, ledger);
   if (cause.code === 'LEDGER_IN_FLIGHT') return cause;
   return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
-    code: 'SEED_OVERTAKEN',
+    code: 'SEED_PRUNED',
     facts: { offset: seed.offset, because: cause.code },
     cause,
   });

@@ -41,7 +41,7 @@ export class WideningWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #turn: Turn | undefined;
   readonly #asked = new AskedWork(
-    ['WIDEN_REFUSED', 'WIDEN_UNPROVEN', 'LEDGER_FILTER_UNKNOWN', 'LEDGER_PERMISSION_DENIED'],
+    ['WIDEN_REFUSED', 'FILTER_EXTEND_MISMATCH', 'LEDGER_FILTER_UNKNOWN', 'LEDGER_PERMISSION_DENIED'],
     (sink, failure) => sink.widening.note(failure),
   );
   #tidied = false;

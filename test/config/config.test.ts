@@ -149,7 +149,12 @@ describe('loadConfig', () => {
         '--ledger-parties=c::3',
       ),
     );
-    expect(config.indexer).toMatchObject({ stalledAfterMs: 500, retryMaxDelayMs: 3_600_000, batchBytes: 65_536, start: 42 });
+    expect(config.indexer).toMatchObject({
+      stalledAfterMs: 500,
+      retryMaxDelayMs: 3_600_000,
+      batchBytes: 65_536,
+      start: 42,
+    });
     expect(config.ledger).toMatchObject({ topology: false, insecure: true, parties: ['a::1', 'b::2', 'c::3'] });
     expect(config.ledger).toMatchObject({
       url: 'https://node.example/api/json',

@@ -58,12 +58,12 @@ it.each([
   expect(await run(env(stream))).toMatchObject({ code: 0 });
   const before = await made();
   const line = (await check(env(name))).find((one) => one.name === 'schema');
-  expect(line).toMatchObject({ state: 'fail', code: 'SCHEMA_FOREIGN' });
+  expect(line).toMatchObject({ state: 'fail', code: 'SCHEMA_OWNER_MISMATCH' });
   expect(line?.found).toContain(`belongs to the stream in schema "${stream}" of this database`);
   expect(line?.fix).toContain('name another POSTGRES_SCHEMA');
   const ended = await run(env(name));
   expect(ended.code).toBe(78);
-  expect(ended.stdout + ended.stderr).toContain('SCHEMA_FOREIGN');
+  expect(ended.stdout + ended.stderr).toContain('SCHEMA_OWNER_MISMATCH');
   expect(await made()).toEqual(before);
   const second = await check(env('second'));
   expect(second.filter(({ state }) => state === 'fail')).toEqual([]);

@@ -100,7 +100,7 @@ describe('the token of a seed that was cut', () => {
     goOn();
     expect(sandbox.ledger.ledgerEnd()).toBeGreaterThan(offset);
     await using indexer = await finishes();
-    expect(retriesFor(indexer, 'SEED_OVERTAKEN')).toBe(0);
+    expect(retriesFor(indexer, 'SEED_PRUNED')).toBe(0);
     expect(gateway.lists.map((list) => [list.activeAtOffset, list.streamContinuationToken])).toEqual([
       [offset, undefined],
       [offset, token],
@@ -124,12 +124,12 @@ describe('the token of a seed that was cut', () => {
       const { offset, token } = await beginSeed();
       sandbox.faults.streamFailure = { path: listPath, failure, times: 1 };
       const isPruned = failure === 'PARTICIPANT_PRUNED_DATA_ACCESSED';
-      await isStartedOver(offset, token, isPruned ? 'LEDGER_IN_FLIGHT' : 'SEED_OVERTAKEN');
+      await isStartedOver(offset, token, isPruned ? 'LEDGER_IN_FLIGHT' : 'SEED_PRUNED');
     },
   );
 
   /** Nothing is pruned on this ledger, whatever it says. */
-  async function isStartedOver(offset: number, token: string, why = 'SEED_OVERTAKEN'): Promise<void> {
+  async function isStartedOver(offset: number, token: string, why = 'SEED_PRUNED'): Promise<void> {
     goOn();
     await using indexer = await finishes();
     const end = sandbox.ledger.ledgerEnd();
@@ -147,7 +147,7 @@ describe('the token of a seed that was cut', () => {
     await query(database.url, `update ledger.stream set seed_offset = ${offset - 7}`);
     goOn();
     await using indexer = await finishes();
-    expect(retriesFor(indexer, 'SEED_OVERTAKEN')).toBe(1);
+    expect(retriesFor(indexer, 'SEED_PRUNED')).toBe(1);
     expect(gateway.lists.at(-1)?.streamContinuationToken).toBeUndefined();
     await isSeededAt(sandbox.ledger.ledgerEnd());
   });

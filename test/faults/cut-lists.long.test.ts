@@ -65,7 +65,7 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
     await isLive(indexer);
     const cuts = Math.floor(activeNow() / 10);
     expect(cuts).toBeGreaterThan(3);
-    expect(retriesFor(indexer, 'LEDGER_CUT_SHORT')).toBeGreaterThanOrEqual(cuts - 1);
+    expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBeGreaterThanOrEqual(cuts - 1);
     await expectWhole();
   });
 
@@ -73,7 +73,7 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
     gateway.cuts = ({ path }) => path === listPath;
     await using indexer = await index();
     const { code, remedy } = await parked(indexer);
-    expect(code).toBe('LEDGER_CUT_SHORT');
+    expect(code).toBe('LEDGER_STREAM_TRUNCATED');
     expect(remedy).toContain('gateway');
     expect(await published()).toBe(false);
   });
@@ -86,10 +86,7 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
     gateway.cuts = (cut) => cut.path === listPath && cut.frames === 0 && closes(cut);
     await using indexer = await index();
     const { code, remedy } = await parked(indexer);
-    expect([code, remedy]).toEqual([
-      'LEDGER_LIST_UNPROVEN',
-      expect.stringContaining('POST /v2/state/active-contracts'),
-    ]);
+    expect([code, remedy]).toEqual(['SEED_UNVERIFIED', expect.stringContaining('POST /v2/state/active-contracts')]);
     expect(await published()).toBe(false);
   });
 
@@ -118,7 +115,7 @@ describe('a list without continuation tokens', () => {
     gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 3;
     await using indexer = await index();
     await isLive(indexer);
-    expect(retriesFor(indexer, 'LEDGER_CUT_SHORT')).toBe(3);
+    expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBe(3);
     await expectWhole();
   });
 
@@ -127,7 +124,7 @@ describe('a list without continuation tokens', () => {
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
     const { code, message } = await parked(indexer);
-    expect([code, message]).toEqual(['LEDGER_CUT_SHORT', expect.stringContaining('one reading has 10 entries')]);
+    expect([code, message]).toEqual(['LEDGER_STREAM_TRUNCATED', expect.stringContaining('one reading has 10 entries')]);
     expect(await published()).toBe(false);
   });
 
@@ -163,7 +160,7 @@ describe('a list without continuation tokens', () => {
     gateway.cuts = ({ path, opened }) => path === listPath && opened < 2;
     await using indexer = await index();
     await isLive(indexer);
-    expect(retriesFor(indexer, 'LEDGER_CUT_SHORT')).toBe(2);
+    expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBe(2);
     await expectWhole();
   });
 });

@@ -57,7 +57,7 @@ describe('reseed --keep-history', () => {
     const before = await digestOf(world.database.url, 'ledger');
     withoutTokens();
     cutLists();
-    await expect(world.command(reseed, 'ledger', env)).rejects.toMatchObject({ code: 'LEDGER_CUT_SHORT' });
+    await expect(world.command(reseed, 'ledger', env)).rejects.toMatchObject({ code: 'LEDGER_STREAM_TRUNCATED' });
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
     const [staged] = await query(world.database.url, 'select seeded_at from ledger_reseed.stream');
     expect(staged).toEqual({ seeded_at: null });
@@ -78,7 +78,7 @@ describe('verify', () => {
     cutLists();
     const { code, results } = await verify('--acs');
     expect([code, results]).toEqual([2, [expect.objectContaining({ outcome: 'undecided', different: 0 })]]);
-    expect(results[0]?.note).toContain('LEDGER_CUT_SHORT');
+    expect(results[0]?.note).toContain('LEDGER_STREAM_TRUNCATED');
     expect(results[0]?.note).toContain('not proven complete');
   });
 
@@ -104,7 +104,7 @@ describe('the verbs of ledger', () => {
     expect((await run(['acs', '--json'], { env: world.env('ledger', env) })).rows).toHaveLength(activeNow());
     withoutTokens();
     await expect(run(['acs', '--json'], { env: world.env('ledger', env) })).rejects.toMatchObject({
-      code: 'LEDGER_CUT_SHORT',
+      code: 'LEDGER_STREAM_TRUNCATED',
     });
   });
 
@@ -114,7 +114,7 @@ describe('the verbs of ledger', () => {
     expect((await run(['updates', '--json'], { env: world.env('ledger', env) })).rows).toEqual(whole.rows);
     gateway.cuts = ({ path }) => path === '/v2/updates';
     await expect(run(['updates', '--json'], { env: world.env('ledger', env) })).rejects.toMatchObject({
-      code: 'LEDGER_CUT_SHORT',
+      code: 'LEDGER_STREAM_TRUNCATED',
     });
   });
 });

@@ -72,7 +72,7 @@ describe('an update that holds a key twice', () => {
       ]);
       await using run = await runIndexer(env(ledger.url));
       const { checkpoint, code, message } = await parked(run);
-      expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'KEY_REPEATED' });
+      expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'DUPLICATE_KEY' });
       expect(message).toContain('update at offset 3: ');
       expect(message).toContain(`expected each ${key} once in an update, found one twice (table ${table}, constraint `);
       expect(run.log.join('')).not.toContain('another program');
@@ -90,7 +90,7 @@ describe('an update that holds a key twice', () => {
       database.url,
       `select "offset"::int, code, convert_from(frame, 'UTF8') as frame from ledger.quarantine`,
     );
-    expect(row).toEqual({ offset: 3, code: 'KEY_REPEATED', frame: frames.text(twice) });
+    expect(row).toEqual({ offset: 3, code: 'DUPLICATE_KEY', frame: frames.text(twice) });
   });
 });
 
@@ -239,7 +239,7 @@ describe('an entry of the active contracts that comes twice', () => {
       ...many.slice(5),
     ];
     const { checkpoint, code, message } = await seeded(entries, tokens);
-    expect({ checkpoint, code }).toEqual({ checkpoint: null, code: 'KEY_REPEATED' });
+    expect({ checkpoint, code }).toEqual({ checkpoint: null, code: 'DUPLICATE_KEY' });
     expect(message).toContain(
       'entry 7 of the active contracts at offset 50, contract 00twice: expected each node id once at an offset',
     );

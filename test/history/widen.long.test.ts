@@ -288,7 +288,7 @@ describe('widen refuses', () => {
        update ledger.contracts c set contract_id = one.contract_id from one where c."offset" = one."offset" and c.node_id = one.node_id`,
     );
     const before = (await world.active()).length;
-    await expect(widened(world, genesis)).rejects.toThrow(/WIDEN_UNPROVEN: .* contracts/);
+    await expect(widened(world, genesis)).rejects.toThrow(/FILTER_EXTEND_MISMATCH: .* contracts/);
     world.grow(20);
     await indexer.reaches(end());
     const seeded = await query(url(), `select from ledger.contracts where origin = 's'`);

@@ -135,7 +135,7 @@ describe('a seed', () => {
       world.ledger.grow(12);
       world.ledger.pruned = code === 'LEDGER_PRUNED' ? 10 : 0;
       world.ledger.script = (stream, count) => (count === 2 ? stream.end(failure(code)) : world.ledger.serve(stream));
-      await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_OVERTAKEN', facts: { because: code } });
+      await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_PRUNED', facts: { because: code } });
       expect(world.sink.stored.seedToken).toBeNull();
       await expect(session(world).done).resolves.toBe(12);
       expect(stored(world)).toEqual(contracts);
@@ -176,7 +176,7 @@ describe('a seed', () => {
     world.ledger.before = (question) => {
       if (question === 'activeContracts') world.ledger.version = '3.7.4';
     };
-    await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_OVERTAKEN' });
+    await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_PRUNED' });
     expect(world.sink.published).toEqual([]);
     const flags = (): readonly unknown[] =>
       world.ledger.streams.map(({ request }) => request.includeIncompleteReassignments);
@@ -187,7 +187,7 @@ describe('a seed', () => {
   it('that was closed early with code 1000 does not count, and goes on behind its token', async () => {
     const world = seeding();
     cutFirst(world, 3, false);
-    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_CUT_SHORT' });
+    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_TRUNCATED' });
     expect(world.sink.published).toEqual([]);
     await expect(session(world).done).resolves.toBe(9);
     expect(stored(world)).toEqual(contracts);
@@ -197,7 +197,7 @@ describe('a seed', () => {
     const world = seeding();
     world.ledger.tokens = false;
     cutFirst(world, 3, false);
-    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_CUT_SHORT' });
+    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_TRUNCATED' });
     expect(world.sink.published).toEqual([]);
   });
 
@@ -217,7 +217,7 @@ describe('a seed', () => {
     world.ledger.before = (question) => {
       if (question === 'activeContracts') throw failure('LEDGER_NOT_A_LEDGER');
     };
-    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_LIST_UNPROVEN' });
+    await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_UNVERIFIED' });
     expect(world.sink.published).toEqual([]);
   });
 

@@ -15,8 +15,8 @@ export const quarantine: PlantedArea = {
     {
       name: 'an update that takes too long is set aside',
       file: 'src/pipeline/follow/quarantine.ts',
-      line: `'KEY_REPEATED',`,
-      instead: `'KEY_REPEATED', 'STORE_STATEMENT_TIMEOUT',`,
+      line: `'DUPLICATE_KEY',`,
+      instead: `'DUPLICATE_KEY', 'STORE_STATEMENT_TIMEOUT',`,
       test,
     },
     {

@@ -119,7 +119,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     // Cut between the two commits it can only be finished: here nobody knows whether the second one came.
     await expect(world.command('works cancel rebuild')).rejects.toMatchObject({ code: 'WORK_REFUSED' });
     const early = await world.parks('ledger', { ...whole, DATABASE_URL: server.url });
-    expect(early.code).toBe('STREAM_FILLING');
+    expect(early.code).toBe('STREAM_NOT_OPEN');
     const at = await world.checkpoint();
     const last = startRebuild(target, words);
     expect(await last.ended(), last.output()).toBe(0);

@@ -99,7 +99,7 @@ describe('history that is too old', () => {
     expect(await hold('held', 'list')).toEqual([expect.stringMatching(/^replica-2 {2}after 40 {2}since .* {2}copy$/u)]);
     await hold('held', 'release', 'replica-2');
     await untilPruned('held', boundary);
-    await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'NOT_HELD' });
+    await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
   }, 120_000);
 
   it('stays where the role may not delete, which is told, and the stream goes on', async () => {

@@ -12,7 +12,7 @@ import { runCommand } from '../support/run-command.ts';
 const prefix = `squat_${randomBytes(4).toString('hex')}`;
 const [mallory, app] = [`${prefix}_mallory`, `${prefix}_app`];
 const roles = ['owner', 'migrator', 'writer', 'redactor', 'reader'].map((kind) => `${prefix}_${kind}`);
-const refusal = { code: 'SCHEMA_FOREIGN', retry: 'fatal', exitCode: 78 };
+const refusal = { code: 'SCHEMA_OWNER_MISMATCH', retry: 'fatal', exitCode: 78 };
 let created: TestDatabase;
 const opened: Database[] = [];
 

@@ -23,7 +23,7 @@ async function seed(session: StoreSession, ...entries: readonly (readonly [id: s
 it('refuses to publish a list that names a contract twice on a synchronizer, in different batches', async () => {
   const session = await openSession(await schemas.migrated('twice'), identity);
   await seed(session, ['00a', 1, here], ['00b', 2, here], ['00a', 3, here]);
-  await expect(session.publishSeed(50, 'seed')).rejects.toMatchObject({ code: 'KEY_REPEATED', retry: 'park' });
+  await expect(session.publishSeed(50, 'seed')).rejects.toMatchObject({ code: 'DUPLICATE_KEY', retry: 'park' });
   await expect(session.publishSeed(50, 'seed')).rejects.toThrow(`found contract 00a twice on ${here}`);
   const [row] = await query(schemas.url, 'select seeded_at, checkpoint from twice.stream');
   expect(row).toEqual({ seeded_at: null, checkpoint: null });

@@ -100,7 +100,7 @@ describe('migrate', () => {
       await database.pool.query(`${sql}; insert into schema_migrations (id) values ('${id}')`);
     }
     const found = /earlier layout \(migrations 0001_storage to 0009_departed_parties\)/;
-    const refusal = { code: 'SCHEMA_FORMER', retry: 'fatal', exitCode: 78 };
+    const refusal = { code: 'SCHEMA_LAYOUT_UNSUPPORTED', retry: 'fatal', exitCode: 78 };
     for (const refused of [
       () => migrate(database),
       () => assertMigrated(database),

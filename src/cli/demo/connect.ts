@@ -48,7 +48,8 @@ export const connectCommand: Command = {
 function notFound(dataDir: string): IndexerError {
   return new IndexerError(`no demo runs with the data in ${resolve(dataDir)}`, {
     code: 'DEMO_NOT_FOUND',
-    remedy: 'start it with `ledger-indexer demo` (in a clone: `npm start`); or run this in the folder where it was started, or with its INDEXER_DATA_DIR',
+    remedy:
+      'start it with `ledger-indexer demo` (in a clone: `npm start`); or run this in the folder where it was started, or with its INDEXER_DATA_DIR',
   });
 }
 

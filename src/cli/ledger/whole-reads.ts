@@ -19,7 +19,7 @@ const listPath = '/v2/state/active-contracts';
 
 /**
  * The frames of all contracts active at an offset. Ends early, without an error, when stopped.
- * @throws IndexerError LEDGER_CUT_SHORT when the list is not proven complete; what the stream ended with
+ * @throws IndexerError LEDGER_STREAM_TRUNCATED when the list is not proven complete; what the stream ended with
  */
 export async function* wholeList(
   call: ReadCall,
@@ -61,7 +61,7 @@ export interface Range<T> {
 
 /**
  * The updates of a range. Ends early, without an error, when stopped.
- * @throws IndexerError LEDGER_CUT_SHORT when it is not proven complete; what the stream ended with
+ * @throws IndexerError LEDGER_STREAM_TRUNCATED when it is not proven complete; what the stream ended with
  */
 export async function* wholeRange<T extends { readonly offset: number }>(
   call: ReadCall,
@@ -84,5 +84,5 @@ function cutShort(reached: number, to: number): Error {
   const found =
     `the updates after ${String(reached)} up to ${String(to)} are not proven complete: the stream was closed with code ` +
     '1000 before any of them, and the ledger has some';
-  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset: reached, end: to } });
+  return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset: reached, end: to } });
 }

@@ -15,7 +15,9 @@ export const holdCommand: Command = {
   name: 'hold',
   usage: 'list | place NAME [--after OFFSET] [--reason TEXT] | release NAME',
   summary: 'who still needs history: list, place or move a hold, release it; what is held is not pruned',
-  does: ['Without --after all history that is here is held. Holds bind prune, INDEXER_RETENTION and the functions of pqs.'],
+  does: [
+    'Without --after all history that is here is held. Holds bind prune, INDEXER_RETENTION and the functions of pqs.',
+  ],
   operands: [
     { name: 'ACTION', words: ['list', 'place', 'release'] },
     { name: 'NAME', optional: true },
@@ -28,7 +30,7 @@ export const holdCommand: Command = {
   examples: ['hold place replica-2 --reason "copy under way"', 'hold list', 'hold release replica-2'],
   exits: writing,
   page: 'docs/retention.md',
-  /** @throws IndexerError USAGE, HOLD_REFUSED, NOT_HELD, STORE_NOT_PERMITTED */
+  /** @throws IndexerError USAGE, HOLD_REFUSED, HOLD_NOT_FOUND, STORE_NOT_PERMITTED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);
     const opening = { command: 'hold', feature: featureOf(given.operands[0]) };
@@ -82,7 +84,7 @@ async function list(database: Database, asJson: boolean, print: Print): Promise<
 async function release(database: Database, name: string, print: Print): Promise<void> {
   const { releaseHold } = await import('../../store/retention/holds.ts');
   if (!(await releaseHold(database, name))) {
-    throw new IndexerError(`nothing is held under the name ${name}`, { code: 'NOT_HELD' });
+    throw new IndexerError(`nothing is held under the name ${name}`, { code: 'HOLD_NOT_FOUND' });
   }
   print(`${name} holds nothing any more`);
 }

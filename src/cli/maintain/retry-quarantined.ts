@@ -13,7 +13,7 @@ const ofTheUpdate: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
   'UPDATE_KIND_UNKNOWN',
   'STORE_DATA_REFUSED',
-  'KEY_REPEATED',
+  'DUPLICATE_KEY',
   'ENDS_UNKNOWN',
 ]);
 

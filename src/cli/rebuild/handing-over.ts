@@ -50,7 +50,7 @@ async function handOver({ live, follower, into, logger }: HandingOver, halted: H
 /** Neither may be written to now. */
 function halfway(into: string, error: IndexerError): IndexerError {
   return new IndexerError(`the stream was laid down here and not yet taken up in ${into}: ${error.message}`, {
-    code: 'REBUILD_HINDERED',
+    code: 'REBUILD_SWAP_BLOCKED',
     remedy: 'run the same command again: it finishes the hand-over, and needs no ledger for it',
     cause: error,
   });

@@ -89,6 +89,6 @@ async function changePlaces({ live, follower, logger }: Handover, finish: Finish
 export const passing: ReadonlySet<string> = new Set([
   'STORE_LOCKED',
   'STORE_CONFLICT',
-  'REBUILD_HINDERED',
+  'REBUILD_SWAP_BLOCKED',
   'STORE_STATEMENT_TIMEOUT',
 ]);

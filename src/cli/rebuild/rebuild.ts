@@ -50,7 +50,7 @@ export const rebuildCommand: Command = {
   ],
   exits: writing,
   page: 'docs/history.md',
-  /** @throws IndexerError REBUILD_REFUSED, REBUILD_HINDERED, WORK_REFUSED, CONFIGURATION_INVALID, INTERRUPTED, or what the ledger answers */
+  /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, WORK_REFUSED, CONFIGURATION_INVALID, INTERRUPTED, or what the ledger answers */
   run: async (call) => {
     const { given, env } = call;
     const config = loadConfig(env, given.options);

@@ -29,7 +29,7 @@ const levelOffsets = 200;
 const attempts = 40;
 const longestPauseMs = 15_000;
 
-/** Runs to its end. @throws IndexerError REBUILD_HINDERED after the last attempt, or what ends it */
+/** Runs to its end. @throws IndexerError REBUILD_SWAP_BLOCKED after the last attempt, or what ends it */
 export async function rebuild(given: Rebuild): Promise<Outcome> {
   const { follower, onlyLevel, logger, live } = given;
   try {
@@ -52,7 +52,7 @@ export async function rebuild(given: Rebuild): Promise<Outcome> {
     throw error;
   }
   const error = new IndexerError(`the new storage is level, and was kept from its place ${String(attempts)} times`, {
-    code: 'REBUILD_HINDERED',
+    code: 'REBUILD_SWAP_BLOCKED',
   });
   await noteFailed(live, error);
   throw error;

@@ -21,7 +21,7 @@ export interface VerifyCall extends ReadCall {
 
 /**
  * All of a read that ends by itself, counted for whoever waits.
- * @throws IndexerError INTERRUPTED when stopped before its end; LEDGER_CUT_SHORT when it is not proven complete
+ * @throws IndexerError INTERRUPTED when stopped before its end; LEDGER_STREAM_TRUNCATED when it is not proven complete
  */
 export async function* whole<T>(
   call: VerifyCall,

@@ -10,7 +10,7 @@ const ofTheData: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
   'UPDATE_KIND_UNKNOWN',
   'STORE_DATA_REFUSED',
-  'KEY_REPEATED',
+  'DUPLICATE_KEY',
 ]);
 
 /** An update that failed, and its frame. */

@@ -44,7 +44,7 @@ export interface EarlierPlace {
   /**
    * Stores a range, all of it or nothing. `names`: nothing, some need numbers first; `otherwise`: nothing, for it was pruned
    * here meanwhile, or contracts are being gathered again.
-   * @throws IndexerError WIDEN_UNPROVEN, WIDEN_REFUSED
+   * @throws IndexerError FILTER_EXTEND_MISMATCH, WIDEN_REFUSED
    */
   store(range: EarlierRange, epoch: number): Promise<'stored' | 'names' | 'otherwise'>;
   /** Gives names of the range numbers. Between two sessions: the epoch rises. */

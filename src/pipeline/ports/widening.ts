@@ -70,7 +70,7 @@ export interface WideningPlace extends Pick<Sink, 'openSession'> {
   name(epoch: number): Promise<void>;
   /**
    * How far it is part of the stream; makes it ready if that was not done.
-   * @throws IndexerError WIDEN_UNPROVEN when the list does not go with what is stored
+   * @throws IndexerError FILTER_EXTEND_MISMATCH when the list does not go with what is stored
    */
   begin(): Promise<Filled>;
   /** Adds the next of them. @returns undefined when all are added @throws IndexerError CHECKPOINT_MOVED (fenced) */

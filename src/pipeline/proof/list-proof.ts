@@ -94,7 +94,7 @@ const longestAnswer = 200;
 /**
  * Undefined when the list is proven whole; else the error to end with. Where the list has a token, it can be gone on with
  * after it.
- * @throws IndexerError LEDGER_LIST_UNPROVEN when nobody here can tell
+ * @throws IndexerError SEED_UNVERIFIED when nobody here can tell
  */
 export async function unproven(list: EndedList, questions: ListQuestions): Promise<IndexerError | undefined> {
   const { offset, read } = list;
@@ -168,19 +168,19 @@ async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
 function notProven({ offset, read }: EndedList, why: string, remedy?: string): IndexerError {
   const found = `the list of active contracts at offset ${String(offset)} cannot be proven complete: ${why}`;
   const facts = { offset, entries: read.count };
-  return ledgerError('LEDGER_LIST_UNPROVEN', found, remedy === undefined ? { facts } : { facts, remedy });
+  return ledgerError('SEED_UNVERIFIED', found, remedy === undefined ? { facts } : { facts, remedy });
 }
 
 function cutShort({ offset, read }: EndedList): IndexerError {
   const found =
     `the list of active contracts at offset ${String(offset)} is not proven complete: it was closed with code 1000 ` +
     `after ${String(read.count)} entries, and the ledger has more`;
-  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset, entries: read.count } });
+  return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset, entries: read.count } });
 }
 
 function differ({ offset, read }: EndedList, again: ListTally): IndexerError {
   const found =
     `the list of active contracts at offset ${String(offset)} is not proven complete: one reading has ` +
     `${String(read.count)} entries, another one ${String(again.count)}${read.count === again.count ? ' others' : ''}`;
-  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset, entries: read.count, again: again.count } });
+  return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset, entries: read.count, again: again.count } });
 }

@@ -22,7 +22,7 @@ const ofStored: ReadonlySet<string> = new Set([
   'LEDGER_BEHIND_CHECKPOINT',
   'LEDGER_OFFSET_AFTER_END',
   'STREAM_HANDED_OVER',
-  'STREAM_FILLING',
+  'STREAM_NOT_OPEN',
 ]);
 
 /** Whether the ledger refused the caller, and not what was asked for. */

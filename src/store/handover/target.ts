@@ -43,7 +43,7 @@ export async function isOurs(client: ClientBase, schema: string, source: string)
 
 /**
  * Makes the schema with all that readers use, or takes one that holds no stream yet.
- * @throws IndexerError SCHEMA_EXERCISE_JSON, SCHEMA_FOREIGN, STORE_NOT_PERMITTED
+ * @throws IndexerError SCHEMA_EXERCISE_JSON, SCHEMA_OWNER_MISMATCH, STORE_NOT_PERMITTED
  */
 export async function prepareTarget(target: Database, source: string, exerciseJson: ExerciseJson): Promise<void> {
   const { schema } = target;

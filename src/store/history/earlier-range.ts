@@ -41,7 +41,7 @@ export type EarlierOutcome = 'stored' | 'names' | 'otherwise';
 
 /**
  * Stores a range. To be called by the holder of the writer lock, for a filter that is in force under this epoch.
- * @throws IndexerError CHECKPOINT_MOVED (fenced), WIDEN_UNPROVEN when the range lacks what is stored, WIDEN_REFUSED while one of its
+ * @throws IndexerError CHECKPOINT_MOVED (fenced), FILTER_EXTEND_MISMATCH when the range lacks what is stored, WIDEN_REFUSED while one of its
  *   updates is in quarantine; then nothing is changed
  */
 export function storeEarlier(database: Database, range: EarlierRange, epoch: number): Promise<EarlierOutcome> {

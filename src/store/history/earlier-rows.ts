@@ -56,7 +56,7 @@ const unproven: Partial<Record<Ruled, string>> = {
   reassignments: 't.incomplete',
 };
 
-/** @throws IndexerError WIDEN_UNPROVEN when something is stored that is not among the staged rows */
+/** @throws IndexerError FILTER_EXTEND_MISMATCH when something is stored that is not among the staged rows */
 export async function proveEarlierRows(
   client: ClientBase,
   { from, to }: { readonly from: number; readonly to: number },
@@ -74,7 +74,7 @@ export async function proveEarlierRows(
   const found = missing.map(([table, count]) => `${String(count)} of ${table}`).join(', ');
   throw new IndexerError(
     `between offsets ${String(from)} and ${String(to)} rows are stored that the filter in force does not show: ${found}`,
-    { code: 'WIDEN_UNPROVEN', facts: { from, to } },
+    { code: 'FILTER_EXTEND_MISMATCH', facts: { from, to } },
   );
 }
 

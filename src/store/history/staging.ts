@@ -44,7 +44,7 @@ export interface Wanted {
 /**
  * Makes the staging schema, or takes over one that was left by a run that was cut if it fits.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED, INTERFACES_REFUSED or WIDEN_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
+ * @throws IndexerError RESEED_REFUSED, INTERFACES_REFUSED or WIDEN_REFUSED when a schema of that name is in the way, SCHEMA_OWNER_MISMATCH when it is somebody else's
  */
 export async function prepareStaging(
   staging: Database,

@@ -27,7 +27,7 @@ export interface Filled {
 
 /**
  * Where the filling stands. At first everything is made ready that can be made ready beside the stream: numbers of parties, what the list says of each contract,
- * and the proof that it is of this history. @throws IndexerError WIDEN_UNPROVEN, HISTORY_CHANGED
+ * and the proof that it is of this history. @throws IndexerError FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
  */
 export async function beginFill(database: Database): Promise<Filled> {
   return (await filled(database)) ?? prepareFill(database);
@@ -135,7 +135,7 @@ async function prove(client: ClientBase, staged: string): Promise<void> {
 
 function unlike(found: string): IndexerError {
   return new IndexerError(`the active contracts under the wider filter do not go with those here: ${found}`, {
-    code: 'WIDEN_UNPROVEN',
+    code: 'FILTER_EXTEND_MISMATCH',
   });
 }
 

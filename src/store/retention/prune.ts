@@ -113,11 +113,13 @@ export async function pruneBeside(
   { stop, onProgress }: { readonly stop: AbortSignal; readonly onProgress: (facts: PruneTold) => void },
 ): Promise<PruneTold> {
   const told = (progress: PruneProgress): void => onProgress({ ...progress, finished: false });
-  const { boundary, heldBy, tables, finished } = await prune(database, { retentionMs }, { stop, onProgress: told }).catch(
-    async (thrown: unknown) => {
-      throw await withGrant(database, thrown);
-    },
-  );
+  const { boundary, heldBy, tables, finished } = await prune(
+    database,
+    { retentionMs },
+    { stop, onProgress: told },
+  ).catch(async (thrown: unknown) => {
+    throw await withGrant(database, thrown);
+  });
   return { boundary, heldBy, rows: tables.reduce((sum, { rows }) => sum + rows, 0), finished };
 }
 

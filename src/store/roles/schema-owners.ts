@@ -33,7 +33,7 @@ function strangerOf(storage: string): string {
  limit 1`;
 }
 
-/** Passes where all schemas of this stream that exist are ours. @throws IndexerError `SCHEMA_FOREIGN` (fatal) */
+/** Passes where all schemas of this stream that exist are ours. @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal) */
 export async function refuseStrangers(client: ClientBase, storage: string): Promise<void> {
   const { rows } = await client.query<{ schema: string; owner: string; me: string }>(strangerOf(storage));
   const [found] = rows;
@@ -41,13 +41,13 @@ export async function refuseStrangers(client: ClientBase, storage: string): Prom
   const { schema, owner, me } = found;
   throw new IndexerError(
     `schema "${schema}" belongs to role "${owner}", which is neither "${me}" nor a role it is a member of`,
-    { code: 'SCHEMA_FOREIGN', remedy: remedy(schema), exitCode: ExitCode.configuration },
+    { code: 'SCHEMA_OWNER_MISMATCH', remedy: remedy(schema), exitCode: ExitCode.configuration },
   );
 }
 
 /**
  * Passes where no schema of this stream is one of another stream in this database, such as `typed` beside `ledger`.
- * @throws IndexerError `SCHEMA_FOREIGN` (fatal)
+ * @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal)
  */
 export async function refuseOtherStreams(client: ClientBase, storage: string): Promise<void> {
   const { rows } = await client.query<{ stream: string }>(
@@ -64,7 +64,7 @@ export async function refuseOtherStreams(client: ClientBase, storage: string): P
     throw new IndexerError(
       `POSTGRES_SCHEMA is "${storage}", and schema "${taken}" belongs to the stream in schema "${stream}" of this database`,
       {
-        code: 'SCHEMA_FOREIGN',
+        code: 'SCHEMA_OWNER_MISMATCH',
         remedy: `name another POSTGRES_SCHEMA, such as second; or "${stream}" if that stream is meant`,
         exitCode: ExitCode.configuration,
       },

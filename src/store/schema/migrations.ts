@@ -56,7 +56,7 @@ export interface MigrateOptions {
 
 /**
  * Creates the schema if it is missing and applies what is pending; ids of what this call applied, in order.
- * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FORMER`, `SCHEMA_FOREIGN` (all fatal), `CITUS_REFUSED`,
+ * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_LAYOUT_UNSUPPORTED`, `SCHEMA_OWNER_MISMATCH` (all fatal), `CITUS_REFUSED`,
  *   `STORE_NOT_PERMITTED`, or what a migration failed with
  */
 export async function migrate(
@@ -88,7 +88,7 @@ export async function migrate(
 
 /**
  * Checks, without changing anything, that the schema is exactly what this program expects.
- * @throws IndexerError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` or `SCHEMA_FORMER`, all fatal
+ * @throws IndexerError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` or `SCHEMA_LAYOUT_UNSUPPORTED`, all fatal
  */
 export async function assertMigrated(database: Database, files?: readonly Migration[]): Promise<void> {
   const known = files ?? (await migrationFiles());
@@ -194,7 +194,7 @@ function refuseFormer(schema: string, applied: ReadonlySet<string>): void {
   throw new IndexerError(
     `schema "${schema}" holds the tables of an earlier layout (migrations ${formerLayout} to ${newest}), which this program cannot turn into its own`,
     {
-      code: 'SCHEMA_FORMER',
+      code: 'SCHEMA_LAYOUT_UNSUPPORTED',
       remedy:
         'name a new POSTGRES_SCHEMA: it is seeded afresh; the version that filled the old schema still reads it, and it may be dropped later',
       facts: { schema },

@@ -67,7 +67,7 @@ function overWorkers(script: string): string {
 /**
  * Makes the read side if it is missing or not this program's; true when it did. To be called in a transaction that holds
  * the migration lock.
- * @throws IndexerError `SCHEMA_FOREIGN`
+ * @throws IndexerError `SCHEMA_OWNER_MISMATCH`
  */
 export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
   const script = await readSideScript(storage);

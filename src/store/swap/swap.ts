@@ -104,7 +104,7 @@ export interface Swap {
 
 /**
  * Swaps. To be called by the holder of the locks of both streams, when the storage beside is as far as the live one.
- * @throws IndexerError STORE_LOCKED or REBUILD_HINDERED when somebody was in the way: nothing has happened, try again;
+ * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED when somebody was in the way: nothing has happened, try again;
  *   REBUILD_REFUSED when something cannot be carried
  */
 export async function swap(live: Database, swapped: Swap): Promise<number> {
@@ -162,7 +162,7 @@ async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise
   const holders = await olderSnapshots(client, last);
   if (holders.length === 0) return;
   throw new IndexerError(`transactions that began before the new storage was level still run: ${holders.join(', ')}`, {
-    code: 'REBUILD_HINDERED',
+    code: 'REBUILD_SWAP_BLOCKED',
   });
 }
 
@@ -193,7 +193,7 @@ async function refuseNewRedactions(
 ): Promise<void> {
   if ((await missingRedactions(client, storages)) === 0) return;
   throw new IndexerError('contents were removed from the live storage since the new one was looked over', {
-    code: 'REBUILD_HINDERED',
+    code: 'REBUILD_SWAP_BLOCKED',
   });
 }
 

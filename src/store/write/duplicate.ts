@@ -72,7 +72,7 @@ export function contractTwice(): IndexerError {
 
 function keyRepeated(error: IndexerError, found: string, remedy: string): IndexerError {
   return new IndexerError(`${found} (${placeOf(error)})`, {
-    code: 'KEY_REPEATED',
+    code: 'DUPLICATE_KEY',
     remedy,
     facts: error.facts,
     cause: error,

@@ -32,7 +32,7 @@ interface StreamRow {
  * Takes over the stream: creates its row on first use, proves identity, raises the epoch.
  * @param filledFrom the database that will hand over to this one, for who fills it; null for an indexer
  * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream that has history,
- *   STREAM_HANDED_OVER or STREAM_FILLING (park) when no indexer may write here
+ *   STREAM_HANDED_OVER or STREAM_NOT_OPEN (park) when no indexer may write here
  */
 export async function acquireStream(
   client: ClientBase,
@@ -85,7 +85,7 @@ function proveTurn({ handover, handover_peer: peer }: StreamRow, wanted: 'fillin
   }
   if (handover === 'filling') {
     throw new IndexerError(`this schema is being filled, and database ${String(peer)} has not handed over to it yet`, {
-      code: 'STREAM_FILLING',
+      code: 'STREAM_NOT_OPEN',
       remedy: 'none needed while ledger-indexer rebuild --into runs there: it goes on by itself once that is done',
     });
   }
@@ -290,7 +290,7 @@ export async function publishSeed(
 /** How long the whole of a seed may be asked, milliseconds. */
 const askLimitMs = 60 * 60 * 1000;
 
-/** No index says that a list names each contract once, so the whole of what it left is asked. @throws IndexerError KEY_REPEATED */
+/** No index says that a list names each contract once, so the whole of what it left is asked. @throws IndexerError DUPLICATE_KEY */
 async function refuseTwice(client: ClientBase, offset: number): Promise<void> {
   await client.query(`set local statement_timeout = ${String(askLimitMs)}; ${reportPlanning}`);
   const asking: QueryConfig & { query_timeout: number } = {
@@ -304,7 +304,7 @@ async function refuseTwice(client: ClientBase, offset: number): Promise<void> {
   if (twice === undefined) return;
   const found = `found contract ${twice.contract} twice on ${twice.synchronizer}`;
   throw new IndexerError(`expected each contract once among the active ones at offset ${String(offset)}, ${found}`, {
-    code: 'KEY_REPEATED',
+    code: 'DUPLICATE_KEY',
     remedy: 'report it with the release of the participant; INDEXER_START=oldest follows the updates without this list',
     facts: { offset },
   });
