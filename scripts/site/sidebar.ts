@@ -24,6 +24,7 @@ export const groups: readonly Group[] = [
       ['GraphQL', 'graphql.md'],
       ['The lake', 'lake.md'],
       ['Coverage of the ledger', 'coverage.md'],
+      ['Names that have changed', 'reference/names.md'],
     ],
   },
   {

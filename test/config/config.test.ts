@@ -66,7 +66,7 @@ describe('loadConfig', () => {
         httpPort: 7580,
         corsOrigins: [],
         changesMaxClients: 1000,
-        console: true,
+        queryPage: true,
         queryPageUrl: undefined,
         queryPageUrlFile: undefined,
         batchUpdates: 1000,

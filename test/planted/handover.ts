@@ -46,8 +46,8 @@ export const handover: PlantedArea = {
     {
       name: 'a hold that is placed meanwhile is lost',
       file,
-      line: "from.query(\n      'lock table redactions, redacted_contracts, redacted_exercises, retention_holds, verifications in exclusive mode',\n    )",
-      instead: 'Promise.resolve()',
+      line: '(entry) => entry.carried !== undefined',
+      instead: '(entry) => entry.carried !== undefined && entry.redactor === undefined',
       test,
     },
   ],
