@@ -135,6 +135,7 @@ describe('the package', () => {
       ...(await filesOf(join(source, 'src/observe/page/browser'))).map((path) => `src/observe/page/browser/${path}`),
       // What help and remedies name.
       ...(await readdir(join(source, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+      ...(await readdir(join(source, 'docs/reference'))).map((name) => `docs/reference/${name}`),
       'scripts/requirements.cjs',
       'types/ledger-indexer.d.ts',
       'types/ledger-indexer-read.d.ts',
