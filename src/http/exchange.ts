@@ -20,9 +20,9 @@ export interface Outgoing {
 
 /** PEM. */
 interface Certificates {
-  readonly ca?: string | Buffer | undefined;
-  readonly cert?: string | Buffer | undefined;
-  readonly key?: string | Buffer | undefined;
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 export interface Sent {

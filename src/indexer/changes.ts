@@ -27,7 +27,7 @@ export interface PushedChanges {
   readonly stopping: () => void;
 }
 
-/** Prepares it; reads when somebody asks. @param shared stays the caller's to close */
+/** Prepares `/changes`; the first request reads. @param shared pool, which the caller closes */
 export function openPushedChanges(
   { indexer }: Config,
   shared: Database,

@@ -39,7 +39,7 @@ export function mostConnections({ indexer }: Pick<Config, 'indexer'>): MostConne
   return { always, withJobs: always + jobs };
 }
 
-/** A page is a thousand updates at most; a reader or receiver whose rights cost more is told so. */
+/** A page has a thousand updates at most. A role whose row security takes longer gets an error. */
 const pageStatementMs = 10_000;
 /** A look at a handful of rows; with the time between two of them it is less than five seconds. */
 const lookupStatementMs = 2_000;

@@ -1,4 +1,4 @@
-/** What `/status` says of what runs beside the stream, and of what the configuration names and the participant lacks. */
+/** Status of background jobs, and of parties, interfaces and options that the participant or the filter lacks. */
 import type { UnknownName } from '../../model/unknown.ts';
 import { UnknownNames } from '../../model/unknown.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';

@@ -1,4 +1,4 @@
-/** What is known of the participant: its end, when it was learned and why it was not, and when the last frame came. */
+/** The ledger end, when it was read last or why it could not be read, and when the last frame arrived. */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';

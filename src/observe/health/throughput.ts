@@ -1,4 +1,4 @@
-/** How much is stored and how fast: counts since the start of the process, and rates of the last seconds. */
+/** Counts since the start of the process, and rates of the last seconds. */
 import type { BatchFacts, SeedFacts } from '../../pipeline/ports/observer.ts';
 import { MeanWindow, RateWindow, rounded, roundedOrNull, TemplateRates } from '../figures/rates.ts';
 

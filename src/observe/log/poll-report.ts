@@ -1,4 +1,4 @@
-/** Reports what the ledger and the database answer again and again: metrics, health, and a line for what matters. */
+/** Reports the results of polls, of the ledger and of the database: metrics, health, and a line for changes. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder } from '../../model/stream.ts';
 import type { PollObserver, StretchAnswer, VerifiedFacts } from '../../pipeline/ports/observer.ts';

@@ -164,7 +164,7 @@ export interface StreamObserver {
   disconnected(stream: 'updates' | 'active_contracts', code: string): void;
   frameReceived(bytes: number): void;
   queueChanged(queue: QueueFacts): void;
-  /** From now on the stream waits for this, or does it; told a few times per batch. */
+  /** From now on the stream waits for this, or does it; called a few times per batch. */
   busyWith(part: WorkPart): void;
   /** The ledger's socket was paused for this long because the database is slower. */
   backpressure(seconds: number): void;
@@ -184,11 +184,11 @@ export interface SeedObserver {
 
 /** What is asked for again and again, of the ledger and of the database. */
 export interface PollObserver {
-  /** Who has the right to write; undefined when nobody has, or it was given back. */
+  /** The holder of the writer lock; undefined when it is free. */
   lockHeld(holder: LockHolder | undefined, ours: boolean): void;
-  /** The ledger told its end. */
+  /** The ledger returned its end. */
   ledgerEnd(offset: number): void;
-  /** The ledger told the offset up to which it is pruned; 0 = never. */
+  /** The ledger returned the offset up to which it is pruned; 0 = never. */
   pruned(offset: number): void;
   /** The stream was silent before the ledger end, and the ledger was asked whether anything lies between. */
   stretchAsked(answer: StretchAnswer, error?: IndexerError): void;
@@ -227,7 +227,7 @@ export interface ReleaseObserver {
 }
 
 export interface CompletionObserver {
-  /** Completions are not followed, and why; told again and again. */
+  /** Completions are not followed, and why; called again and again. */
   off(because: string, error?: IndexerError): void;
   /** They are followed, from this offset on. */
   followed(checkpoint: number): void;
@@ -239,7 +239,7 @@ export interface CompletionObserver {
 }
 
 export interface RetentionObserver {
-  /** Old history is being pruned, or was: told after each transaction, and at the end. */
+  /** Old history is being pruned, or was: called after each transaction, and at the end. */
   pruned(facts: PruneFacts): void;
   /** It could not be pruned for now; the stream goes on. `delayMs` until the next try. */
   failed(error: IndexerError, delayMs: number): void;

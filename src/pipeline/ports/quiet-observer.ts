@@ -1,9 +1,9 @@
-/** Observers that nobody hears, for work beside the stream whose figures are not those of the stream. */
+/** Observers that ignore every report, for background jobs, whose figures are not those of the stream. */
 import type { Observers } from './observer.ts';
 
 const ignore = (): void => undefined;
 
-/** Listeners wait for offsets of the stream; those of a background job are others. */
+/** Ignores commits: listeners wait for offsets of the stream, and a background job has others. */
 export const quietCommits = { reached: ignore };
 
 type Every<Port> = (Port extends unknown ? (port: Port) => void : never) extends (all: infer All) => void ? All : never;
