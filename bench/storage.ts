@@ -10,7 +10,7 @@ export const notOfTheRun: readonly string[] = ['schema_migrations'];
 
 /** What tells of the process that wrote, and differs from run to run. */
 export const volatileColumns: Readonly<Record<string, readonly string[]>> = {
-  stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'pruned_offset', 'seed_token'],
+  stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'participant_pruned_offset', 'seed_token'],
   updates: ['batch_offset'],
   schema_migrations: ['applied_at'],
   coverage: ['recorded_at'],
@@ -24,7 +24,7 @@ export const volatileTables: readonly string[] = [
   'filter_interfaces',
   'submitters',
   'verifications',
-  'works',
+  'jobs',
 ];
 
 /** The tables whose rows are counted after a run, by what they hold. */

@@ -23,16 +23,16 @@ create table stream (
   epoch bigint not null default 0,
   writer text,
   ledger_end bigint,
-  pruned_offset bigint,
-  kept_offset bigint,
-  widened_from text[] not null default '{}',
+  participant_pruned_offset bigint,
+  pruned_to_offset bigint,
+  filter_extended_from text[] not null default '{}',
   handover text check (handover in ('filling', 'handed over')),
   handover_peer text,
   check ((handover is null) = (handover_peer is null))
 );
 comment on table stream is 'One row: what is indexed here and how far. All updates up to and including checkpoint are in the tables.';
 comment on column stream.singleton is 'Always true: a schema holds exactly one stream.';
-comment on column stream.participant_id is 'The participant that is read; another one is refused until `ledger-indexer move` has proven it, see hosts. Null until the user of the indexer could read it.';
+comment on column stream.participant_id is 'The participant that is read; another one is refused until `ledger-indexer switch-participant` has proven it, see participants. Null until the user of the indexer could read it.';
 comment on column stream.filter is 'The filter of the subscription (parties, templates, interfaces, blobs, topology) as canonical JSON.';
 comment on column stream.filter_hash is 'SHA-256 of filter and shape; a different filter is refused, because it would leave a gap.';
 comment on column stream.transaction_shape is 'LEDGER_EFFECTS (every exercise) or ACS_DELTA (creates and archives only).';
@@ -48,40 +48,40 @@ comment on column stream.record_times is 'Latest record time per synchronizer id
 comment on column stream.epoch is 'Raised by every writer that takes over; a commit with an older epoch is refused.';
 comment on column stream.writer is 'Who holds the epoch: host, process id and start time.';
 comment on column stream.ledger_end is 'Ledger end when last polled.';
-comment on column stream.pruned_offset is 'Offset up to which the participant had pruned when last polled; 0 when never.';
-comment on column stream.kept_offset is 'Updates up to and including this offset were pruned here (their contracts that were still active are kept); null when nothing was.';
-comment on column stream.widened_from is 'Hashes of the filters that were widened to this one while the indexer ran: an indexer that is configured with one of them goes on with the filter in force.';
+comment on column stream.participant_pruned_offset is 'Offset up to which the participant had pruned when last polled; 0 when never.';
+comment on column stream.pruned_to_offset is 'Updates up to and including this offset were pruned here (their contracts that were still active are kept); null when nothing was.';
+comment on column stream.filter_extended_from is 'Hashes of the filters that were extended to this one while the indexer ran: an indexer that is configured with one of them goes on with the filter in force.';
 comment on column stream.handover is 'Null where an indexer may write. filling: `ledger-indexer rebuild --into` fills this schema from the ledger and has not handed over to it yet; handed over: the stream goes on in another database. No indexer writes in either case.';
 comment on column stream.handover_peer is 'The other database, host:port/name: filling, the one that hands over; handed over, the one where the stream goes on.';
 
-create table hosts (
-  host integer primary key,
+create table participants (
+  participant_number integer primary key,
   participant_id text,
   from_offset bigint not null,
-  shift bigint not null,
-  levels jsonb not null default '{}',
-  repeats_to bigint not null,
+  offset_shift bigint not null,
+  overlap_offsets jsonb not null default '{}',
+  overlap_to_offset bigint not null,
   common_offset bigint,
   common_update_id text,
   reason text,
   since timestamptz not null default now()
 );
-comment on table hosts is 'Which participant was read where: one row for each stretch, in order, the first participant included. Empty while the stream was never moved to another participant.';
-comment on column hosts.host is 'Number, counted from 1.';
-comment on column hosts.participant_id is 'The participant; null where the user of the indexer could not read its id.';
-comment on column hosts.from_offset is 'Exclusive: what lies after this offset, up to the from_offset of the next row, was read from this participant.';
-comment on column hosts.shift is 'An offset here is the participant''s own offset plus this; 0 for the first participant.';
-comment on column hosts.levels is 'By synchronizer id the offset up to which updates that came after from_offset were stored already, read from the participant before. Each participant has its own order of two synchronizers.';
-comment on column hosts.repeats_to is 'The largest of levels, or from_offset: nothing comes twice after it.';
-comment on column hosts.common_offset is 'The participant''s own offset of the newest update that was here before the move: proof, until another one is stored, that it is the same history. Null for the first participant.';
-comment on column hosts.common_update_id is 'Id of that update.';
-comment on column hosts.reason is 'Why the stream was moved here; null for the first participant.';
-comment on column hosts.since is 'When it was moved here; for the first participant, when the first move was made.';
+comment on table participants is 'Which participant was read where: one row for each range of offsets, in order, the first participant included. Empty while the stream never switched to another participant.';
+comment on column participants.participant_number is 'Number, counted from 1.';
+comment on column participants.participant_id is 'The participant; null where the user of the indexer could not read its id.';
+comment on column participants.from_offset is 'Exclusive: what lies after this offset, up to the from_offset of the next row, was read from this participant.';
+comment on column participants.offset_shift is 'An offset here is the participant''s own offset plus this; 0 for the first participant.';
+comment on column participants.overlap_offsets is 'By synchronizer id the offset up to which updates that came after from_offset were stored already, read from the participant before. Each participant has its own order of two synchronizers.';
+comment on column participants.overlap_to_offset is 'The largest of overlap_offsets, or from_offset: nothing comes twice after it.';
+comment on column participants.common_offset is 'The participant''s own offset of the newest update that was here before the switch: proof, until another one is stored, that it is the same history. Null for the first participant.';
+comment on column participants.common_update_id is 'Id of that update.';
+comment on column participants.reason is 'Why the stream was switched to this participant; null for the first participant.';
+comment on column participants.since is 'When it was switched to this participant; for the first participant, when the first switch was made.';
 
 create table coverage (
   from_offset bigint not null,
   to_offset bigint,
-  origin text not null check (origin in ('seed', 'genesis', 'oldest', 'offset', 'reseed', 'filter', 'reset', 'widen')),
+  origin text not null check (origin in ('seed', 'genesis', 'oldest', 'offset', 'reseed', 'filter', 'reset', 'filter-extend')),
   filter_hash text not null,
   transaction_shape text not null,
   complete boolean not null default true,
@@ -92,7 +92,7 @@ create table coverage (
 comment on table coverage is 'Which offsets are complete under which filter and shape. History before from_offset is not here.';
 comment on column coverage.from_offset is 'Exclusive: updates after this offset are complete.';
 comment on column coverage.to_offset is 'Inclusive end of a closed range; null for the range that ends at the checkpoint.';
-comment on column coverage.origin is 'How the range began: seed, genesis, oldest, offset; reseed after a gap, filter after an accepted change of the filter, widen after one that took what was active with it, reset after going back.';
+comment on column coverage.origin is 'How the range began: seed, genesis, oldest, offset; reseed after a gap, filter after an accepted change of the filter, filter-extend after one that took what was active with it, reset after going back.';
 comment on column coverage.filter_hash is 'Filter in force.';
 comment on column coverage.transaction_shape is 'Shape in force.';
 comment on column coverage.complete is 'False while what was active at from_offset and only a wider filter shows is gathered, and where that was given up.';
@@ -101,32 +101,32 @@ comment on column coverage.recorded_at is 'When the range was recorded.';
 
 create table filter_interfaces (
   interface_id text primary key,
-  state text not null check (state in ('waiting', 'gathering', 'followed')),
+  state text not null check (state in ('waiting', 'backfilling', 'followed')),
   complete_from bigint,
-  unknown_at bigint,
-  noted_at timestamptz not null default now()
+  unknown_at_offset bigint,
+  updated_at timestamptz not null default now()
 );
 comment on table filter_interfaces is 'Interfaces whose views are wanted, and from where on they are here: those of LEDGER_INTERFACES, presets spelt out.';
 comment on column filter_interfaces.interface_id is 'Interface as a filter names it: #package-name:Module:Entity.';
-comment on column filter_interfaces.state is 'followed: the stream is asked for its views; gathering: the participant knows it, and views are gathered beside the stream; waiting: the participant does not know it, or was not asked yet.';
+comment on column filter_interfaces.state is 'followed: the stream is asked for its views; backfilling: the participant knows it, and views are gathered beside the stream; waiting: the participant does not know it, or was not asked yet.';
 comment on column filter_interfaces.complete_from is 'Exclusive: every contract that was active at this offset, or began after it, has the view that the participant could show; 0 when that is so wherever the stream is complete. Null while none were taken.';
-comment on column filter_interfaces.unknown_at is 'Ledger end when the participant last said that it does not know the interface: no contract showed such a view up to here. Null when it never did.';
-comment on column filter_interfaces.noted_at is 'When it came into this state.';
+comment on column filter_interfaces.unknown_at_offset is 'Ledger end when the participant last said that it does not know the interface: no contract showed such a view up to here. Null when it never did.';
+comment on column filter_interfaces.updated_at is 'When it came into this state.';
 
-create table filter_parts (
+create table filter_additions (
   kind text not null check (kind in ('party', 'template', 'interface', 'blobs', 'topology')),
   name text not null,
   from_offset bigint not null,
   complete_from bigint,
-  noted_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
   primary key (kind, name)
 );
-comment on table filter_parts is 'What was added to the filter while the indexer ran, and from where on it is here. What the filter had from the beginning has no row.';
-comment on column filter_parts.kind is 'party, template, interface, blobs or topology.';
-comment on column filter_parts.name is 'The party, template or interface as the filter names it; * for all of them; empty for blobs and topology.';
-comment on column filter_parts.from_offset is 'Exclusive: all updates after this offset are here as it shows them. Where it was added, until its history is fetched.';
-comment on column filter_parts.complete_from is 'Exclusive: what was active at this offset is here, and everything since. Null while that is gathered, and where it was given up.';
-comment on column filter_parts.noted_at is 'When it was added, or this row was written last.';
+comment on table filter_additions is 'What was added to the filter while the indexer ran, and from where on it is here. What the filter had from the beginning has no row.';
+comment on column filter_additions.kind is 'party, template, interface, blobs or topology.';
+comment on column filter_additions.name is 'The party, template or interface as the filter names it; * for all of them; empty for blobs and topology.';
+comment on column filter_additions.from_offset is 'Exclusive: all updates after this offset are here as it shows them. Where it was added, until its history is fetched.';
+comment on column filter_additions.complete_from is 'Exclusive: what was active at this offset is here, and everything since. Null while that is gathered, and where it was given up.';
+comment on column filter_additions.updated_at is 'When it was added, or this row was written last.';
 
 create table synchronizers (
   synchronizer_pk integer primary key,
@@ -189,13 +189,13 @@ comment on column packages.language_version is 'Version of Daml-LF the archive i
 comment on column packages.model is 'Templates, choices, interfaces and data types of the package as JSON.';
 comment on column packages.read_at is 'When the archive was read.';
 
-create table paddings (
+create table omitted_fields (
   template_pk integer primary key,
-  padding jsonb not null
+  fields jsonb not null
 );
-comment on table paddings is 'What values of templates and interface views lack because the ledger does not write trailing fields that are None.';
-comment on column paddings.template_pk is 'Template or interface, see templates. Those whose values lack nothing have no row.';
-comment on column paddings.padding is 'Where the missing fields belong, see function padded of schema pqs.';
+comment on table omitted_fields is 'What values of templates and interface views lack because the ledger does not write trailing fields that are None.';
+comment on column omitted_fields.template_pk is 'Template or interface, see templates. Those whose values lack nothing have no row.';
+comment on column omitted_fields.fields is 'Where the missing fields belong, see function with_nulls of schema pqs.';
 
 create table typed_views (
   view_name text primary key,

@@ -1,6 +1,6 @@
 -- What the ledger showed: updates and their events, and how long contracts were active. Runs with search_path set to the
 -- schema of the stream; names no schema itself. The layout is made for writing: keys are (offset, node), ids are bytes,
--- and who was involved is a number. Views at the end show the same in words.
+-- and who was involved is a number. Views at the end show the same decoded.
 -- No foreign keys, sequences or triggers on the write path; every big table carries "offset" in every unique key.
 
 -- An id is the bytes that its hexadecimal digits name; any other is its own characters behind a byte ff. Index expressions
@@ -68,7 +68,7 @@ create table updates (
   transaction_hash bytea,
   raw json
 );
-comment on table updates is 'One row per update of any kind the ledger showed us. Offsets have lawful gaps. In words: plain_updates.';
+comment on table updates is 'One row per update of any kind the ledger showed us. Offsets have lawful gaps. Decoded: decoded_updates.';
 comment on column updates."offset" is 'The participant''s offset of the update.';
 comment on column updates.batch_offset is 'The batch it was stored with, see batches.';
 comment on column updates.effective_at is 'Ledger effective time (transactions only).';
@@ -143,7 +143,7 @@ create table contracts (
   redaction_id text,
   primary key ("offset", node_id)
 );
-comment on table contracts is 'Append-only: one row per activation (create, assign, or found by the seed) and per witnessed create. Whether it is active is in live and ended, one of which has a row of the same offset and node. In words: plain_contracts.';
+comment on table contracts is 'Append-only: one row per activation (create, assign, or found by the seed) and per witnessed create. Whether it is active is in live and ended, one of which has a row of the same offset and node. Decoded: decoded_contracts.';
 comment on column contracts."offset" is 'Offset of the create or assign; for seeded contracts that of the last activation, which may be pruned.';
 comment on column contracts.created_at is 'Ledger effective time of the original create, kept across reassignments.';
 comment on column contracts.reassignment_counter is 'Reassignments before this activation; null where the ledger did not say.';
@@ -168,7 +168,7 @@ comment on index contracts_key is 'Contracts with a key.';
 
 create table live (
   "offset" bigint not null,
-  unknown_since bigint,
+  unhosted_since bigint,
   node_id integer not null,
   template_pk integer not null,
   synchronizer_pk integer not null,
@@ -177,7 +177,7 @@ create table live (
 );
 comment on table live is 'Contracts that have not ended: narrow, so that an archive never rewrites a payload. A row moves to ended.';
 comment on column live."offset" is 'Offset of the activation; with node_id it names the row of contracts.';
-comment on column live.unknown_since is 'Offset at which the last of its parties left the participant: nobody here knows what became of it since. Null for contracts that are active.';
+comment on column live.unhosted_since is 'Offset at which the last of its parties left the participant: nobody here knows what became of it since. Null for contracts that are active.';
 comment on column live.node_id is 'Node of the activation.';
 comment on column live.template_pk is 'Template, for counting without the wide table.';
 comment on column live.synchronizer_pk is 'Synchronizer it is active on.';
@@ -185,10 +185,10 @@ comment on column live.parties_pk is 'Its parties, see contract_parties.';
 comment on column live.contract_id is 'Contract id, see id_text.';
 create index live_contract on live using hash (id_text(contract_id));
 comment on index live_contract is 'A contract by its id.';
-create index live_template on live (template_pk, "offset", node_id) where unknown_since is null;
+create index live_template on live (template_pk, "offset", node_id) where unhosted_since is null;
 comment on index live_template is 'Active contracts of a template.';
-create index live_unknown on live (template_pk, "offset") where unknown_since is not null;
-comment on index live_unknown is 'Contracts of a template whose parties left the participant.';
+create index live_unhosted on live (template_pk, "offset") where unhosted_since is not null;
+comment on index live_unhosted is 'Contracts of a template whose parties left the participant.';
 -- Without a key, a publication could not send changed rows, and would refuse them to the writer.
 alter table live replica identity full;
 
@@ -204,7 +204,7 @@ create table ended (
   contract_id bytea not null,
   ended_at timestamptz,
   ended_node_id integer,
-  unknown_since bigint
+  unhosted_since bigint
 );
 comment on table ended is 'Contracts that are not active any more, when and how they ended; and those that were witnessed only, which never were active.';
 comment on column ended."offset" is 'Offset of the activation, or of the witnessed create; with node_id it names the row of contracts.';
@@ -218,7 +218,7 @@ comment on column ended.ended_by is 'a(rchive), r(eassignment), e(nded by an upd
 comment on column ended.contract_id is 'Contract id, see id_text.';
 comment on column ended.ended_at is 'Ledger effective time of the archive, record time of an unassign; null where it is not known.';
 comment on column ended.ended_node_id is 'Node of the archive; null for all others.';
-comment on column ended.unknown_since is 'Offset at which the last of its parties left the participant before the end was seen; null for all others.';
+comment on column ended.unhosted_since is 'Offset at which the last of its parties left the participant before the end was seen; null for all others.';
 create index ended_contract on ended using hash (id_text(contract_id));
 comment on index ended_contract is 'A contract by its id.';
 create index ended_template on ended (template_pk, class, "offset");
@@ -243,7 +243,7 @@ create table exercises (
   redaction_id text,
   primary key ("offset", node_id)
 );
-comment on table exercises is 'Append-only: one row per exercised event (shape LEDGER_EFFECTS). In words: plain_exercises.';
+comment on table exercises is 'Append-only: one row per exercised event (shape LEDGER_EFFECTS). Decoded: decoded_exercises.';
 comment on column exercises."offset" is 'Offset of the transaction.';
 comment on column exercises.node_id is 'Node within the transaction; pre-order.';
 comment on column exercises.last_descendant_node_id is 'The subtree is node_id to this, inclusive.';
@@ -276,7 +276,7 @@ create table archives (
   contract_id bytea not null,
   primary key ("offset", node_id)
 );
-comment on table archives is 'Append-only: one row per archived event (shape ACS_DELTA only; under LEDGER_EFFECTS see consuming exercises). In words: plain_archives.';
+comment on table archives is 'Append-only: one row per archived event (shape ACS_DELTA only; under LEDGER_EFFECTS see consuming exercises). Decoded: decoded_archives.';
 comment on column archives."offset" is 'Offset of the transaction.';
 comment on column archives.node_id is 'Node within the transaction.';
 comment on column archives.template_pk is 'Template as the event names it; the package may be newer than the create''s.';
@@ -328,7 +328,7 @@ create table reassignments (
   workflow_id text,
   primary key ("offset", contract_id, kind)
 );
-comment on table reassignments is 'Halves of reassignments: a contract leaving its source or arriving at its target synchronizer. In words: plain_reassignments.';
+comment on table reassignments is 'Halves of reassignments: a contract leaving its source or arriving at its target synchronizer. Decoded: decoded_reassignments.';
 comment on column reassignments."offset" is 'Offset of the half.';
 comment on column reassignments.reassignment_counter is 'Counts the reassignments of the contract; common to both halves.';
 comment on column reassignments.assignment_exclusivity is 'Until when only the submitter may assign.';

@@ -47,7 +47,7 @@ comment on column active_counts.deactivated is 'Those of them that have ended, p
 create table quarantine (
   "offset" bigint primary key,
   code text not null,
-  found text not null,
+  problem text not null,
   frame bytea not null,
   epoch bigint not null,
   quarantined_at timestamptz not null default now(),
@@ -57,7 +57,7 @@ create table quarantine (
 comment on table quarantine is 'Updates that could not be stored, whole, as the ledger sent them. Empty unless INDEXER_QUARANTINE allows it.';
 comment on column quarantine."offset" is 'Offset of the update; no other table has a row of it.';
 comment on column quarantine.code is 'Error code that says why it could not be stored.';
-comment on column quarantine.found is 'What was found, without contents.';
+comment on column quarantine.problem is 'What was found, without contents.';
 comment on column quarantine.frame is 'The frame as the ledger sent it, byte by byte (UTF-8 JSON).';
 comment on column quarantine.epoch is 'Epoch of the writer that set it aside.';
 comment on column quarantine.quarantined_at is 'When it was set aside, in the transaction that moved the checkpoint past it.';
@@ -78,31 +78,31 @@ comment on column retention_holds.reason is 'Why, as given by whoever asked for 
 comment on column retention_holds.since is 'When it was placed.';
 comment on column retention_holds.moved_at is 'When its offset was given last.';
 
-create table works (
-  name text primary key check (name in ('widen', 'history', 'rebuild')),
-  state text not null check (state in ('asked', 'working', 'stopped', 'done', 'failed')),
-  wanted jsonb not null,
+create table jobs (
+  name text primary key check (name in ('filter-extend', 'history', 'rebuild')),
+  state text not null check (state in ('requested', 'working', 'paused', 'done', 'failed')),
+  request jsonb not null,
   step text,
   unit text check (unit in ('contracts', 'offsets')),
   done bigint not null default 0,
   total bigint,
   per_second double precision,
   problem text,
-  asked_at timestamptz not null default now(),
-  changed_at timestamptz not null default now()
+  requested_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
 );
-comment on table works is 'What was asked for beside the stream and takes long: a wider filter, history from before it, the storage made anew. One row each, of the last time.';
-comment on column works.name is 'widen: more parties, templates or interfaces; history: what they did before; rebuild: the storage made anew beside this one.';
-comment on column works.state is 'asked: nobody began yet; working: under way, or to be gone on with; stopped: waits until it is resumed; done; failed: see problem.';
-comment on column works.wanted is 'What was asked for; its fields depend on the name.';
-comment on column works.step is 'What it is doing; null before it begins.';
-comment on column works.unit is 'What done and total count; null while nothing is counted.';
-comment on column works.done is 'How much of the step is done.';
-comment on column works.total is 'How much the step is in all; null where nobody can know.';
-comment on column works.per_second is 'How fast it goes, by who does it; null while it rests.';
-comment on column works.problem is 'Why it failed, or what it tries again after; null while nothing is wrong.';
-comment on column works.asked_at is 'When it was asked for.';
-comment on column works.changed_at is 'When this row was written last.';
+comment on table jobs is 'Background jobs that were requested, and their progress: one row for each name, of its last request.';
+comment on column jobs.name is 'filter-extend: adds parties, templates or interfaces to the filter; history: reads their earlier updates; rebuild: fills a new schema.';
+comment on column jobs.state is 'requested: not started yet; working: started, also while no process runs it; paused: waits until it is resumed; done; failed: see problem.';
+comment on column jobs.request is 'The request; its fields depend on the name.';
+comment on column jobs.step is 'Current step; null before the job starts.';
+comment on column jobs.unit is 'Unit of done and total; null while nothing is counted.';
+comment on column jobs.done is 'Amount of the current step that is done.';
+comment on column jobs.total is 'Amount of the current step; null if unknown.';
+comment on column jobs.per_second is 'Speed, as the process that runs the job reports it; null while the job does not run.';
+comment on column jobs.problem is 'Reason of the failure, or of the last retry; null without one.';
+comment on column jobs.requested_at is 'Time of the request.';
+comment on column jobs.updated_at is 'Time of the last change of this row.';
 
 create table redactions (
   redaction_id text primary key,
@@ -154,7 +154,7 @@ comment on column redacted_exercises.update_id is 'Id of its update: at this off
 comment on column redacted_exercises.redaction_id is 'Redaction that asked for it first.';
 
 create table verifications (
-  kind text primary key check (kind in ('sql', 'acs', 'tail', 'replay', 'tokens')),
+  kind text primary key check (kind in ('invariants', 'acs', 'tail', 'range', 'tokens')),
   outcome text not null check (outcome in ('equal', 'different', 'undecided')),
   at_offset bigint not null,
   started_at timestamptz not null,
@@ -165,7 +165,7 @@ create table verifications (
   note text
 );
 comment on table verifications is 'The last result of each kind of `ledger-indexer verify`. Says nothing about the ledger itself.';
-comment on column verifications.kind is 'sql (rules within the tables), acs (active contracts), tail (newest updates), replay (a range of updates) or tokens (what admins log, with their holdings).';
+comment on column verifications.kind is 'invariants (rules within the tables), acs (active contracts), tail (newest updates), range (a range of updates) or tokens (what admins log, with their holdings).';
 comment on column verifications.outcome is 'equal, different, or undecided when it could not be compared.';
 comment on column verifications.at_offset is 'Newest offset that was compared.';
 comment on column verifications.started_at is 'When the comparison began.';

@@ -14,7 +14,7 @@ begin
     return false;
   end if;
   truncate contracts, live, ended, contract_parties, event_parties, active_counts, interface_views, reassignments,
-           templates, paddings, choices, synchronizers, coverage, template_interfaces;
+           templates, omitted_fields, choices, synchronizers, coverage, template_interfaces;
   return true;
 end $$;
 comment on function clear_unfinished_seed(bigint) is
@@ -37,7 +37,7 @@ create function hosts(party text, at_synchronizer integer, at_offset bigint) ret
 comment on function hosts(text, integer, bigint) is
   'Whether the participant hosts a party on a synchronizer after the update with this offset, as far as its topology events tell. Null while the id of the participant is not known.';
 
-create function unknown_parties(departed text[], at_synchronizer integer, at_offset bigint) returns setof integer
+create function unhosted_parties(departed text[], at_synchronizer integer, at_offset bigint) returns setof integer
   language sql stable
 begin atomic
   with touched as materialized (
@@ -52,11 +52,11 @@ begin atomic
    where not exists (select from unnest(t.witness_parties) w (party)
                        join staying s on s.party = w.party where w.party = any (t.stakeholders));
 end;
-comment on function unknown_parties(text[], integer, bigint) is
+comment on function unhosted_parties(text[], integer, bigint) is
   'Which combinations of parties nobody here knows of any more once some parties have left a synchronizer: numbers of contract_parties.';
 
 -- Once for each update that takes parties from the participant, so it may read what the writer's statements must not.
-create function mark_unknown(from_offset bigint, anew boolean) returns bigint
+create function mark_unhosted(from_offset bigint, anew boolean) returns bigint
   language plpgsql
   set enable_seqscan = on set enable_hashjoin = on set plan_cache_mode = force_custom_plan
 as $$
@@ -75,31 +75,31 @@ begin
      group by 1, 2 order by 1
   loop
     if anew then
-      update live set unknown_since = null where unknown_since >= from_offset;
-      update ended set unknown_since = null where unknown_since >= from_offset;
+      update live set unhosted_since = null where unhosted_since >= from_offset;
+      update ended set unhosted_since = null where unhosted_since >= from_offset;
       anew := false;
     end if;
-    left_behind := array(select unknown_parties(departure.parties, departure.synchronizer_pk, departure."offset"));
-    update live l set unknown_since = departure."offset"
+    left_behind := array(select unhosted_parties(departure.parties, departure.synchronizer_pk, departure."offset"));
+    update live l set unhosted_since = departure."offset"
      where l.parties_pk = any (left_behind) and l.synchronizer_pk = departure.synchronizer_pk
-       and l."offset" < departure."offset" and l.unknown_since is null;
+       and l."offset" < departure."offset" and l.unhosted_since is null;
     get diagnostics marked = row_count;
     total := total + marked;
-    update ended e set unknown_since = departure."offset"
+    update ended e set unhosted_since = departure."offset"
      where e.parties_pk = any (left_behind) and e.synchronizer_pk = departure.synchronizer_pk
-       and e."offset" < departure."offset" and e.ended_offset > departure."offset" and e.unknown_since is null;
+       and e."offset" < departure."offset" and e.ended_offset > departure."offset" and e.unhosted_since is null;
     get diagnostics marked = row_count;
     total := total + marked;
   end loop;
   return total;
 end $$;
-comment on function mark_unknown(bigint, boolean) is
+comment on function mark_unhosted(bigint, boolean) is
   'Marks contracts whose last hosted party left the participant at an offset or later, and gives their number; anew: marks that were made from there on are removed first.';
 
 -- Names must mean the tables of this schema, and never a temporary one.
 do $$ begin
   execute format('alter function clear_unfinished_seed(bigint) set search_path = %I, pg_temp', current_schema());
-  execute format('alter function mark_unknown(bigint, boolean) set search_path = %I, pg_temp', current_schema());
+  execute format('alter function mark_unhosted(bigint, boolean) set search_path = %I, pg_temp', current_schema());
 end $$;
 revoke execute on function clear_unfinished_seed(bigint), hosts(text, integer, bigint),
-  unknown_parties(text[], integer, bigint), mark_unknown(bigint, boolean) from public;
+  unhosted_parties(text[], integer, bigint), mark_unhosted(bigint, boolean) from public;

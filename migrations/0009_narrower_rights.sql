@@ -13,7 +13,7 @@ begin
     return false;
   end if;
   truncate contracts, live, ended, contract_parties, event_parties, active_counts, interface_views, reassignments,
-           templates, paddings, choices, synchronizers, coverage, template_interfaces;
+           templates, omitted_fields, choices, synchronizers, coverage, template_interfaces;
   return true;
 end $$;
 comment on function clear_unfinished_seed(bigint) is
@@ -23,7 +23,7 @@ do $$ begin
 end $$;
 
 -- The redactor needs the right to update contents, and a right on a column does not say which values. Its changes may only remove. Owners of
--- the tables are free: `widen` and interfaces that come later add contents. Nobody but the owner may call it, so nobody else attaches it.
+-- the tables are free: `filter extend` and interfaces that come later add contents. Nobody but the owner may call it, so nobody else attaches it.
 create function only_remove() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

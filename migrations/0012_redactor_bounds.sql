@@ -44,9 +44,9 @@ end $$;
 comment on function only_remove() is
   'Trigger: refuses roles other than the owner every value but null in the columns it is given, a redaction_id while contents are there or that no redaction has, and another redaction_id where there is one.';
 
--- Everything up to kept_offset counts as removed: readers are refused it, and nothing may be added there. Beyond the
+-- Everything up to pruned_to_offset counts as removed: readers are refused it, and nothing may be added there. Beyond the
 -- checkpoint no update of the ledger could be stored again.
-create function kept_offset_in_history() returns trigger
+create function pruned_to_offset_in_history() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   held bigint;
@@ -55,16 +55,16 @@ begin
     return new;
   end if;
   execute format('select min("offset") from %I.retention_holds', tg_table_schema) into held;
-  if new.seeded_at is null or new.kept_offset is null or new.kept_offset < old.kept_offset
-     or new.kept_offset > coalesce(new.checkpoint, -1) or new.kept_offset > held then
+  if new.seeded_at is null or new.pruned_to_offset is null or new.pruned_to_offset < old.pruned_to_offset
+     or new.pruned_to_offset > coalesce(new.checkpoint, -1) or new.pruned_to_offset > held then
     raise insufficient_privilege using message = format(
-      'kept_offset may only grow, to the checkpoint or the first hold at most, when %s changes it', current_user);
+      'pruned_to_offset may only grow, to the checkpoint or the first hold at most, when %s changes it', current_user);
   end if;
   return new;
 end $$;
-comment on function kept_offset_in_history() is
-  'Trigger: refuses roles other than the owner a kept_offset that is lower than before, beyond the checkpoint or beyond a hold.';
-revoke execute on function kept_offset_in_history() from public;
+comment on function pruned_to_offset_in_history() is
+  'Trigger: refuses roles other than the owner a pruned_to_offset that is lower than before, beyond the checkpoint or beyond a hold.';
+revoke execute on function pruned_to_offset_in_history() from public;
 
 create function own_redaction() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -121,7 +121,7 @@ declare
 begin
   for guarded in
     select * from (values
-      ('stream', 'kept_offset_in_history', 'update of kept_offset', 'when (new.kept_offset is distinct from old.kept_offset)'),
+      ('stream', 'pruned_to_offset_in_history', 'update of pruned_to_offset', 'when (new.pruned_to_offset is distinct from old.pruned_to_offset)'),
       ('redactions', 'own_redaction', 'insert or update', ''),
       ('redacted_contracts', 'redacted_stays', 'update', 'when (new is distinct from old)'),
       ('redacted_exercises', 'redacted_stays', 'update', 'when (new is distinct from old)')) t (relation, guard, event, condition)
@@ -149,7 +149,7 @@ begin
     return false;
   end if;
   truncate contracts, live, ended, contract_parties, event_parties, active_counts, interface_views, reassignments,
-           templates, paddings, choices, synchronizers, coverage, template_interfaces;
+           templates, omitted_fields, choices, synchronizers, coverage, template_interfaces;
   return true;
 end $$;
 do $$ begin

@@ -14,7 +14,7 @@ This page is written by \`npm run docs:metrics\` from \`src/observe/metrics/cata
 
 const reading = `## Reading them
 
-**Why am I behind?** \`sum by (on) (rate(indexer_stalled_seconds_total[1m]))\` says which share of the time went where. At
+**Why am I behind?** \`sum by (activity) (rate(indexer_stream_seconds_total[1m]))\` says which share of the time went where. At
 any moment the stream does at most one of the three: it waits for frames of the ledger (\`source\`), decodes them and builds
 rows (\`decode\`), or waits for the database to take or to commit them (\`database\`). While it backs off after a failure, the
 time counts for the side that failed. What is missing to 1 is time without a stream: starting, standing by, parked.

@@ -74,7 +74,7 @@ async function follow(daemon, http, ledgerEnd, started) {
   for (;;) {
     if (daemon.exitCode !== null) throw new Error(`the daemon ended with code ${daemon.exitCode}`);
     const status = await (await fetch(`${http}/status`)).json();
-    if (status.state === 'parked') throw new Error(`the daemon is parked: ${status.because}`);
+    if (status.state === 'parked') throw new Error(`the daemon is parked: ${status.reason}`);
     const seconds = (performance.now() - started) / 1_000;
     const checkpoint = status.checkpoint ?? 0;
     // The ledger's own OffsetCheckpoints are counted as a kind, but are no updates.

@@ -29,12 +29,12 @@ function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): v
 
 /** One Ctrl-C under npm arrives twice: from the terminal and passed on by npm. */
 const echoMs = 300;
-let askedAt = Number.POSITIVE_INFINITY;
+let requestedAt = Number.POSITIVE_INFINITY;
 
 function onSignal(): void {
   // The first asks, the second insists.
-  if (performance.now() - askedAt > echoMs) process.exit(ExitCode.temporary);
-  askedAt = Math.min(askedAt, performance.now());
+  if (performance.now() - requestedAt > echoMs) process.exit(ExitCode.temporary);
+  requestedAt = Math.min(requestedAt, performance.now());
   stop.abort();
 }
 

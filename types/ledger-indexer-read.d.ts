@@ -37,23 +37,23 @@ export declare interface ReadFacts {
   readonly shape: string;
   readonly checkpoint: number;
   /** Updates up to and including this offset were pruned; -1 if none were. */
-  readonly keptOffset: number;
+  readonly prunedToOffset: number;
   readonly coverage: readonly ReadCoverage[];
   /** A fingerprint of the interfaces whose views are stored. */
-  readonly interfaces: string;
+  readonly interfacesFingerprint: string;
   /** Ids of packages that contracts and exercises name and that have not been read. */
-  readonly unread: readonly string[];
+  readonly unreadPackages: readonly string[];
   /** Updates that were stored late, with the epoch that stored them, ordered by offset. */
-  readonly late: readonly {
+  readonly lateUpdates: readonly {
     readonly offset: number;
     readonly epoch: number;
   }[];
   /** A fingerprint of all redactions. Pruning does not change it. */
-  readonly redactions: string;
+  readonly redactionsFingerprint: string;
   /** Offsets of redacted rows, ordered. */
   readonly redacted: Readonly<Record<RedactedRows, readonly number[]>>;
   /** First and last offset at which contracts that have ended had lost all of their parties; undefined if none had. */
-  readonly departed:
+  readonly unhostedRange:
     | {
         readonly from: number;
         readonly to: number;
@@ -94,7 +94,7 @@ export declare interface ReadRedactions {
 export declare interface Reads {
   /**
    * Calls `use` with a snapshot, which ends when `use` has settled. Nothing is written, so a standby will do.
-   * @throws IndexerError EXPORT_NOT_READY if nothing was published yet; LAKE_REFUSED if the role may not see all rows; STORE_ errors; as `use`
+   * @throws IndexerError EXPORT_NOT_READY if nothing was published yet; EXPORT_REFUSED if the role may not see all rows; STORE_ errors; as `use`
    */
   readonly inSnapshot: <T>(use: (snapshot: Snapshot) => Promise<T>) => Promise<T>;
 }

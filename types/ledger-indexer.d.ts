@@ -90,7 +90,7 @@ export declare type Command = CreateCommand | ExerciseCommand | CreateAndExercis
 
 export declare interface CommandCalls {
   /** `POST /v2/commands/submit-and-wait`: resolves when the commands are on the ledger. All releases. */
-  submitAndWait(commands: Commands): Promise<Submitted>;
+  submitAndWait(commands: Commands): Promise<SubmitResponse>;
   /**
    * `POST /v2/commands/submit-and-wait-for-transaction`, with the commands one level deeper than elsewhere. Without a
    * format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
@@ -527,11 +527,11 @@ export declare interface GetUpdatesRequest {
 
 export declare interface InteractiveCalls {
   /** `POST /v2/interactive-submission/prepare`. Right: CanReadAs for `actAs` and `readAs`. All releases. */
-  prepare(request: PrepareRequest): Promise<Prepared>;
+  prepare(request: PrepareRequest): Promise<PrepareResponse>;
   /** `POST /v2/interactive-submission/execute`: resolves when taken. Right: CanExecuteAs or CanActAs. All releases. */
   execute(request: ExecuteRequest): Promise<void>;
   /** `POST /v2/interactive-submission/executeAndWait`: resolves when the transaction is on the ledger. */
-  executeAndWait(request: ExecuteRequest): Promise<Submitted>;
+  executeAndWait(request: ExecuteRequest): Promise<SubmitResponse>;
   /** `POST /v2/interactive-submission/executeAndWaitForTransaction`; also needs the right to read it. */
   executeAndWaitForTransaction(request: ExecuteRequest, transactionFormat?: TransactionFormat): Promise<Transaction>;
   /** `POST /v2/interactive-submission/preferred-packages`: versions that all the parties' participants have vetted. */
@@ -641,7 +641,7 @@ export declare interface MinLedgerTime {
 
 export declare interface NodeCalls {
   /** `GET /v2/version`; all releases, without a token too. @throws IndexerError LEDGER_NOT_A_LEDGER */
-  version(): Promise<VersionAnswer>;
+  version(): Promise<VersionResponse>;
   /** `GET /livez`: resolves while the process lives. Described since 3.5, present before. */
   livez(): Promise<void>;
   /** `GET /readyz`: the checks as text. @throws IndexerError LEDGER_UNAVAILABLE (503) while the node does not serve */
@@ -771,22 +771,6 @@ export declare interface PrefetchContractKey {
   readonly limit?: number;
 }
 
-export declare interface Prepared {
-  /** Base64. */
-  readonly preparedTransaction: string;
-  /** Base64: what is signed. */
-  readonly preparedTransactionHash: string;
-  /** To be handed on to `execute`. */
-  readonly hashingSchemeVersion: string;
-  readonly hashingDetails?: Maybe<string>;
-  readonly costEstimation?: Maybe<{
-    readonly estimationTimestamp?: string;
-    readonly confirmationRequestTrafficCostEstimation?: number;
-    readonly confirmationResponseTrafficCostEstimation?: number;
-    readonly totalTrafficCostEstimation?: number;
-  }>;
-}
-
 export declare interface PrepareRequest extends CommandContext {
   /** Where it is to run: one that the participant is connected to. */
   readonly synchronizerId: string;
@@ -801,6 +785,22 @@ export declare interface PrepareRequest extends CommandContext {
   };
   /** `HASHING_SCHEME_VERSION_V2` unless given; `…_V3`, from 3.6 on `…_V4`. */
   readonly hashingSchemeVersion?: string;
+}
+
+export declare interface PrepareResponse {
+  /** Base64. */
+  readonly preparedTransaction: string;
+  /** Base64: what is signed. */
+  readonly preparedTransactionHash: string;
+  /** To be handed on to `execute`. */
+  readonly hashingSchemeVersion: string;
+  readonly hashingDetails?: Maybe<string>;
+  readonly costEstimation?: Maybe<{
+    readonly estimationTimestamp?: string;
+    readonly confirmationRequestTrafficCostEstimation?: number;
+    readonly confirmationResponseTrafficCostEstimation?: number;
+    readonly totalTrafficCostEstimation?: number;
+  }>;
 }
 
 /** `ReassignmentCommands`. */
@@ -886,7 +886,7 @@ export declare interface Status {
   readonly details?: Maybe<readonly unknown[]>;
 }
 
-export declare interface Submitted {
+export declare interface SubmitResponse {
   readonly updateId: string;
   readonly completionOffset: number;
 }
@@ -964,10 +964,6 @@ export declare interface Update {
   };
 }
 
-export declare interface UpdateAnswer {
-  readonly update?: Maybe<Update>;
-}
-
 export declare interface UpdateCalls {
   /**
    * `POST /v2/updates`: the JSON text of each update, for `decodeUpdate`; of an open-ended list also checkpoints. All
@@ -991,15 +987,15 @@ export declare interface UpdateCalls {
    * `POST /v2/updates/update-by-offset`; all releases. Undefined when there is none at the offset or the format does
    * not show it (UPDATE_NOT_FOUND).
    */
-  byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /** `POST /v2/updates/update-by-id`; all releases. Undefined as for `byOffset`. */
-  byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /**
    * `POST /v2/updates/update-by-hash`; 3.6 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as for
    * `byOffset`.
    * @param transactionHash Base64 (transactions show it as hex)
    */
-  byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
 }
 
 /** Parts left out are not shown; `{}` shows checkpoints only. */
@@ -1014,8 +1010,12 @@ export declare interface UpdateFormat {
   };
 }
 
+export declare interface UpdateResponse {
+  readonly update?: Maybe<Update>;
+}
+
 export declare interface UpdatesPage {
-  readonly updates: readonly UpdateAnswer[];
+  readonly updates: readonly UpdateResponse[];
   readonly lowestPageOffsetExclusive: number;
   /** Everything visible up to here was seen: as good as an OffsetCheckpoint. */
   readonly highestPageOffsetInclusive: number;
@@ -1095,7 +1095,7 @@ export declare interface UsersPage {
   readonly nextPageToken: string | undefined;
 }
 
-export declare interface VersionAnswer {
+export declare interface VersionResponse {
   /** The release of the participant, e.g. `3.5.10`. */
   readonly version: string;
   /** Limits of the node: page sizes, rights per user, time between OffsetCheckpoints. */

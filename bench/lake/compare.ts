@@ -32,11 +32,11 @@ export function readManifest(dir: string): object {
   const textOf = (name: string): string => readFileSync(join(dir, name), 'utf8');
   const {
     segments,
-    former: _former,
+    previousSegments: _former,
     ...head
   } = JSON.parse(textOf('manifest.json')) as {
     segments: readonly { path: string }[];
-    former: unknown;
+    previousSegments: unknown;
   };
   const parts = segments.map(({ path }) => JSON.parse(textOf(path)) as Record<'ranges' | 'files', readonly object[]>);
   const lists = { ranges: parts.flatMap(({ ranges }) => ranges), files: parts.flatMap(({ files }) => files) };
@@ -60,8 +60,8 @@ function expectedSql(table: string, explore: string, typed: string): string {
                      when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed' end as kind
                 from contract_states s where s.ended_by is not null
               union all
-              select contract_id, synchronizer_pk, activated_offset, node_id, template_pk, parties_pk, null, unknown_since, null,
-                     null, null, unknown_since, 'unknown' from contract_states where unknown_since is not null) l
+              select contract_id, synchronizer_pk, activated_offset, node_id, template_pk, parties_pk, null, unhosted_since, null,
+                     null, null, unhosted_since, 'unhosted' from contract_states where unhosted_since is not null) l
         join templates p on p.template_pk = l.template_pk
         join ${explore}.templates t on t.package_id = p.package_id and t.module_name = p.module_name
                                    and t.entity_name = p.entity_name

@@ -48,14 +48,14 @@ function factsOf(checkpoint: number): ReadFacts {
     filterHash: 'made',
     shape: 'made',
     checkpoint,
-    keptOffset: -1,
+    prunedToOffset: -1,
     coverage: [{ from: 0, to: null, origin: 'genesis', recordedAt: '2026-01-01T00:00:00.000000Z' }],
-    interfaces: '',
-    unread: [],
-    late: [],
-    redactions: '',
+    interfacesFingerprint: '',
+    unreadPackages: [],
+    lateUpdates: [],
+    redactionsFingerprint: '',
     redacted: { contracts: [], exercises: [], interface_views: [] },
-    departed: undefined,
+    unhostedRange: undefined,
   };
 }
 

@@ -31,7 +31,7 @@ interface DeliveriesRun extends PushFigures {
 const role = 'bench_webhook';
 /** Nanoseconds; what did not come by then is lost. */
 const silence = 30_000_000_000n;
-const variant = { name: 'as shipped', env: { INDEXER_WEBHOOKS: 'loopback' } };
+const variant = { name: 'as shipped', env: { INDEXER_WEBHOOK_NETWORKS: 'loopback' } };
 
 /** Indexes first, then measures from the first delivery to the last. */
 export async function measureDeliveries(options: PushOptions): Promise<DeliveriesRun> {
@@ -87,7 +87,7 @@ async function addReceiver(url: string, to: string): Promise<void> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'bench' });
   try {
     await grantReader(database, { role, parties: [], password: undefined });
-    const everything = { template: null, party: null, kinds: [], after: 0 };
+    const everything = { template: null, party: null, eventTypes: [], after: 0 };
     await addWebhook(database, { name: 'bench', url: to, secret: newSecret(), role, ...everything });
   } finally {
     await database.close();

@@ -163,7 +163,7 @@ async function addStream(client: Client, contracts: number): Promise<void> {
   const checkpoint = contracts * offsetsPerUpdate;
   await client.query(
     `insert into stream (filter, filter_hash, transaction_shape, seed_offset, seeded_at, checkpoint,
-                         checkpoint_update_offset, checkpoint_record_time, ledger_end, epoch, pruned_offset)
+                         checkpoint_update_offset, checkpoint_record_time, ledger_end, epoch, participant_pruned_offset)
      values ('{}', 'none', 'LEDGER_EFFECTS', 0, now(), $1, $1, now(), $1, 1, 0)`,
     [checkpoint],
   );

@@ -114,12 +114,12 @@ const joined = `join ledger.contracts c on c.template_pk = l.template_pk and c."
 
 const storageActive = `(select ledger.id_text(l.contract_id) as contract_id, c.payload, p.signatories, p.observers
   from ledger.live l ${joined} join ledger.contract_parties p on p.parties_pk = l.parties_pk
-  where l.unknown_since is null and l.template_pk = ${named}) as active`;
+  where l.unhosted_since is null and l.template_pk = ${named}) as active`;
 
 const storageAsOf = `
   select ledger.id_text(l.contract_id), c.payload
     from (select l.template_pk, l.contract_id, l."offset", l.node_id from ledger.live l
-           where l.unknown_since is null and l.template_pk = ${named} and l."offset" <= $2::bigint
+           where l.unhosted_since is null and l.template_pk = ${named} and l."offset" <= $2::bigint
           union all
           select l.template_pk, l.contract_id, l."offset", l.node_id
             from generate_series(0, 40) as k

@@ -18,17 +18,17 @@ create or replace view :explore.templates as
                             where v.interface_pk = t.template_pk)
                 or exists (select from choices h where h.interface_pk = t.template_pk)
               then 'interface' else 'template' end as kind,
-         coalesce(a.activated - a.deactivated - n.unknown, 0) as active, coalesce(a.activated, 0) as activated,
-         n.unknown
+         coalesce(a.activated - a.deactivated - n.unhosted, 0) as active, coalesce(a.activated, 0) as activated,
+         n.unhosted
     from templates t
     left join packages p on p.package_id = t.package_id
     left join active_counts a on a.template_pk = t.template_pk
    cross join lateral (
            select coalesce(t.package_name, p.package_name, t.package_id) as package_name,
                   (select count(*)
-                     from (select template_pk, unknown_since from live /*workers
-                            where unknown_since is not null offset 0 workers*/) l
-                    where l.template_pk = t.template_pk and l.unknown_since is not null) as unknown) n;
+                     from (select template_pk, unhosted_since from live /*workers
+                            where unhosted_since is not null offset 0 workers*/) l
+                    where l.template_pk = t.template_pk and l.unhosted_since is not null) as unhosted) n;
 comment on view :explore.templates is
   'Templates and interfaces that were seen, one row per package version, with the number of active contracts.';
 
@@ -38,28 +38,30 @@ create or replace view :explore.updates as
          id_text(u.update_id) as update_id, u.effective_at, u.record_time, s.synchronizer_id, u.command_id, u.workflow_id,
          trace_text(u.trace_parent) as trace_parent, u.trace_state, id_text(u.transaction_hash) as transaction_hash,
          id_text(u.external_transaction_hash) as external_transaction_hash, u.paid_traffic_cost, u.event_count, b.indexed_at,
-         coalesce((select h.host from hosts h where h.from_offset < u."offset" order by h.host desc limit 1), 1) as host,
-         u."offset" - coalesce((select h.shift from hosts h where h.from_offset < u."offset" order by h.host desc limit 1), 0)
-           as host_offset
+         coalesce((select p.participant_number from participants p where p.from_offset < u."offset"
+                    order by p.participant_number desc limit 1), 1) as participant_number,
+         u."offset" - coalesce((select p.offset_shift from participants p where p.from_offset < u."offset"
+                                order by p.participant_number desc limit 1), 0)
+           as participant_offset
     from updates u
     left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.updates is
-  'Every update the ledger showed: transactions, reassignments, topology. Offsets have lawful gaps. Complete where coverage says known.';
+  'Every update the ledger showed: transactions, reassignments, topology. Offsets have lawful gaps. Complete where coverage says complete.';
 
 create or replace view :explore.contracts as
   select l.contract_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,
          case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
-              else case when l.unknown_since is null then 'active' else 'unknown' end end as status,
-         l.ended_by is null and l.unknown_since is null as is_active,
+              else case when l.unhosted_since is null then 'active' else 'unhosted' end end as status,
+         l.ended_by is null and l.unhosted_since is null as is_active,
          c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties as witnesses,
          c."offset" as created_at_offset, c.created_at, u.record_time,
          case when l.ended_by <> 'w' then l.deactivated_offset end as archived_at_offset, l.ended_at as archived_at,
          case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin,
          s.synchronizer_id, c.reassignment_counter, id_text(u.update_id) as update_id, c.node_id, c.redaction_id,
-         case when l.ended_by is null then l.unknown_since end as unknown_since
+         case when l.ended_by is null then l.unhosted_since end as unhosted_since
     from contract_states l
     join templates t on t.template_pk = l.template_pk
     left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.template_pk = l.template_pk
@@ -68,7 +70,7 @@ create or replace view :explore.contracts as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = c."offset";
 comment on view :explore.contracts is
-  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, such as in a gap, ended. Complete where coverage says known; of earlier times there are those that were still active. With a cast of the payload, read function contracts of the template instead: Postgres may apply the cast to rows that other conditions leave out. Any shape.';
+  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unhosted, those that ended by an update that is not here, such as in a gap, ended. Complete where coverage says complete; of earlier times there are those that were still active. With a cast of the payload, read function contracts of the template instead: Postgres may apply the cast to rows that other conditions leave out. Any shape.';
 
 -- Without template_pk in the join to contracts: beside a condition on the payload the planner would merge by it alone.
 create or replace view :explore.active_contracts as
@@ -84,7 +86,7 @@ create or replace view :explore.active_contracts as
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l."offset"
-   where l.unknown_since is null;
+   where l.unhosted_since is null;
 comment on view :explore.active_contracts is
   'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history. With a cast of the payload, read function active of the template instead: Postgres may apply the cast to rows that other conditions leave out. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
 
@@ -109,7 +111,7 @@ create or replace view :explore.exercises as
     left join updates u on u."offset" = e."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.exercises is
-  'Every exercised choice with argument and result. With a cast of them, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions leave out. Needs the shape LEDGER_EFFECTS, else it is empty. Complete where coverage says known.';
+  'Every exercised choice with argument and result. With a cast of them, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions leave out. Needs the shape LEDGER_EFFECTS, else it is empty. Complete where coverage says complete.';
 
 create or replace view :explore.interface_views as
   select l.contract_id, v."offset",
@@ -117,7 +119,7 @@ create or replace view :explore.interface_views as
            as interface_fqn,
          v.view, v.status_code, v.status_message, v.status_details, v.implementation_package_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
-         l.ended_by is null and l.unknown_since is null as is_active,
+         l.ended_by is null and l.unhosted_since is null as is_active,
          case when l.ended_by <> 'w' then l.deactivated_offset end as archived_at_offset, c.created_at, v.redaction_id
     from interface_views v
     join templates i on i.template_pk = v.interface_pk
@@ -142,4 +144,4 @@ create or replace view :explore.reassignments as
     left join synchronizers b on b.synchronizer_pk = r.target_pk
     left join updates u on u."offset" = r."offset";
 comment on view :explore.reassignments is
-  'Contracts on their way between synchronizers: one row when a contract leaves, one when it arrives. Complete where coverage says known.';
+  'Contracts on their way between synchronizers: one row when a contract leaves, one when it arrives. Complete where coverage says complete.';

@@ -56,7 +56,7 @@ create or replace view :explore.events as
     left join updates u on u."offset" = y."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.events is
-  'Everything that happened, one row per event, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; all exercises are the rows with a choice, except topology. Contracts found by the seed are no events: see contracts. Give a range of offsets, a contract or a template: without one the whole history is read. The latest: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage says known; exercises that archived nothing need the shape LEDGER_EFFECTS.';
+  'Everything that happened, one row per event, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; all exercises are the rows with a choice, except topology. Contracts found by the seed are no events: see contracts. Give a range of offsets, a contract or a template: without one the whole history is read. The latest: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage says complete; exercises that archived nothing need the shape LEDGER_EFFECTS.';
 
 -- Each combination of parties is counted once, and its parties are looked at after that.
 create or replace view :explore.parties as
@@ -86,7 +86,7 @@ create or replace view :explore.parties as
     from roles
    group by party;
 comment on view :explore.parties is
-  'What each party took part in, over all history. Heavy: it reads every contract and exercise, also for one party. Complete where coverage says known; exercised needs the shape LEDGER_EFFECTS.';
+  'What each party took part in, over all history. Heavy: it reads every contract and exercise, also for one party. Complete where coverage says complete; exercised needs the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.activity as
   select a.hour, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,

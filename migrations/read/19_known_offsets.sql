@@ -4,39 +4,39 @@
 create or replace view :explore.coverage as
   with ranges as (
     select c.from_offset, coalesce(c.to_offset, s.checkpoint) as to_offset, c.origin, c.reason, c.transaction_shape,
-           c.filter_hash, c.recorded_at, s.kept_offset, c.complete,
+           c.filter_hash, c.recorded_at, s.pruned_to_offset, c.complete,
            max(coalesce(c.to_offset, s.checkpoint)) over (order by c.from_offset, c.recorded_at
              rows between unbounded preceding and 1 preceding) as ended
       from coverage c cross join stream s
      where s.checkpoint is not null)
-  select r.from_offset, r.to_offset, r.status, r.why, r.transaction_shape, r.filter_hash, r.recorded_at
+  select r.from_offset, r.to_offset, r.status, r.reason, r.transaction_shape, r.filter_hash, r.recorded_at
     from (
-      select 0 as from_offset, min(from_offset) as to_offset, 'before' as status,
-             'history here begins later; of what was before there are only contracts that were still active'::text as why,
+      select 0 as from_offset, min(from_offset) as to_offset, 'before_start' as status,
+             'history here begins later; of what was before there are only contracts that were still active'::text as reason,
              null::text as transaction_shape, null::text as filter_hash, null::timestamptz as recorded_at
         from ranges having min(from_offset) > 0
       union all
-      select from_offset, least(to_offset, kept_offset), 'pruned',
-             format('pruned here: of these updates there are only contracts that were still active at %s', kept_offset),
+      select from_offset, least(to_offset, pruned_to_offset), 'pruned',
+             format('pruned here: of these updates there are only contracts that were still active at %s', pruned_to_offset),
              transaction_shape, filter_hash, recorded_at
-        from ranges where from_offset < kept_offset
+        from ranges where from_offset < pruned_to_offset
       union all
-      select greatest(from_offset, kept_offset), to_offset,
+      select greatest(from_offset, pruned_to_offset), to_offset,
              case when from_offset > 0 and origin in ('oldest', 'offset', 'filter', 'reset') then 'partial'
-                  when not complete then 'partial' else 'known' end,
+                  when not complete then 'partial' else 'complete' end,
              case origin
                when 'seed' then 'seeded with what was active at from_offset, followed since'
                when 'reseed' then 'seeded anew with what was active at from_offset, followed since'
                when 'filter' then 'another filter counts from here on; contracts that only it shows are missing if they were created before'
                when 'reset' then 'another filter counts from here on; contracts that only it shows are missing if they were created before'
-               when 'widen' then case when complete
+               when 'filter-extend' then case when complete
                  then 'a wider filter counts from here on, with what was active at from_offset'
                  else 'a wider filter counts from here on; what only it shows and was active before is gathered, or was given up' end
                else case from_offset when 0 then 'followed from the first update on'
                                      else 'followed from here on; contracts that were created before are missing' end
              end || coalesce('; the range before ended because ' || reason, ''),
              transaction_shape, filter_hash, recorded_at
-        from ranges where to_offset >= greatest(from_offset, kept_offset)
+        from ranges where to_offset >= greatest(from_offset, pruned_to_offset)
       union all
       select ended, from_offset, 'gap', 'these updates are not known' || coalesce(': ' || reason, ''), null, null, recorded_at
         from ranges where ended < from_offset
@@ -46,7 +46,7 @@ create or replace view :explore.coverage as
         from quarantine q) r
    order by r.from_offset, r.to_offset;
 comment on view :explore.coverage is
-  'Which updates are here, in order: those after from_offset, up to and including to_offset, are known, partial, before, pruned, gap or quarantined, and why. active_at answers from the from_offset to the to_offset of a range that is known or partial, both included, and refuses other offsets. Empty until the seed is complete.';
+  'Which updates are here, in order: those after from_offset, up to and including to_offset, are complete, partial, before_start, pruned, gap or quarantined, and why. active_at answers from the from_offset to the to_offset of a range that is complete or partial, both included, and refuses other offsets. Empty until the seed is complete.';
 
 -- What the filter had from the beginning is not listed; interfaces that came later stand in interface_coverage as well.
 create or replace view :explore.filter_coverage as
@@ -57,10 +57,10 @@ create or replace view :explore.filter_coverage as
               then format('updates are complete from offset %s on; contracts that began by then and ended by %s are not here yet',
                           p.from_offset, p.complete_from)
               when p.complete_from = 0 then 'complete from the first update on'
-              else format('complete from offset %s on: what had ended by then is not here', p.complete_from) end as why
-    from filter_parts p;
+              else format('complete from offset %s on: what had ended by then is not here', p.complete_from) end as reason
+    from filter_additions p;
 comment on view :explore.filter_coverage is
-  'What was added to the filter while the stream was there, and from which offset on it is complete. All else is complete where coverage says known. Of interfaces see interface_coverage too: views have a past of their own.';
+  'What was added to the filter while the stream was there, and from which offset on it is complete. All else is complete where coverage says complete. Of interfaces see interface_coverage too: views have a past of their own.';
 
 -- Ranges that touch are one. What the state at the beginning is the state of, as times go: of everything before the first
 -- update of a ledger, and of any time from when a range was recorded until its first update. Where pruning cut, of none.
@@ -77,8 +77,8 @@ begin atomic
                  k.from_offset > coalesce(max(k.to_offset) over (order by k.from_offset, k.to_offset
                    rows between unbounded preceding and 1 preceding), -1) as is_first
             from (
-              select greatest(c.from_offset, s.kept_offset) as from_offset, coalesce(c.to_offset, s.checkpoint) as to_offset,
-                     case when c.from_offset < s.kept_offset then null
+              select greatest(c.from_offset, s.pruned_to_offset) as from_offset, coalesce(c.to_offset, s.checkpoint) as to_offset,
+                     case when c.from_offset < s.pruned_to_offset then null
                           when c.from_offset = 0 then '-infinity' else c.recorded_at end as since
                 from coverage c cross join stream s
                where s.checkpoint is not null) k
@@ -105,7 +105,7 @@ as $$
 declare
   history record;
 begin
-  select s.checkpoint, greatest(s.seed_offset, s.kept_offset) as begins into history from :storage.stream s;
+  select s.checkpoint, greatest(s.seed_offset, s.pruned_to_offset) as begins into history from :storage.stream s;
   if at_offset between history.begins and history.checkpoint
      or exists (select from :explore.known_ranges() r where at_offset between r.from_offset and r.to_offset) then
     return at_offset;

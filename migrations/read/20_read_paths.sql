@@ -119,7 +119,7 @@ begin atomic
     left join updates u on u."offset" = l."offset"
     left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
           /*alone*/and (template is null or array_position((select :explore.template_pks(template)), c.template_pk) is not null)/*alone*/
-   where l.unknown_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
+   where l.unhosted_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
   'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads live rows only. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
@@ -130,8 +130,8 @@ begin atomic
   select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
          coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
          case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
-              else case when l.unknown_since is null then 'active' else 'unknown' end end,
-         l.ended_by is null and l.unknown_since is null,
+              else case when l.unhosted_since is null then 'active' else 'unhosted' end end,
+         l.ended_by is null and l.unhosted_since is null,
          /*alone*/case when :explore.with_name(template) then/*alone*/ c.payload /*alone*/end/*alone*/,
          /*alone*/case when :explore.with_name(template) then/*alone*/ c.contract_key /*alone*/end/*alone*/,
          p.signatories, p.observers, p.witness_parties,
@@ -139,7 +139,7 @@ begin atomic
          case when l.ended_by <> 'w' then l.deactivated_offset end, l.ended_at,
          case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end,
          s.synchronizer_id, c.reassignment_counter, id_text(u.update_id), c.node_id, c.redaction_id,
-         case when l.ended_by is null then l.unknown_since end
+         case when l.ended_by is null then l.unhosted_since end
     from contract_states l
     left join templates t on t.template_pk = l.template_pk
     left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
@@ -178,7 +178,7 @@ begin atomic
                 then decode(key_hash, 'base64') end])
      and base64_text(c.contract_key_hash) = key_hash
      /*alone*/and (template is null or array_position((select :explore.template_pks(template)), c.template_pk) is not null)/*alone*/
-     and l.unknown_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
+     and l.unhosted_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active_by_key(text, text) is
   'Contracts that are active now with a key of this hash, in base64 as the ledger prints it; of one template where it is named. Any shape.';
@@ -191,27 +191,27 @@ comment on function :explore.active_by_key(text, text) is
 -- nothing can be found, so null is no offset that the planner sees to find nothing.
 create or replace function :explore.states_at(at_offset bigint, template text default null)
   returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
-                 deactivated_offset bigint, unknown_since bigint, node_id integer, parties_pk integer)
+                 deactivated_offset bigint, unhosted_since bigint, node_id integer, parties_pk integer)
   language sql stable parallel safe rows 1000
 begin atomic
-  select id_text(l.contract_id), l.synchronizer_pk, l."offset", l.template_pk, null::bigint, l.unknown_since, l.node_id,
+  select id_text(l.contract_id), l.synchronizer_pk, l."offset", l.template_pk, null::bigint, l.unhosted_since, l.node_id,
          l.parties_pk
     from live l
    where (select :explore.known_offset(at_offset)) is not null
-     and l.unknown_since is null and l."offset" <= coalesce(at_offset, -1)
+     and l.unhosted_since is null and l."offset" <= coalesce(at_offset, -1)
      and l.template_pk = any ((select :explore.template_pks(template))::integer[])
   union all
-  select id_text(l.contract_id), l.synchronizer_pk, l."offset", l.template_pk, null, l.unknown_since, l.node_id, l.parties_pk
+  select id_text(l.contract_id), l.synchronizer_pk, l."offset", l.template_pk, null, l.unhosted_since, l.node_id, l.parties_pk
     from live l
-   where l.unknown_since is not null and l.unknown_since > at_offset and l."offset" <= at_offset
+   where l.unhosted_since is not null and l.unhosted_since > at_offset and l."offset" <= at_offset
      and l.template_pk = any ((select :explore.template_pks(template))::integer[])
   union all
-  select id_text(e.contract_id), e.synchronizer_pk, e."offset", e.template_pk, e.ended_offset, e.unknown_since, e.node_id,
+  select id_text(e.contract_id), e.synchronizer_pk, e."offset", e.template_pk, e.ended_offset, e.unhosted_since, e.node_id,
          e.parties_pk
     from :explore.template_pks(template) pks,
          generate_series(0, least(61, (ln(coalesce(:explore.latest_offset(), 0) + 2) / ln(2::double precision))::integer + 1)) k,
          lateral (
-           select l.contract_id, l.synchronizer_pk, l."offset", l.template_pk, l.ended_offset, l.unknown_since, l.node_id,
+           select l.contract_id, l.synchronizer_pk, l."offset", l.template_pk, l.ended_offset, l.unhosted_since, l.node_id,
                   l.parties_pk
              from ended l
             where l.class = k and l."offset" > at_offset - (power(2::double precision, k + 1) * 1.001)::bigint - 1
@@ -223,10 +223,10 @@ comment on function :explore.states_at(bigint, text) is
 
 create or replace function :explore.lifetimes_at(at_offset bigint, template text default null)
   returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
-                 deactivated_offset bigint, unknown_since bigint)
+                 deactivated_offset bigint, unhosted_since bigint)
   language sql stable parallel safe rows 1000
 begin atomic
-  select l.contract_id, l.synchronizer_pk, l.activated_offset, l.template_pk, l.deactivated_offset, l.unknown_since
+  select l.contract_id, l.synchronizer_pk, l.activated_offset, l.template_pk, l.deactivated_offset, l.unhosted_since
     from :explore.states_at(at_offset, template) l;
 end;
 comment on function :explore.lifetimes_at(bigint, text) is

@@ -196,50 +196,50 @@ comment on function :pqs.__choice_pks(text) is
 
 -- Called for every row: setting a search path would cost a third of it. So every name in it has its schema, types and
 -- operators too; precedence is that of parentheses.
-create or replace function :pqs.padded(value jsonb, padding jsonb) returns jsonb
+create or replace function :pqs.with_nulls(value jsonb, omitted jsonb) returns jsonb
   language plpgsql immutable parallel safe
 as $$
 declare
   kind pg_catalog.text := pg_catalog.jsonb_typeof(value);
   completed pg_catalog.jsonb;
   name pg_catalog.text;
-  inner_padding pg_catalog.jsonb;
+  inner_omitted pg_catalog.jsonb;
 begin
-  if (padding operator(pg_catalog.?) 'nulls') and (kind operator(pg_catalog.=) 'object') then
-    completed := (padding operator(pg_catalog.->) 'nulls') operator(pg_catalog.||) value;
-    for name, inner_padding in
-      select f.key, f.value from pg_catalog.jsonb_each(padding operator(pg_catalog.->) 'fields') f
+  if (omitted operator(pg_catalog.?) 'nulls') and (kind operator(pg_catalog.=) 'object') then
+    completed := (omitted operator(pg_catalog.->) 'nulls') operator(pg_catalog.||) value;
+    for name, inner_omitted in
+      select f.key, f.value from pg_catalog.jsonb_each(omitted operator(pg_catalog.->) 'fields') f
     loop
       if (completed operator(pg_catalog.->) name) operator(pg_catalog.<>) 'null' then
         completed := completed operator(pg_catalog.||) pg_catalog.jsonb_build_object(
-          name, :pqs.padded(completed operator(pg_catalog.->) name, inner_padding));
+          name, :pqs.with_nulls(completed operator(pg_catalog.->) name, inner_omitted));
       end if;
     end loop;
     return completed;
-  elsif (padding operator(pg_catalog.?) 'items') and (kind operator(pg_catalog.=) 'array') then
-    return (select coalesce(pg_catalog.jsonb_agg(:pqs.padded(i.item, padding operator(pg_catalog.->) 'items')
+  elsif (omitted operator(pg_catalog.?) 'items') and (kind operator(pg_catalog.=) 'array') then
+    return (select coalesce(pg_catalog.jsonb_agg(:pqs.with_nulls(i.item, omitted operator(pg_catalog.->) 'items')
                                                  order by i.place), '[]')
               from pg_catalog.jsonb_array_elements(value) with ordinality i (item, place));
-  elsif (padding operator(pg_catalog.?) 'entries') and (kind operator(pg_catalog.=) 'array') then
-    inner_padding := padding operator(pg_catalog.->) 'entries';
+  elsif (omitted operator(pg_catalog.?) 'entries') and (kind operator(pg_catalog.=) 'array') then
+    inner_omitted := omitted operator(pg_catalog.->) 'entries';
     return (select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
-                     :pqs.padded(i.item operator(pg_catalog.->) 0, inner_padding operator(pg_catalog.->) 0),
-                     :pqs.padded(i.item operator(pg_catalog.->) 1, inner_padding operator(pg_catalog.->) 1))
+                     :pqs.with_nulls(i.item operator(pg_catalog.->) 0, inner_omitted operator(pg_catalog.->) 0),
+                     :pqs.with_nulls(i.item operator(pg_catalog.->) 1, inner_omitted operator(pg_catalog.->) 1))
                    order by i.place), '[]')
               from pg_catalog.jsonb_array_elements(value) with ordinality i (item, place));
-  elsif (padding operator(pg_catalog.?) 'values') and (kind operator(pg_catalog.=) 'object') then
+  elsif (omitted operator(pg_catalog.?) 'values') and (kind operator(pg_catalog.=) 'object') then
     return (select coalesce(pg_catalog.jsonb_object_agg(
-                     f.key, :pqs.padded(f.value, padding operator(pg_catalog.->) 'values')), '{}')
+                     f.key, :pqs.with_nulls(f.value, omitted operator(pg_catalog.->) 'values')), '{}')
               from pg_catalog.jsonb_each(value) f);
-  elsif ((padding operator(pg_catalog.->) 'cases') operator(pg_catalog.?) (value operator(pg_catalog.->>) 'tag'))
+  elsif ((omitted operator(pg_catalog.->) 'cases') operator(pg_catalog.?) (value operator(pg_catalog.->>) 'tag'))
     and (kind operator(pg_catalog.=) 'object') then
-    inner_padding := (padding operator(pg_catalog.->) 'cases')
+    inner_omitted := (omitted operator(pg_catalog.->) 'cases')
                      operator(pg_catalog.->) (value operator(pg_catalog.->>) 'tag');
     return value operator(pg_catalog.||) pg_catalog.jsonb_build_object(
-      'value', :pqs.padded(value operator(pg_catalog.->) 'value', inner_padding));
+      'value', :pqs.with_nulls(value operator(pg_catalog.->) 'value', inner_omitted));
   end if;
   return value;
 end
 $$;
-comment on function :pqs.padded(jsonb, jsonb) is
-  'A value with the fields that the ledger left out because they are None: explicit nulls, as PQS stores them. The second argument is a row of paddings; null and what does not fit leave the value as it is.';
+comment on function :pqs.with_nulls(jsonb, jsonb) is
+  'A value with the fields that the ledger left out because they are None: explicit nulls, as PQS stores them. The second argument is a row of omitted_fields; null and what does not fit leave the value as it is.';

@@ -3,7 +3,7 @@
 create or replace function :pqs.oldest_checkpoint() returns setof :pqs.checkpoint
   language sql stable parallel safe rows 1
 begin atomic
-  select greatest(s.seed_offset, s.kept_offset), greatest(s.seed_offset, s.kept_offset)
+  select greatest(s.seed_offset, s.pruned_to_offset), greatest(s.seed_offset, s.pruned_to_offset)
     from stream s where s.checkpoint is not null;
 end;
 comment on function :pqs.oldest_checkpoint() is 'Where the history here begins: the offset of the seed, or up to which was pruned.';
@@ -33,7 +33,7 @@ create or replace function :pqs.oldest_offset() returns bigint
 as $$
 begin
   return coalesce(nullif(current_setting('pqs.session_offset_oldest', true), '')::bigint,
-                  (select greatest(s.seed_offset, s.kept_offset) from :storage.stream s where s.checkpoint is not null));
+                  (select greatest(s.seed_offset, s.pruned_to_offset) from :storage.stream s where s.checkpoint is not null));
 end
 $$;
 comment on function :pqs.oldest_offset() is 'The offset queries of this session read from: that of set_oldest, else the offset of the seed, or up to which was pruned.';
@@ -43,7 +43,7 @@ create or replace function :pqs.pruned_offset() returns bigint
   set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return (select s.kept_offset from :storage.stream s);
+  return (select s.pruned_to_offset from :storage.stream s);
 end
 $$;
 comment on function :pqs.pruned_offset() is 'The offset up to and including which was pruned here; null when nothing was.';
@@ -55,7 +55,7 @@ as $$
 declare
   history record;
 begin
-  select greatest(s.seed_offset, s.kept_offset) as begins, s.checkpoint into history from :storage.stream s;
+  select greatest(s.seed_offset, s.pruned_to_offset) as begins, s.checkpoint into history from :storage.stream s;
   if "offset" < history.begins then
     raise exception 'Illegal offset % is outside lower bounds of contiguous history', "offset"
       using errcode = 'numeric_value_out_of_range', hint = format('History begins at %s.', history.begins);
@@ -161,7 +161,7 @@ create or replace function :pqs.__from("offset" bigint) returns bigint
   set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return case when :pqs.__inside("offset") > (select greatest(s.seed_offset, s.kept_offset) from :storage.stream s)
+  return case when :pqs.__inside("offset") > (select greatest(s.seed_offset, s.pruned_to_offset) from :storage.stream s)
               then "offset" when "offset" is not null then -1 end;
 end
 $$;

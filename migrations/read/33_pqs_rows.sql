@@ -22,7 +22,7 @@ create or replace view :pqs.__template_rows as
          case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_ix,
          case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_offset,
          case when l.ended_by is distinct from 'w'
-              then int8range(c."offset", coalesce(l.deactivated_offset, l.unknown_since)) end as life_ix,
+              then int8range(c."offset", coalesce(l.deactivated_offset, l.unhosted_since)) end as life_ix,
          l.contract_id, c.payload, c.contract_key, decode(base64_text(c.created_event_blob), 'base64') as metadata,
          c.created_at as created_effective_at, case when l.ended_by = 'a' then l.ended_at end as archived_effective_at,
          c.redaction_id, coalesce(t.package_name, t.package_id) as package_name,
@@ -62,9 +62,9 @@ create or replace view :pqs.__interface_rows as
          case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_ix,
          case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_offset,
          case when l.ended_by is distinct from 'w'
-              then int8range(c."offset", coalesce(l.deactivated_offset, l.unknown_since)) end as life_ix,
+              then int8range(c."offset", coalesce(l.deactivated_offset, l.unhosted_since)) end as life_ix,
          l.contract_id,
-         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
+         :pqs.with_nulls(v.view, (select o.fields from omitted_fields o where o.template_pk = v.interface_pk)) as payload,
          null::jsonb as contract_key, decode(base64_text(c.created_event_blob), 'base64') as metadata,
          c.created_at as created_effective_at, case when l.ended_by = 'a' then l.ended_at end as archived_effective_at,
          v.redaction_id,
@@ -126,7 +126,7 @@ comment on view :pqs.__contract_rows is 'The rows of __template_rows and __inter
 
 create or replace view :pqs.__active_interfaces as
   select v.interface_pk as type_pk, l.template_pk, l.contract_id,
-         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
+         :pqs.with_nulls(v.view, (select o.fields from omitted_fields o where o.template_pk = v.interface_pk)) as payload,
          l."offset", l.node_id, null::bigint as archived, null::integer as ended_node_id, null::timestamptz as archived_at,
          l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null::jsonb as contract_key,
          null::bytea as contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
@@ -134,11 +134,11 @@ create or replace view :pqs.__active_interfaces as
          0::bigint as reach, l."offset" as guessed, v.interface_pk as own_pk, c.origin, null::"char" as ended_by
     from template_interfaces i, live l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
     left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-   where l.template_pk = i.template_pk and l.unknown_since is null
+   where l.template_pk = i.template_pk and l.unhosted_since is null
      and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk and v.status_code = 0
   union all
   select v.interface_pk, l.template_pk, l.contract_id,
-         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+         :pqs.with_nulls(v.view, (select o.fields from omitted_fields o where o.template_pk = v.interface_pk)),
          l."offset", l.node_id, case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id,
          case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk, v.implementation_package_id,
          c.representative_package_id, null, null, c.created_event_blob, c.created_at, p.signatories, p.observers,
@@ -150,7 +150,7 @@ create or replace view :pqs.__active_interfaces as
              from ended e
            union all
            select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
-                  (-2)::smallint, u.unknown_since, null, null, null
+                  (-2)::smallint, u.unhosted_since, null, null, null
              from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
     left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
    where l.template_pk = i.template_pk and l.class = w.class
@@ -209,7 +209,7 @@ create or replace view :pqs.__active_rows as
                      9223372036854775807 as begins, 0::bigint as reach, l."offset" as guessed, c.template_pk as own_pk,
                      c.origin, null::"char" as ended_by
                 from live l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
-               where l.unknown_since is null and c."offset" = l."offset" and c.node_id = l.node_id) x
+               where l.unhosted_since is null and c."offset" = l."offset" and c.node_id = l.node_id) x
       union all
       select 'template', x.*
         from (with apart as (select)
@@ -225,7 +225,7 @@ create or replace view :pqs.__active_rows as
                          from ended e
                        union all
                        select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
-                              (-2)::smallint, u.unknown_since, null, null, null
+                              (-2)::smallint, u.unhosted_since, null, null, null
                          from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
                where l.class = w.class and c."offset" = l."offset" and c.node_id = l.node_id) x
       union all
@@ -250,7 +250,7 @@ comment on column :pqs.__archivals.node_id is 'Node of the event.';
 
 create or replace view :pqs.__archived_interfaces as
   select v.interface_pk as type_pk, l.template_pk, l.contract_id,
-         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
+         :pqs.with_nulls(v.view, (select o.fields from omitted_fields o where o.template_pk = v.interface_pk)) as payload,
          l."offset", l.node_id, a."offset" as archived, a.node_id as ended_node_id, l.ended_at as archived_at,
          l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null::jsonb as contract_key,
          null::bytea as contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
@@ -327,14 +327,14 @@ create or replace view :pqs.__archived_rows as
     left join updates u on u."offset" = r."offset";
 comment on view :pqs.__archived_rows is 'Contracts and interface views that were archived, with the columns of type contract and what function archives selects by.';
 
-create or replace function :pqs.padded_payload(contract :pqs.contract) returns jsonb
+create or replace function :pqs.payload_with_nulls(contract :pqs.contract) returns jsonb
   language sql stable parallel safe
 begin atomic
   select case (contract).payload_type when 'interface' then (contract).payload
-              else :pqs.padded((contract).payload, (
-                     select pd.padding from paddings pd join templates t on t.template_pk = pd.template_pk
+              else :pqs.with_nulls((contract).payload, (
+                     select o.fields from omitted_fields o join templates t on t.template_pk = o.template_pk
                       where t.package_id = (contract).creation_package_id
                         and (contract).template_fqn = concat_ws(':', t.package_name, t.module_name, t.entity_name))) end;
 end;
-comment on function :pqs.padded_payload(:pqs.contract) is
-  'The payload with explicit nulls for trailing fields that are None: padded_payload(a.*). Column payload of a template is as the ledger wrote it, so that indexes on it are of use.';
+comment on function :pqs.payload_with_nulls(:pqs.contract) is
+  'The payload with explicit nulls for trailing fields that are None: payload_with_nulls(a.*). Column payload of a template is as the ledger wrote it, so that indexes on it are of use.';

@@ -105,7 +105,7 @@ create or replace view :pqs.__lookup_rows as
          case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_ix,
          case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_offset,
          case when l.ended_by is distinct from 'w'
-              then int8range(c."offset", coalesce(l.deactivated_offset, l.unknown_since)) end as life_ix,
+              then int8range(c."offset", coalesce(l.deactivated_offset, l.unhosted_since)) end as life_ix,
          l.contract_id, x.payload, x.contract_key, decode(base64_text(c.created_event_blob), 'base64') as metadata,
          c.created_at as created_effective_at, case when l.ended_by = 'a' then l.ended_at end as archived_effective_at,
          x.redaction_id,
@@ -132,7 +132,7 @@ create or replace view :pqs.__lookup_rows as
              from contracts t
            union all
            select 'interface', v."offset", v.node_id, v.interface_pk,
-                  :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+                  :pqs.with_nulls(v.view, (select o.fields from omitted_fields o where o.template_pk = v.interface_pk)),
                   null, null, v.redaction_id, v.implementation_package_id
              from interface_views v
             where v.status_code = 0) x on x."offset" = c."offset" and x.node_id = c.node_id
@@ -143,7 +143,7 @@ create or replace view :pqs.__lookup_rows as
                   c.redaction_id, null::text as implementation_package_id
            union all
            select 'interface', v.interface_pk,
-                  :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+                  :pqs.with_nulls(v.view, (select o.fields from omitted_fields o where o.template_pk = v.interface_pk)),
                   null, null, v.redaction_id, v.implementation_package_id
              from interface_views v
             where v."offset" = c."offset" and v.node_id = c.node_id and v.status_code = 0) x

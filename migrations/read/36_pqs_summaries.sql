@@ -7,19 +7,19 @@ begin atomic
   select concat_ws(':', n.package_name, n.module_name, n.entity_name), l.payload_type, sum(l.count)::bigint
     from (select 'template' as payload_type, template_pk as type_pk, count(*) as count
             from live
-           where unknown_since is null and "offset" <= (select :pqs.__inside(summary_active."offset"))
+           where unhosted_since is null and "offset" <= (select :pqs.__inside(summary_active."offset"))
            group by template_pk
           union all
           select 'template', template_pk, count(*)
             from (select * from :explore.states_at((select :pqs.__inside(summary_active."offset"))) /*workers offset 0 workers*/) l
            where (select :pqs.__is_past(summary_active."offset"))
-             and coalesce(deactivated_offset, unknown_since) is not null
+             and coalesce(deactivated_offset, unhosted_since) is not null
            group by template_pk
           union all
           select 'interface', v.interface_pk, count(*)
             from template_interfaces i, live l, interface_views v
            where l.template_pk = i.template_pk
-             and l.unknown_since is null and l."offset" <= (select :pqs.__inside(summary_active."offset"))
+             and l.unhosted_since is null and l."offset" <= (select :pqs.__inside(summary_active."offset"))
              and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk
              and v.status_code = 0
            group by v.interface_pk
@@ -28,7 +28,7 @@ begin atomic
             from (select * from :explore.states_at((select :pqs.__inside(summary_active."offset"))) /*workers offset 0 workers*/) l,
                  interface_views v
            where (select :pqs.__is_past(summary_active."offset"))
-             and coalesce(l.deactivated_offset, l.unknown_since) is not null
+             and coalesce(l.deactivated_offset, l.unhosted_since) is not null
              and v."offset" = l.activated_offset and v.node_id = l.node_id and v.status_code = 0
            group by v.interface_pk) l
     join :pqs.__names n on n.template_pk = l.type_pk

@@ -37,7 +37,7 @@ comment on function :pqs.validate_pruning_offset(bigint) is
 create or replace function :pqs.__note_pruned(boundary bigint) returns bigint
   language sql volatile
 begin atomic
-  update stream set kept_offset = greatest(kept_offset, boundary) returning kept_offset;
+  update stream set pruned_to_offset = greatest(pruned_to_offset, boundary) returning pruned_to_offset;
 end;
 comment on function :pqs.__note_pruned(bigint) is
   'Says that updates up to an offset are being pruned, before the first of them goes: from then on nobody may ask what was before. Gives the offset that holds, which never falls.';

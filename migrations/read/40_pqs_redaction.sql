@@ -4,8 +4,8 @@
 create or replace function :pqs.__contract_state(contract_id text) returns text
   language sql stable
   return coalesce(
-    (select case when bool_or(s.ended_by is null and s.unknown_since is null) then 'active'
-                 when bool_or(s.ended_by is null) then 'unknown'
+    (select case when bool_or(s.ended_by is null and s.unhosted_since is null) then 'active'
+                 when bool_or(s.ended_by is null) then 'unhosted'
                  when bool_and(s.ended_by = 'w') then 'witnessed'
                  when (array_agg(s.ended_by order by s.deactivated_offset desc)
                          filter (where s.ended_by <> 'w'))[1] = 'r' then 'unassigned'
@@ -17,7 +17,7 @@ create or replace function :pqs.__contract_state(contract_id text) returns text
     (select 'unassigned' from reassignments r
       where id_text(r.contract_id) = __contract_state.contract_id and r.kind = 'a' and r.incomplete limit 1));
 comment on function :pqs.__contract_state(text) is
-  'active, unknown (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
+  'active, unhosted (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
 
 create or replace function :pqs.__redact_contracts(contract_ids text[], redaction_id text, with_exercises boolean)
   returns table (contracts bigint, interface_views bigint, exercises bigint, reassignments bigint)
@@ -113,9 +113,9 @@ begin
   state := :pqs.__contract_state(wanted);
   if id is null or id = '' then
     raise exception 'A redaction needs an id' using errcode = 'null_value_not_allowed';
-  elsif state in ('active', 'unknown', 'unassigned') then
+  elsif state in ('active', 'unhosted', 'unassigned') then
     raise exception 'Contract % is %: only archived contracts are redacted', wanted, state
-      using errcode = 'object_in_use', hint = 'ledger-indexer redact contract ID --active redacts it nevertheless.';
+      using errcode = 'object_in_use', hint = 'ledger-indexer redact contract ID --include-active redacts it nevertheless.';
   elsif state is null then
     return 0;
   elsif state = 'witnessed' then

@@ -34,16 +34,16 @@ create or replace function :multisync.stakeholders(contract :multisync.contract)
 comment on function :multisync.stakeholders(:multisync.contract) is
   'Signatories and observers of a contract, each once: stakeholders(a.*).';
 
-create or replace function :multisync.padded_payload(contract :multisync.contract) returns jsonb
+create or replace function :multisync.payload_with_nulls(contract :multisync.contract) returns jsonb
   language sql stable parallel safe
 begin atomic
   select case (contract).payload_type when 'interface' then (contract).payload
-              else :pqs.padded((contract).payload, (
-                     select pd.padding from paddings pd join templates t on t.template_pk = pd.template_pk
+              else :pqs.with_nulls((contract).payload, (
+                     select o.fields from omitted_fields o join templates t on t.template_pk = o.template_pk
                       where t.package_id = (contract).creation_package_id
                         and (contract).template_fqn = concat_ws(':', t.package_name, t.module_name, t.entity_name))) end;
 end;
-comment on function :multisync.padded_payload(:multisync.contract) is 'As padded_payload of schema pqs.';
+comment on function :multisync.payload_with_nulls(:multisync.contract) is 'As payload_with_nulls of schema pqs.';
 
 create or replace function :multisync.__unassign_node(contract_id text, "offset" bigint) returns integer
   language sql stable parallel safe

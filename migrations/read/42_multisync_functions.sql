@@ -40,7 +40,7 @@ begin atomic
                 join contracts n on n."offset" = o.activated_offset and n.node_id = o.node_id
                where o.contract_id = r.contract_id and o.ended_by is distinct from 'w'
                  and o.activated_offset <= (select active."offset")
-                 and coalesce(o.deactivated_offset, o.unknown_since, 9223372036854775807) > (select active."offset")
+                 and coalesce(o.deactivated_offset, o.unhosted_since, 9223372036854775807) > (select active."offset")
                  and (coalesce(n.reassignment_counter, -1), o.activated_offset, o.node_id)
                      > (coalesce(r.reassignment_counter, -1), r.created_at_offset, (r.create_event_id).node_id)
                limit 1) is null)

@@ -56,9 +56,9 @@ create or replace view :explore.command_latency as
   select c."offset", c.command_id, c.submission_id, c.user_id, c.status_code = 0 as succeeded,
          id_text(c.update_id) as update_id, coalesce(c.submitted_at, u.effective_at) as began_at,
          case when c.submitted_at is not null then 'submitted_at' when u.effective_at is not null then 'effective_at' end
-           as began_by,
+           as began_at_source,
          c.record_time, c.record_time - coalesce(c.submitted_at, u.effective_at) as latency, b.indexed_at,
-         b.indexed_at - c.record_time as indexed_after, c.synchronizer_id
+         b.indexed_at - c.record_time as indexing_latency, c.synchronizer_id
     from completions c
     left join updates u on u."offset" = c."offset" and u.kind = 't'
     left join batches b on b.batch_offset = u.batch_offset;
@@ -75,23 +75,23 @@ comment on view :explore.wasted_traffic is
 
 create or replace view :explore.completion_coverage as
   with ranges as (
-    select r.from_offset, r.to_offset, r.reason, r.recorded_at, s.kept_offset, s.checkpoint,
+    select r.from_offset, r.to_offset, r.reason, r.recorded_at, s.pruned_to_offset, s.checkpoint,
            lag(r.to_offset) over (order by r.from_offset) as ended, lead(r.from_offset) over (order by r.from_offset) as next
       from completion_ranges r cross join stream s)
-  select c.from_offset, c.to_offset, c.status, c.why, c.recorded_at
+  select c.from_offset, c.to_offset, c.status, c.reason, c.recorded_at
     from (
-      select 0 as from_offset, min(from_offset) as to_offset, 'before' as status,
-             'completions here begin later' || coalesce(': ' || (array_agg(reason order by from_offset))[1], '') as why,
+      select 0 as from_offset, min(from_offset) as to_offset, 'before_start' as status,
+             'completions here begin later' || coalesce(': ' || (array_agg(reason order by from_offset))[1], '') as reason,
              null::timestamptz as recorded_at
         from ranges having min(from_offset) > 0
       union all
-      select from_offset, least(to_offset, kept_offset), 'pruned', 'pruned here', recorded_at
-        from ranges where from_offset < kept_offset
+      select from_offset, least(to_offset, pruned_to_offset), 'pruned', 'pruned here', recorded_at
+        from ranges where from_offset < pruned_to_offset
       union all
-      select greatest(from_offset, kept_offset), to_offset, 'known',
+      select greatest(from_offset, pruned_to_offset), to_offset, 'complete',
              'read from the participant' || case when from_offset = ended then coalesce('; ' || reason, '') else '' end,
              recorded_at
-        from ranges where to_offset >= greatest(from_offset, kept_offset)
+        from ranges where to_offset >= greatest(from_offset, pruned_to_offset)
       union all
       select ended, from_offset, 'gap', 'these completions are not known' || coalesce(': ' || reason, ''), recorded_at
         from ranges where ended < from_offset
@@ -101,4 +101,4 @@ create or replace view :explore.completion_coverage as
         from ranges where next is null and to_offset < checkpoint) c
    order by c.from_offset, c.to_offset;
 comment on view :explore.completion_coverage is
-  'Which completions are here, in order: those after from_offset, up to and including to_offset, are known, before, pruned, gap or pending, and why. Empty while none were ever followed: the log, /status and `ledger-indexer check` say why.';
+  'Which completions are here, in order: those after from_offset, up to and including to_offset, are complete, before_start, pruned, gap or pending, and why. Empty while none were ever followed: the log, /status and `ledger-indexer check` say why.';

@@ -106,7 +106,7 @@ begin atomic
    where v.view ->> 'amount' is not null;
 end;
 comment on function :explore.token_holding(bigint, integer) is
-  'The row of contracts with this offset and node as a token holding; no row where it is none, or its view is not here, failed or was redacted: see token_holdings_unread.';
+  'The row of contracts with this offset and node as a token holding; no row where it is none, or its view is not here, failed or was redacted: see token_holdings_unreadable.';
 
 create or replace function :explore.token_locked_until(created_at timestamptz, expires_at timestamptz, expires_after interval)
   returns timestamptz
@@ -126,14 +126,14 @@ create or replace view :explore.token_holdings as
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          s.synchronizer_id
     from (select * from live /*workers
-           where unknown_since is null and template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
+           where unhosted_since is null and template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
    cross join lateral :explore.token_holding(l."offset", l.node_id) h
     left join templates t on t.template_pk = l.template_pk
     left join (select * from contracts /*workers
                 where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
            on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-   where l.unknown_since is null
+   where l.unhosted_since is null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]);
 comment on view :explore.token_holdings is
   'Token holdings that are active now, one row per holding contract, by version 2 of the standard where it has that. Empty without an interface Holding in the filter; while interface_coverage shows one that is gathered, those seen through it alone are missing.';
@@ -149,11 +149,11 @@ comment on view :explore.token_balances is
   'What each account owns of each instrument now. Of version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter; while interface_coverage shows one that is gathered, holdings seen through it alone are missing.';
 
 -- What counts is here, or it says so: what a template holds may not be readable.
-create or replace view :explore.token_holdings_unread as
+create or replace view :explore.token_holdings_unreadable as
   select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
-         case when v.views is null then 'no view' when v.redaction_id is not null then 'redacted' else 'failed' end as why,
+         case when v.views is null then 'no view' when v.redaction_id is not null then 'redacted' else 'failed' end as reason,
          v.status_message, v.redaction_id, p.signatories, p.observers,
-         l.ended_by is null and l.unknown_since is null as is_active, l.activated_offset as created_at_offset, c.created_at,
+         l.ended_by is null and l.unhosted_since is null as is_active, l.activated_offset as created_at_offset, c.created_at,
          l.deactivated_offset as archived_at_offset
     from (select * from contract_states /*workers
            where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
@@ -174,7 +174,7 @@ create or replace view :explore.token_holdings_unread as
    where l.ended_by is distinct from 'w'
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and not exists (select from :explore.token_holding(l.activated_offset, l.node_id));
-comment on view :explore.token_holdings_unread is
+comment on view :explore.token_holdings_unreadable is
   'Contracts of templates that are token holdings, now and in the past, of which nobody can say whose they are and how much: the interface joined the filter after they had ended, their view failed, or it was redacted. No balance and no change counts them.';
 
 create or replace function :explore.token_offset(at_offset bigint) returns bigint

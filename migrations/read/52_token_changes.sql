@@ -29,7 +29,7 @@ create or replace function :explore.token_holding_events_of(party text)
   language sql stable parallel safe rows 1000
 begin atomic
   select c."offset", c.node_id, id_text(c.contract_id),
-         case when c.origin = 's' then 'seeded' when c."offset" <= (select coalesce(max(s.kept_offset), 0) from stream s) then 'kept'
+         case when c.origin = 's' then 'seeded' when c."offset" <= (select coalesce(max(s.pruned_to_offset), 0) from stream s) then 'retained'
               when c.origin = 'c' then 'created' else 'assigned' end, 1, h.standard, h.owner, h.provider,
          h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked
     from (select * from contracts /*workers
@@ -43,7 +43,7 @@ begin atomic
            select from (select * from ended /*workers
                          where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) w
             where id_text(w.contract_id) = id_text(c.contract_id) and w."offset" = c."offset" and w.node_id = c.node_id
-              and (w.ended_offset <= (select coalesce(max(s.kept_offset), 0) from stream s)
+              and (w.ended_offset <= (select coalesce(max(s.pruned_to_offset), 0) from stream s)
                    or w.ended_by = 'w'
                       and (h.standard is null
                            or not exists (select from (select * from exercises /*workers
@@ -66,23 +66,23 @@ begin atomic
             where e.ended_by = 'w' and w."offset" = e."offset" and w.consuming and w.contract_id = e.contract_id) x on true
     left join lateral :explore.token_holding(e."offset", e.node_id) h on true
    where (e.ended_by <> 'w' or x.node_id is not null and h.standard is not null)
-     and e.ended_offset > (select coalesce(max(s.kept_offset), 0) from stream s)
+     and e.ended_offset > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
      and e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
   union all
   -- Those whose end was seen all the same count until then, as they do in states_at.
-  select l.unknown_since, null, id_text(l.contract_id), 'departed', -1, h.standard, h.owner, h.provider, h.account_id,
+  select l.unhosted_since, null, id_text(l.contract_id), 'unhosted', -1, h.standard, h.owner, h.provider, h.account_id,
          h.instrument_admin, h.instrument_id, h.amount, h.is_locked
-    from (select * from live /*workers where unknown_since is not null offset 0 workers*/) l
+    from (select * from live /*workers where unhosted_since is not null offset 0 workers*/) l
     left join lateral :explore.token_holding(l."offset", l.node_id) h on true
-   where l.unknown_since is not null
+   where l.unhosted_since is not null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or l.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null));
 end;
 comment on function :explore.token_holding_events_of(text) is
-  'Holdings as they appear (sign 1) and disappear (-1), of one owner or, with null, of all; cause is created, assigned, seeded or kept (older than what was pruned here), archived, unassigned, ended (by an update that is not here) or departed (its parties left the participant). Those that cannot be read have no standard; of an owner, those it is a stakeholder of. An owner has to be a stakeholder of the holding.';
+  'Holdings as they appear (sign 1) and disappear (-1), of one owner or, with null, of all; cause is created, assigned, seeded or retained (older than what was pruned here), archived, unassigned, ended (by an update that is not here) or unhosted (its parties left the participant). Those that cannot be read have no standard; of an owner, those it is a stakeholder of. An owner has to be a stakeholder of the holding.';
 
 create or replace view :explore.token_holding_events as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
@@ -92,7 +92,7 @@ create or replace view :explore.token_holding_events as
     left join updates u on u."offset" = e."offset"
    where e.standard is not null;
 comment on view :explore.token_holding_events is
-  'Every holding as it appears and disappears: a log of what an account held, with the amount negative where it goes. Complete where coverage says known, but for token_holdings_unread. Needs an interface Holding in the filter.';
+  'Every holding as it appears and disappears: a log of what an account held, with the amount negative where it goes. Complete where coverage says complete, but for token_holdings_unreadable. Needs an interface Holding in the filter.';
 
 create or replace function :explore.token_holding_log(party text) returns setof :explore.token_holding_events
   language sql stable parallel safe rows 1000
@@ -172,7 +172,7 @@ create or replace function :explore.token_changes_of(party text)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
                  net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
-                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unread bigint)
+                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unreadable_holdings bigint)
   language sql stable parallel safe rows 1000
 begin atomic
   select g."offset", id_text(u.update_id), u.effective_at, u.record_time, g.owner, g.provider, g.account_id, g.instrument_admin,
@@ -188,9 +188,9 @@ begin atomic
               else 'change' end,
          g.amount_in, g.amount_out, g.amount_in - g.amount_out, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out,
          w.other_owners, coalesce(w.reason, n.reason), coalesce(w.basis, case when n.events > 0 then 'event' else 'holdings' end),
-         g.moved, coalesce(w.explained, 0), g.unread
+         g.moved, coalesce(w.explained, 0), g.unreadable_holdings
     from (
-      select q.*, sum(q.unreadable) over (partition by q."offset")::bigint as unread
+      select q.*, sum(q.unreadable) over (partition by q."offset")::bigint as unreadable_holdings
         from (
           select e."offset", e.standard is not null as is_read, e.owner, e.provider, e.account_id, e.instrument_admin,
                  e.instrument_id, count(*) filter (where e.standard is null) as unreadable,
@@ -239,7 +239,7 @@ comment on function :explore.token_changes_of(text) is
 create or replace view :explore.token_changes as
   select * from :explore.token_changes_of(null);
 comment on view :explore.token_changes is
-  'What each update changed for an account and an instrument, from the holdings that appeared and disappeared: complete whatever choice moved them, so that the sum of net up to an offset is the balance there. What the token standard says of it stands beside: moved and explained differ where it says nothing, or something else, and where unread is not 0. Holdings of the seed have kind seeded, those that are older than what was pruned kind kept. Needs an interface Holding in the filter.';
+  'What each update changed for an account and an instrument, from the holdings that appeared and disappeared: complete whatever choice moved them, so that the sum of net up to an offset is the balance there. What the token standard says of it stands beside: moved and explained differ where it says nothing, or something else, and where unreadable_holdings is not 0. Holdings of the seed have kind seeded, those that are older than what was pruned kind retained. Needs an interface Holding in the filter.';
 
 -- What no event and no choice explains is paired where one account lost and one received; else each stands alone.
 create or replace view :explore.token_transfers as
@@ -256,7 +256,7 @@ create or replace view :explore.token_transfers as
              r.receiver_provider, r.receiver_account_id, g.instrument_admin, g.instrument_id, r.amount, null, null
         from (
           select c."offset", c.instrument_admin, c.instrument_id,
-                 bool_or(c.basis <> 'holdings') as is_told, max(c.unread) = 0 as is_read, sum(c.moved - c.explained) as rest,
+                 bool_or(c.basis <> 'holdings') as is_told, max(c.unreadable_holdings) = 0 as is_read, sum(c.moved - c.explained) as rest,
                  array_agg(c.moved - c.explained order by c.owner, c.provider, c.account_id) as amounts,
                  array_agg(c.owner order by c.owner, c.provider, c.account_id) as owners,
                  array_agg(c.provider order by c.owner, c.provider, c.account_id) as providers,
@@ -303,7 +303,7 @@ create or replace view :explore.token_discrepancies as
   select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
          c.instrument_id, c.explained as logged, c.moved
     from :explore.token_changes c
-   where c.basis = 'event' and c.moved <> c.explained and c.unread = 0
+   where c.basis = 'event' and c.moved <> c.explained and c.unreadable_holdings = 0
   union all
   select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
          e.instrument_id, sum(case e.side when 'sender' then - e.amount else e.amount end), 0::numeric
@@ -312,7 +312,7 @@ create or replace view :explore.token_discrepancies as
             join exercises x on x."offset" = t."offset" and x.node_id = t.node_id
             join event_parties w on w.parties_pk = x.parties_pk and t.owner = any (w.witness_parties) /*workers offset 0 workers*/) e
    where e.is_by_admin and e.side is not null
-     and e."offset" > (select coalesce(max(s.kept_offset), 0) from stream s)
+     and e."offset" > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
      and (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0
      and (select true from (select * from contracts /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
             cross join lateral :explore.token_holding(c."offset", c.node_id) h

@@ -17,14 +17,14 @@ create or replace view :explore.pending_transfer_instructions as
          v.view #>> '{transfer,meta,values,splice.lfdecentralizedtrust.org/reason}' as reason,
          v.view #> '{transfer,meta,values}' as meta, l."offset" as created_at_offset, c.created_at, s.synchronizer_id
     from (select * from live /*workers
-           where unknown_since is null
+           where unhosted_since is null
              and template_pk = any ((select :explore.token_templates('TransferInstruction', 'TransferInstruction'))::integer[]) offset 0 workers*/) l
    cross join lateral :explore.token_view(l."offset", l.node_id, 'TransferInstruction', 'TransferInstruction') v
     left join (select * from contracts /*workers
                 where template_pk = any ((select :explore.token_templates('TransferInstruction', 'TransferInstruction'))::integer[]) offset 0
               workers*/) c on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-   where l.unknown_since is null
+   where l.unhosted_since is null
      and l.template_pk = any ((select :explore.token_templates('TransferInstruction', 'TransferInstruction'))::integer[]);
 comment on view :explore.pending_transfer_instructions is
   'Token transfers that wait for an answer or for somebody''s work. Empty without an interface TransferInstruction in the filter.';
@@ -52,7 +52,7 @@ create or replace view :explore.allocations as
          :explore.texts(v.view -> 'holdingCids') as holding_ids, w.settlement #> '{meta,values}' as meta,
          l."offset" as created_at_offset, c.created_at, s.synchronizer_id
     from (select * from live /*workers
-           where unknown_since is null and template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]) offset 0
+           where unhosted_since is null and template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]) offset 0
          workers*/) l
    cross join lateral :explore.token_view(l."offset", l.node_id, 'Allocation', 'Allocation') v
    cross join lateral (select coalesce(v.view -> 'settlement', v.view #> '{allocation,settlement}') as settlement) w
@@ -63,7 +63,7 @@ create or replace view :explore.allocations as
                 where template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]) offset 0 workers*/) c
            on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-   where l.unknown_since is null
+   where l.unhosted_since is null
      and l.template_pk = any ((select :explore.token_templates('Allocation', 'Allocation'))::integer[]);
 comment on view :explore.allocations is
   'Holdings set aside for a settlement, active now, one row per leg. Empty without an interface Allocation in the filter.';

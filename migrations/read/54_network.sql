@@ -56,23 +56,23 @@ comment on function :explore.network_exercises(text, text, text[]) is
 create or replace function :explore.network_contracts(module text, entity text)
   returns table (contract_id text, template_pk integer, "offset" bigint, node_id integer, payload jsonb,
                  created_at timestamptz, origin "char", ended_offset bigint, ended_node_id integer, ended_at timestamptz,
-                 ended_by "char", unknown_since bigint)
+                 ended_by "char", unhosted_since bigint)
   language sql stable parallel safe rows 1000
 begin atomic
   select id_text(l.contract_id), t.template_pk, l."offset", l.node_id, c.payload, c.created_at, c.origin, l.ended_offset,
-         l.ended_node_id, l.ended_at, l.ended_by, l.unknown_since
+         l.ended_node_id, l.ended_at, l.ended_by, l.unhosted_since
     from :explore.network_templates(module, entity) t (template_pk)
    cross join lateral (
            select v."offset", v.node_id, v.contract_id, null::bigint as ended_offset, null::integer as ended_node_id,
-                  null::timestamptz as ended_at, null::"char" as ended_by, v.unknown_since
+                  null::timestamptz as ended_at, null::"char" as ended_by, v.unhosted_since
              from (select * from live /*workers
                     where template_pk in (select :explore.network_templates(module, entity)) offset 0 workers*/) v
-            where v.template_pk = t.template_pk and v.unknown_since is null
+            where v.template_pk = t.template_pk and v.unhosted_since is null
            union all
-           select v."offset", v.node_id, v.contract_id, null, null, null, null, v.unknown_since
+           select v."offset", v.node_id, v.contract_id, null, null, null, null, v.unhosted_since
              from (select * from live /*workers
                     where template_pk in (select :explore.network_templates(module, entity)) offset 0 workers*/) v
-            where v.template_pk = t.template_pk and v.unknown_since is not null
+            where v.template_pk = t.template_pk and v.unhosted_since is not null
            union all
            select e."offset", e.node_id, e.contract_id, e.ended_offset, e.ended_node_id, e.ended_at, e.ended_by, null
              from (select * from ended /*workers
@@ -127,7 +127,7 @@ create or replace view :explore.reward_rounds as
          :explore.reward_kind(x.payload ->> 'kind') as reward_kind, coalesce((x.payload ->> 'dryRun')::boolean, false) as is_dry_run,
          case when bool_or(x.phase = 1 and x.is_live) then 'calculating'
               when bool_or(x.phase = 2 and x.is_live) then 'processing'
-              when bool_or(x.unknown_since is not null) then 'unknown'
+              when bool_or(x.unhosted_since is not null) then 'unhosted'
               when bool_or(x.phase = 2) then 'processed'
               else 'archived' end as status,
          max((x.payload ->> 'roundClosedAt')::timestamptz) as round_closed_at,
@@ -138,13 +138,13 @@ create or replace view :explore.reward_rounds as
          max((x.payload #>> '{rewardCouponTimeToLive,microseconds}')::bigint) * interval '1 microsecond' as coupon_lifetime,
          max(greatest(x."offset", x.ended_offset)) as last_offset
     from (
-      select n.*, n.ended_offset is null and n.unknown_since is null as is_live, p.phase
+      select n.*, n.ended_offset is null and n.unhosted_since is null as is_live, p.phase
         from (values (1, 'CalculateRewardsV2'), (2, 'ProcessRewardsV2')) p (phase, entity)
        cross join lateral :explore.network_contracts('Amulet.RewardAccountingV2', p.entity) n
        where n.payload is not null and n.ended_by is distinct from 'w') x
    group by 1, 2, 3, 4;
 comment on view :explore.reward_rounds is
-  'Rewards of rounds that are computed outside the ledger (CalculateRewardsV2, ProcessRewardsV2), one row per round, kind and dry run: whether they are being calculated or turned into coupons, and when they were. Only who reads for the DSO has them. Any shape. Complete where coverage says known.';
+  'Rewards of rounds that are computed outside the ledger (CalculateRewardsV2, ProcessRewardsV2), one row per round, kind and dry run: whether they are being calculated or turned into coupons, and when they were. Only who reads for the DSO has them. Any shape. Complete where coverage says complete.';
 
 create or replace view :explore.mining_rounds as
   select g.dso, g.round, g.status, g.amulet_price, g.traffic_price, g.opens_at, g.closes_at, g.tick,
@@ -171,7 +171,7 @@ create or replace view :explore.mining_rounds as
              min(x.created_at) filter (where x.phase = 1) as opened_at, min(x.created_at) filter (where x.phase = 3) as issued_at,
              min(x.created_at) filter (where x.phase = 4) as closed_at, max(x."offset") as last_offset
         from (
-          select n.*, n.ended_offset is null and n.unknown_since is null as is_live, p.phase
+          select n.*, n.ended_offset is null and n.unhosted_since is null as is_live, p.phase
             from (values (1, 'OpenMiningRound'), (2, 'SummarizingMiningRound'), (3, 'IssuingMiningRound'),
                          (4, 'ClosedMiningRound')) p (phase, entity)
            cross join lateral :explore.network_contracts('Round', p.entity) n
@@ -190,7 +190,7 @@ comment on view :explore.mining_rounds is
 create or replace view :explore.featured_apps as
   select n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,
          (n.payload ->> 'activityWeight')::numeric as activity_weight, n.contract_id,
-         n.ended_offset is null and n.unknown_since is null as is_active, n."offset" as created_at_offset, n.created_at,
+         n.ended_offset is null and n.unhosted_since is null as is_active, n."offset" as created_at_offset, n.created_at,
          n.ended_offset as archived_at_offset, n.ended_at as archived_at
     from :explore.network_contracts('Amulet', 'FeaturedAppRight') n
    where n.ended_by is distinct from 'w';

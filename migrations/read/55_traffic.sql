@@ -81,7 +81,7 @@ create or replace view :explore.traffic_purchases as
           select n.payload, m."offset", m.sign
             from :explore.network_contracts('DecentralizedSynchronizer', 'MemberTraffic') n
            cross join lateral (
-                   select n."offset", 1 as sign where n.origin = 'c' and n."offset" > (select coalesce(s.kept_offset, -1) from stream s)
+                   select n."offset", 1 as sign where n.origin = 'c' and n."offset" > (select coalesce(s.pruned_to_offset, -1) from stream s)
                    union all
                    select n.ended_offset, -1
                     where n.ended_by = 'a'
@@ -114,13 +114,13 @@ create or replace view :explore.traffic_purchases as
           and e.migration_id = c.migration_id
     left join updates u on u."offset" = coalesce(c."offset", e."offset");
 comment on view :explore.traffic_purchases is
-  'Every purchase of traffic: member, bytes, and the Amulet and USD burnt for them. One row per update, member and migration, from the contracts MemberTraffic that the update added; provider from the choice that bought, AmuletRules_BuyMemberTraffic or a transfer of the token standard, where that is seen; round from the former alone, because a transfer takes none. The buyer''s own participant sees its purchases, the DSO all. Complete where coverage says known.';
+  'Every purchase of traffic: member, bytes, and the Amulet and USD burnt for them. One row per update, member and migration, from the contracts MemberTraffic that the update added; provider from the choice that bought, AmuletRules_BuyMemberTraffic or a transfer of the token standard, where that is seen; round from the former alone, because a transfer takes none. The buyer''s own participant sees its purchases, the DSO all. Complete where coverage says complete.';
 
 create or replace view :explore.traffic_members as
   select m.dso, m.member_id, m.synchronizer_id, m.migration_id, sum(m.bytes) as bytes_bought,
          sum(m.purchases)::bigint as purchases, sum(m.amulet) as amulet_burnt, sum(m.usd) as usd_burnt,
-         sum(m.bytes_here) as bytes_bought_here, sum(m.purchases_here)::bigint as purchases_here,
-         sum(m.amulet_here) as amulet_burnt_here, o.bytes_paid, o.bytes_rejected,
+         sum(m.bytes_here) as indexed_bytes_bought, sum(m.indexed_purchases)::bigint as indexed_purchases,
+         sum(m.amulet_here) as indexed_amulet_burnt, o.bytes_paid, o.bytes_rejected,
          case when m.migration_id = min(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
                and m.migration_id = max(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
               then sum(m.bytes) - o.bytes_paid - o.bytes_rejected end as bytes_left_at_most
@@ -129,9 +129,9 @@ create or replace view :explore.traffic_members as
              n.payload ->> 'synchronizerId' as synchronizer_id, (n.payload ->> 'migrationId')::bigint as migration_id,
              (n.payload ->> 'totalPurchased')::numeric as bytes, (n.payload ->> 'numPurchases')::numeric as purchases,
              (n.payload ->> 'amuletSpent')::numeric as amulet, (n.payload ->> 'usdSpent')::numeric as usd,
-             null::numeric as bytes_here, null::bigint as purchases_here, null::numeric as amulet_here
+             null::numeric as bytes_here, null::bigint as indexed_purchases, null::numeric as amulet_here
         from :explore.network_contracts('DecentralizedSynchronizer', 'MemberTraffic') n
-       where n.ended_offset is null and n.unknown_since is null and n.payload is not null
+       where n.ended_offset is null and n.unhosted_since is null and n.payload is not null
       union all
       select p.dso, p.member_id, p.synchronizer_id, p.migration_id, null, null, null, null, p.bytes, p.purchases, p.amulet_burnt
         from :explore.traffic_purchases p) m

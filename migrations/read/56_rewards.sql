@@ -7,7 +7,7 @@ create or replace view :explore.reward_coupons as
          case when k.is_app and coalesce(q.reward_kind, 'app') = 'app' then n.payload ->> 'provider' end as provider,
          (n.payload #>> '{round,number}')::bigint as round, (n.payload ->> 'featured')::boolean as is_featured,
          f.amount, f.issuance, :explore.ledger_product(f.amount, f.issuance) as worth,
-         case when n.ended_by is null then case when n.unknown_since is null then 'active' else 'unknown' end
+         case when n.ended_by is null then case when n.unhosted_since is null then 'active' else 'unhosted' end
               when n.ended_by = 'w' then 'witnessed'
               when n.ended_by = 'r' then 'unassigned'
               when n.ended_by = 'e' then 'ended'
@@ -72,7 +72,7 @@ create or replace view :explore.reward_coupons as
               and h.choice in ('AmuletRules_Transfer', 'AmuletRules_ClaimExpiredRewardsV2', 'AmuletRules_UnhideRewardCouponsV2',
                                'RewardCoupon_AssignBeneficiaries')) a on true;
 comment on view :explore.reward_coupons is
-  'Coupons for rewards, now and in the past, one row each: who may collect it, for which round and whose activity, what it is worth, and what became of it. issuance and worth need the round, see mining_rounds; collected, expired and replaced need the shape LEDGER_EFFECTS, else status is archived. Complete where coverage says known; of earlier times there are those that were still active.';
+  'Coupons for rewards, now and in the past, one row each: who may collect it, for which round and whose activity, what it is worth, and what became of it. issuance and worth need the round, see mining_rounds; collected, expired and replaced need the shape LEDGER_EFFECTS, else status is archived. Complete where coverage says complete; of earlier times there are those that were still active.';
 
 create or replace view :explore.rewards as
   select dso, party, provider, round, kind, count(*) as coupons, sum(amount) as amount,
@@ -91,7 +91,7 @@ comment on view :explore.rewards is
 create or replace view :explore.app_activity_markers as
   select n.contract_id, n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,
          n.payload ->> 'beneficiary' as beneficiary, (n.payload ->> 'weight')::numeric as weight,
-         n.ended_offset is null and n.unknown_since is null as is_active, n."offset" as created_at_offset, n.created_at,
+         n.ended_offset is null and n.unhosted_since is null as is_active, n."offset" as created_at_offset, n.created_at,
          case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
     from :explore.network_contracts('Amulet', 'FeaturedAppActivityMarker') n;
 comment on view :explore.app_activity_markers is
@@ -99,7 +99,7 @@ comment on view :explore.app_activity_markers is
 
 create or replace view :explore.unclaimed_rewards as
   select n.contract_id, n.payload ->> 'dso' as dso, (n.payload ->> 'amount')::numeric as amount,
-         n.ended_offset is null and n.unknown_since is null as is_active, n."offset" as created_at_offset, n.created_at,
+         n.ended_offset is null and n.unhosted_since is null as is_active, n."offset" as created_at_offset, n.created_at,
          case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
     from :explore.network_contracts('Amulet', 'UnclaimedReward') n;
 comment on view :explore.unclaimed_rewards is

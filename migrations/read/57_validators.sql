@@ -1,7 +1,7 @@
 -- Validators: one row each, however often their licence was made anew, and each sign of life.
 
 create or replace view :explore.validators as
-  select l.dso, l.validator, case when l.ended_by is null then case when l.unknown_since is null then 'active' else 'unknown' end
+  select l.dso, l.validator, case when l.ended_by is null then case when l.unhosted_since is null then 'active' else 'unhosted' end
                                   when e.choice = 'ValidatorLicense_Withdraw' then 'withdrawn'
                                   when e.choice = 'ValidatorLicense_Cancel' then 'cancelled'
                                   when l.ended_by = 'w' then 'witnessed'
@@ -38,7 +38,7 @@ create or replace view :explore.validators as
     left join packages p on p.package_id = t.package_id
    where l.place = 1;
 comment on view :explore.validators is
-  'Validators, one row each: the newest licence of each, whatever version of the package made it and however often it was made anew. Validators that have none any more are here too, with the last one. Complete where coverage says known; of earlier times there are those that were still licensed. Any shape; withdrawn and cancelled need LEDGER_EFFECTS.';
+  'Validators, one row each: the newest licence of each, whatever version of the package made it and however often it was made anew. Validators that have none any more are here too, with the last one. Complete where coverage says complete; of earlier times there are those that were still licensed. Any shape; withdrawn and cancelled need LEDGER_EFFECTS.';
 
 -- The controller of these choices is the validator, so no licence has to be looked up. By version the choice leaves the
 -- licence as it is, or makes it anew.
@@ -59,4 +59,4 @@ create or replace view :explore.validator_heartbeats as
            '{ValidatorLicense_ReportActive,ValidatorLicense_RecordValidatorLivenessActivity,ValidatorLicense_ReceiveFaucetCoupon,ValidatorLicense_UpdateMetadata}') e
     left join updates u on u."offset" = e."offset";
 comment on view :explore.validator_heartbeats is
-  'Signs of life of validators, one row each: they report themselves active, collect what they get for being there, or tell their version. Needs the shape LEDGER_EFFECTS. Complete where coverage says known.';
+  'Signs of life of validators, one row each: they report themselves active, collect what they get for being there, or tell their version. Needs the shape LEDGER_EFFECTS. Complete where coverage says complete.';

@@ -55,7 +55,7 @@ create or replace view :explore.amulet_transfers as
                       case jsonb_typeof(m.summary -> 'outputFees') when 'array' then m.summary -> 'outputFees' end as fees) p) o
    where e.argument is not null;
 comment on view :explore.amulet_transfers is
-  'Transfers of Amulet by the network''s own choices, one row each, with receivers and amounts of its outputs, fees, and the rewards that were collected by it. Outputs to the sender are splits. Transfers that newer versions make without these choices are in token_transfers, which has every movement. Needs the shape LEDGER_EFFECTS. Complete where coverage says known.';
+  'Transfers of Amulet by the network''s own choices, one row each, with receivers and amounts of its outputs, fees, and the rewards that were collected by it. Outputs to the sender are splits. Transfers that newer versions make without these choices are in token_transfers, which has every movement. Needs the shape LEDGER_EFFECTS. Complete where coverage says complete.';
 
 create or replace view :explore.amulet_burns as
   select b."offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time, b.party, b.reason, b.amount
@@ -100,4 +100,4 @@ create or replace view :explore.amulet_burns as
              from (select * from updates /*workers where kind = 't' offset 0 workers*/) v
             where v."offset" = b."offset" limit 1) u on true;
 comment on view :explore.amulet_burns is
-  'Amulet that was burnt, and what for: traffic, fees of transfers, preapprovals, and what expired. party is who paid; null where the choice that says so is not seen. What is burnt in other ways is in token_transfers as kind burn. Needs the shape LEDGER_EFFECTS, but for traffic. Complete where coverage says known.';
+  'Amulet that was burnt, and what for: traffic, fees of transfers, preapprovals, and what expired. party is who paid; null where the choice that says so is not seen. What is burnt in other ways is in token_transfers as kind burn. Needs the shape LEDGER_EFFECTS, but for traffic. Complete where coverage says complete.';

@@ -32,7 +32,7 @@ comment on function :explore.token_journal_bounds(bigint, bigint) is
 create or replace function :explore.token_journal(party text, from_offset bigint default null, to_offset bigint default null)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
-                 net numeric, balance numeric, locked numeric, other_owners text[], reason text, basis text, unread bigint)
+                 net numeric, balance numeric, locked numeric, other_owners text[], reason text, basis text, unreadable_holdings bigint)
   language plpgsql stable parallel safe rows 1000
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan
@@ -49,13 +49,13 @@ begin
   return query
     select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
            j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, sum(j.net) over account,
-           sum(j.locked_in - j.locked_out) over account, j.other_owners, j.reason, j.basis, j.unread
+           sum(j.locked_in - j.locked_out) over account, j.other_owners, j.reason, j.basis, j.unreadable_holdings
       from (
         select begins as "offset", null::text as update_id, null::timestamptz as effective_at,
                null::timestamptz as record_time, h.provider, h.account_id, h.instrument_admin, h.instrument_id,
                'opening' as kind, 0::numeric as amount_in, 0::numeric as amount_out, sum(h.amount) as net,
                coalesce(sum(h.amount) filter (where h.is_locked), 0) as locked_in, 0::numeric as locked_out,
-               null::text[] as other_owners, null::text as reason, null::text as basis, 0::bigint as unread
+               null::text[] as other_owners, null::text as reason, null::text as basis, 0::bigint as unreadable_holdings
           from :explore.token_holdings_at(begins) h
          where h.owner = owner_party
            and exists (select from (select contract_id, activated_offset, parties_pk from :storage.contract_states /*workers
@@ -67,7 +67,7 @@ begin
         union all
         select c."offset", c.update_id, c.effective_at, c.record_time, c.provider, c.account_id, c.instrument_admin,
                c.instrument_id, c.kind, c.amount_in, c.amount_out, c.net, c.locked_in, c.locked_out, c.other_owners, c.reason,
-               c.basis, c.unread
+               c.basis, c.unreadable_holdings
           from :explore.token_changes_of(owner_party) c
          where c."offset" > begins and c."offset" <= ends) j
     window account as (partition by j.provider, j.account_id, j.instrument_admin, j.instrument_id order by j."offset"
@@ -87,12 +87,12 @@ begin atomic
     select b.begins, b.ends, r.from_offset as known_from
       from :explore.token_journal_bounds(from_offset, to_offset) b
       join :explore.known_ranges() r on b.ends between r.from_offset and r.to_offset)
-  select case c.status when 'quarantined' then format('offset %s: %s', c.to_offset, c.why)
-                       else format('from offset %s: %s', c.from_offset, c.why) end
+  select case c.status when 'quarantined' then format('offset %s: %s', c.to_offset, c.reason)
+                       else format('from offset %s: %s', c.from_offset, c.reason) end
     from bounds b
     join :explore.coverage c on c.status in ('quarantined', 'partial') and c.to_offset > b.known_from and c.from_offset < b.ends
   union all
-  select format('%s holdings that the party is a stakeholder of cannot be read and are not counted: see token_holdings_unread',
+  select format('%s holdings that the party is a stakeholder of cannot be read and are not counted: see token_holdings_unreadable',
                 count(*))
     from bounds b
     join (select * from contract_states /*workers

@@ -122,7 +122,7 @@ end;
 comment on function :explore.explain_update(text) is
   'The events of the update with this id as a tree, see explain_update of an offset. No rows where no such update is here.';
 
-create or replace function :explore.explain_contract(contract_id text, most_exercises bigint default null)
+create or replace function :explore.explain_contract(contract_id text, max_exercises bigint default null)
   returns table ("offset" bigint, node_id integer, event_type text, effective_at timestamptz, record_time timestamptz,
                  update_id text, template_fqn text, package_id text, package_version text, choice text, interface_fqn text,
                  acting_parties text[], synchronizer_id text, target text, other_contract_id text, contents jsonb, result jsonb,
@@ -154,7 +154,7 @@ begin atomic
     select e."offset", e.node_id, 3, case when e.consuming then 'archived' else 'exercised' end, e.template_pk, e.choice_pk, null,
            e.parties_pk, null, null, e.argument::jsonb, e.result::jsonb, e.redaction_id, null
       from (select x."offset", x.node_id from exercises x where id_text(x.contract_id) = explain_contract.contract_id
-             order by x.consuming desc, x."offset" desc, x.node_id desc limit most_exercises) k
+             order by x.consuming desc, x."offset" desc, x.node_id desc limit max_exercises) k
       join (select * from exercises /*workers where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) e
         on e."offset" = k."offset" and e.node_id = k.node_id
     union all
@@ -165,8 +165,8 @@ begin atomic
       from reassignments r
      where id_text(r.contract_id) = explain_contract.contract_id and r.kind = 'u'
     union all
-    select s.unknown_since, null, 0, 'departed', s.template_pk, null, null, null, s.synchronizer_pk, null, null, null, null, null
-      from states s where s.unknown_since is not null
+    select s.unhosted_since, null, 0, 'unhosted', s.template_pk, null, null, null, s.synchronizer_pk, null, null, null, null, null
+      from states s where s.unhosted_since is not null
     union all
     -- An end whose event is not here, or not for this reader.
     select s.deactivated_offset, s.ended_node_id, 4, case s.ended_by when 'a' then 'archived' else 'ended' end, s.template_pk,
@@ -208,7 +208,7 @@ begin atomic
    order by r."offset", r.place, r.node_id;
 end;
 comment on function :explore.explain_contract(text, bigint) is
-  'The life of a contract, one row for each thing that happened to it (of its exercises the newest most_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (as an interface of the filter shows it), exercised and archived (with the argument), unassigned (to target), departed (its parties left the participant: unknown since), ended (by an update that is not here). effective_at is null for reassignments, which have a record_time only. package_version is that of the event: an upgrade shows there. other_contract_id is the contract it came from, or the one that came in its place. No rows where no such contract is here.';
+  'The life of a contract, one row for each thing that happened to it (of its exercises the newest max_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (as an interface of the filter shows it), exercised and archived (with the argument), unassigned (to target), unhosted (its parties left the participant: unknown since), ended (by an update that is not here). effective_at is null for reassignments, which have a record_time only. package_version is that of the event: an upgrade shows there. other_contract_id is the contract it came from, or the one that came in its place. No rows where no such contract is here.';
 
 -- An update with this command id is here by its completion, or alone where completions are not followed.
 create or replace function :explore.explain_command(command_id text)

@@ -20,7 +20,7 @@ create or replace function :explore.diff_contracts(from_offset bigint, to_offset
   language sql stable parallel safe rows 1000
 begin atomic
   with found as (
-    select s.contract_id, s.template_pk, s.activated_offset, null::bigint as ended, null::bigint as left_at, 1 as is_from, 0 as is_to, 0 as is_unknown
+    select s.contract_id, s.template_pk, s.activated_offset, null::bigint as ended, null::bigint as left_at, 1 as is_from, 0 as is_to, 0 as is_unhosted
       from :explore.states_at((select from_offset), template) s
      where (select :explore.is_ordered(from_offset, to_offset))
        and (party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
@@ -36,9 +36,9 @@ begin atomic
        and e.template_pk = any ((select :explore.template_pks(template))::integer[])
        and (party is null or e.parties_pk = any ((select :explore.token_parties(party))::integer[]))
     union all
-    select id_text(l.contract_id), l.template_pk, l."offset", l.unknown_since, null, 0, 0, 1
+    select id_text(l.contract_id), l.template_pk, l."offset", l.unhosted_since, null, 0, 0, 1
       from live l
-     where l.unknown_since > (select from_offset) and l.unknown_since <= (select to_offset)
+     where l.unhosted_since > (select from_offset) and l.unhosted_since <= (select to_offset)
        and l.template_pk = any ((select :explore.template_pks(template))::integer[])
        and (party is null or l.parties_pk = any ((select :explore.token_parties(party))::integer[]))),
   -- One of these that was not active at the first offset and is met after it was in flight. Read only where there are any.
@@ -49,18 +49,18 @@ begin atomic
        and e.ended_by = 'r' and e.ended_offset <= (select from_offset)
        and e.template_pk = any ((select :explore.template_pks(template))::integer[]))
   select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), c.contract_id,
-         case when c.is_from = 1 and c.is_to = 1 then 'stayed'
+         case when c.is_from = 1 and c.is_to = 1 then 'unchanged'
               when c.is_to = 1 then case when c.was_in_flight then 'assigned' else 'created' end
-              when c.is_unknown = 1 then 'unknown'
+              when c.is_unhosted = 1 then 'unhosted'
               when c.left_at = c.ended then case when c.was_in_flight then 'reassigned' else 'unassigned' end
               when c.is_from = 1 or c.was_in_flight then 'archived'
-              else 'passed' end,
+              else 'transient' end,
          c.activated, case when c.is_to = 0 then c.ended end
     from (
       select g.*, g.is_from = 0 and d.contract_id is not null as was_in_flight
         from (
           select f.contract_id, max(f.template_pk) as template_pk, max(f.is_from) as is_from, max(f.is_to) as is_to,
-                 max(f.is_unknown) as is_unknown, min(f.activated_offset) as activated, max(f.ended) as ended,
+                 max(f.is_unhosted) as is_unhosted, min(f.activated_offset) as activated, max(f.ended) as ended,
                  max(f.left_at) as left_at
             from found f
            group by f.contract_id) g
@@ -68,35 +68,35 @@ begin atomic
     left join templates t on t.template_pk = c.template_pk;
 end;
 comment on function :explore.diff_contracts(bigint, bigint, text, text) is
-  'Each contract that was active at one of two offsets or in between: stayed (active at both), created or archived in between, passed (created and archived in between), unassigned (in flight between two synchronizers at the second offset), assigned (in flight at the first), reassigned (in flight at both, active in between) or unknown (its parties left the participant). created_at_offset is where it became active, before the first offset if it was active there. Of one template or all, of one stakeholder or all. Needs offsets that are known, see coverage: others are refused with SQLSTATE LI003.';
+  'Each contract that was active at one of two offsets or in between: unchanged (active at both), created or archived in between, transient (created and archived in between), unassigned (in flight between two synchronizers at the second offset), assigned (in flight at the first), reassigned (in flight at both, active in between) or unhosted (its parties left the participant). created_at_offset is where it became active, before the first offset if it was active there. Of one template or all, of one stakeholder or all. Needs offsets that are known, see coverage: others are refused with SQLSTATE LI003.';
 
 create or replace function :explore.diff(from_offset bigint, to_offset bigint, template text default null, party text default null)
   returns table (template_fqn text, before bigint, created bigint, assigned bigint, archived bigint, unassigned bigint,
-                 unknown bigint, stayed bigint, after bigint, net bigint)
+                 unhosted bigint, unchanged bigint, after bigint, net bigint)
   language sql stable parallel safe rows 100
 begin atomic
   select c.*, c.after - c.before
     from (
       select d.template_fqn,
-             count(*) filter (where d.change = 'stayed' or was_here and d.change in ('archived', 'unassigned', 'unknown')) as before,
-             count(*) filter (where d.change in ('created', 'passed') or not was_here and d.change in ('unassigned', 'unknown')) as created,
+             count(*) filter (where d.change = 'unchanged' or was_here and d.change in ('archived', 'unassigned', 'unhosted')) as before,
+             count(*) filter (where d.change in ('created', 'transient') or not was_here and d.change in ('unassigned', 'unhosted')) as created,
              count(*) filter (where d.change in ('assigned', 'reassigned') or not was_here and d.change = 'archived') as assigned,
-             count(*) filter (where d.change in ('archived', 'passed')) as archived,
+             count(*) filter (where d.change in ('archived', 'transient')) as archived,
              count(*) filter (where d.change in ('unassigned', 'reassigned')) as unassigned,
-             count(*) filter (where d.change = 'unknown') as unknown,
-             count(*) filter (where d.change = 'stayed') as stayed,
-             count(*) filter (where d.change in ('stayed', 'created', 'assigned')) as after
+             count(*) filter (where d.change = 'unhosted') as unhosted,
+             count(*) filter (where d.change = 'unchanged') as unchanged,
+             count(*) filter (where d.change in ('unchanged', 'created', 'assigned')) as after
         from :explore.diff_contracts(from_offset, to_offset, template, party) d
        cross join lateral (select d.created_at_offset <= (select from_offset) as was_here) w
        group by d.template_fqn) c
    order by c.template_fqn;
 end;
 comment on function :explore.diff(bigint, bigint, text, text) is
-  'What came and went between two offsets, by template: active before; created and archived, both with those that came and went in between; assigned (in flight between two synchronizers at the first offset) and unassigned (in flight at the second); unknown (their parties left the participant); still there; active after; and net, after less before. before + created + assigned - archived - unassigned - unknown = after. Needs offsets that are known, see coverage: others are refused with SQLSTATE LI003.';
+  'What came and went between two offsets, by template: active before; created and archived, both with those that came and went in between; assigned (in flight between two synchronizers at the first offset) and unassigned (in flight at the second); unhosted (their parties left the participant); still there; active after; and net, after less before. before + created + assigned - archived - unassigned - unhosted = after. Needs offsets that are known, see coverage: others are refused with SQLSTATE LI003.';
 
 create or replace function :explore.diff("from" timestamptz, "to" timestamptz, template text default null, party text default null)
   returns table (template_fqn text, before bigint, created bigint, assigned bigint, archived bigint, unassigned bigint,
-                 unknown bigint, stayed bigint, after bigint, net bigint)
+                 unhosted bigint, unchanged bigint, after bigint, net bigint)
   language sql stable parallel safe rows 100
 begin atomic
   select d.*

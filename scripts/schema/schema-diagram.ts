@@ -14,7 +14,7 @@ const references: Readonly<Record<string, string>> = {
   offset: 'updates',
   batch_offset: 'batches',
   ended_offset: 'updates',
-  unknown_since: 'updates',
+  unhosted_since: 'updates',
   contract_id: 'contracts',
 };
 /** Tables whose "offset" is that of an activation. */

@@ -69,5 +69,5 @@ function valueType({ name, type, check }: Column): string {
 /** The texts of `check (column in ('a', 'b'))`, as literals; none of any other check. */
 function allowedValues(check: string | null): readonly string[] {
   if (check === null || !/^\(\w+ = ANY \(ARRAY\[/.test(check)) return [];
-  return [...check.matchAll(/'(\w+)'::(?:text|"char")/g)].map(([, text = '']) => `'${text}'`);
+  return [...check.matchAll(/'([\w-]+)'::(?:text|"char")/g)].map(([, text = '']) => `'${text}'`);
 }

@@ -8,7 +8,7 @@ import { configCommand } from './command-line/config.ts';
 import { commandHelp, helpCommand } from './command-line/help.ts';
 import { parse, unparsed } from './command-line/parse.ts';
 import { unknownCommand } from './command-line/refusals.ts';
-import { connectCommand } from './demo/connect.ts';
+import { demoInfoCommand } from './demo/demo-info.ts';
 import { sandboxCommand } from './demo/sandbox.ts';
 import { backfillCommand } from './follow/backfill.ts';
 import { demoCommand } from './follow/demo.ts';
@@ -20,25 +20,24 @@ import { explainCommand } from './inspect/explain.ts';
 import { graphqlCommand } from './inspect/graphql.ts';
 import { indexCommand } from './inspect/index-verb.ts';
 import { queryCommand } from './inspect/query.ts';
-import { statementCommand } from './inspect/statement.ts';
+import { accountStatementCommand } from './inspect/account-statement.ts';
 import { statusCommand } from './inspect/status.ts';
 import { viewsCommand } from './inspect/views.ts';
 import { exportCommand } from './lake/export.ts';
 import { ledgerCommand } from './ledger/ledger.ts';
-import { acceptFilterCommand } from './maintain/accept-filter.ts';
+import { filterCommand } from './maintain/filter.ts';
 import { holdCommand } from './maintain/hold.ts';
-import { moveCommand } from './maintain/move.ts';
+import { switchParticipantCommand } from './maintain/switch-participant.ts';
 import { pruneCommand } from './maintain/prune.ts';
 import { quarantineCommand } from './maintain/quarantine.ts';
 import { redactCommand } from './maintain/redact.ts';
 import { reseedCommand } from './maintain/reseed.ts';
 import { resetCommand } from './maintain/reset.ts';
-import { widenCommand } from './maintain/widen.ts';
-import { worksCommand } from './maintain/works.ts';
+import { jobsCommand } from './maintain/jobs.ts';
 import { rebuildCommand } from './rebuild/rebuild.ts';
 import { grantReaderCommand } from './roles/grant-reader.ts';
 import { grantRolesCommand } from './roles/grant-roles.ts';
-import { tokenCommand } from './roles/token.ts';
+import { readerTokenCommand } from './roles/reader-token.ts';
 import { comparePqsCommand } from './verify/compare-pqs.ts';
 import { verifyCommand } from './verify/verify.ts';
 import { webhookCommand } from './webhooks/webhook.ts';
@@ -50,12 +49,12 @@ export const commands: readonly Command[] = [
   sandboxCommand,
   migrateCommand,
   checkCommand,
-  connectCommand,
+  demoInfoCommand,
   statusCommand,
   queryCommand,
   explainCommand,
   diffCommand,
-  statementCommand,
+  accountStatementCommand,
   exportCommand,
   verifyCommand,
   comparePqsCommand,
@@ -73,14 +72,13 @@ export const commands: readonly Command[] = [
   redactCommand,
   resetCommand,
   reseedCommand,
-  acceptFilterCommand,
-  widenCommand,
-  moveCommand,
+  filterCommand,
+  switchParticipantCommand,
   rebuildCommand,
-  worksCommand,
+  jobsCommand,
   grantRolesCommand,
   grantReaderCommand,
-  tokenCommand,
+  readerTokenCommand,
   indexCommand,
 ];
 

@@ -12,10 +12,14 @@ export const demoOptions = {
     integer(1, 10_000),
     '1',
   ),
-  demoStopAt: optional(
-    indexer('INDEXER_DEMO_STOP_AT', 'The sandbox makes no more updates than these, its month of history included.', {
-      unset: 'never ends',
-    }),
+  demoMaxUpdates: optional(
+    indexer(
+      'INDEXER_DEMO_MAX_UPDATES',
+      'The sandbox makes no more updates than these, its month of history included.',
+      {
+        unset: 'never ends',
+      },
+    ),
     integer(1, 1_000_000_000),
   ),
   demoChaos: withDefault(

@@ -10,9 +10,9 @@ export const httpOptions = {
     matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
     '127.0.0.1',
   ),
-  httpNames: withDefault(
+  httpAllowedHosts: withDefault(
     indexer(
-      'INDEXER_HTTP_NAMES',
+      'INDEXER_HTTP_ALLOWED_HOSTS',
       'Additional host names to accept in requests, such as that of a service. Addresses and `localhost` always are.',
       {
         unset: 'none',

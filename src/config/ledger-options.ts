@@ -90,7 +90,7 @@ export const ledgerOptions = {
   ),
   maxFrameBytes: optional(
     ledger(
-      'LEDGER_MAX_FRAME',
+      'LEDGER_MAX_FRAME_BYTES',
       'Size limit of one frame (one update) and of one package. The complete frame is held in memory.',
       {
         unset: 'by the available memory, at most 256MiB',

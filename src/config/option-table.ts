@@ -123,9 +123,9 @@ const indexerOptions = {
   unknownUpdates: withDefault(
     indexer(
       'INDEXER_UNKNOWN_UPDATES',
-      'Handling of unknown update and topology-event kinds: `auto` parks if they name contracts and otherwise stores them raw; `park` always parks; `keep` always stores them raw.',
+      'Handling of unknown update and topology-event kinds: `auto` parks if they name contracts and otherwise stores them raw; `park` always parks; `store` always stores them raw.',
     ),
-    choice(['auto', 'park', 'keep']),
+    choice(['auto', 'park', 'store']),
     'auto',
   ),
   exerciseJson: optional(
@@ -170,7 +170,7 @@ const indexerOptions = {
   ledgerTimeoutMs: withDefault(
     indexer(
       'INDEXER_LEDGER_TIMEOUT',
-      'Not ready (`blind`) after this long without a ledger-end response or a stream frame.',
+      'Not ready (`ledger_timeout`) after this long without a ledger-end response or a stream frame.',
     ),
     duration('100ms', '1h'),
     '10s',
@@ -228,18 +228,22 @@ const indexerOptions = {
     duration('10ms', '1h'),
     '30s',
   ),
-  giveUpAfterMs: withDefault(
+  progressTimeoutMs: withDefault(
     indexer(
-      'INDEXER_GIVE_UP_AFTER',
+      'INDEXER_PROGRESS_TIMEOUT',
       'With `INDEXER_STOP_AT` and in `backfill`: exit with the current failure if nothing could be stored for this long.',
     ),
     duration('1s', '24h'),
     '10m',
   ),
-  traceUrl: optional(
-    indexer('INDEXER_TRACE_URL', 'URL of a trace with `{trace_id}` in it, which `explain` prints for each update.', {
-      unset: 'the trace id is printed',
-    }),
+  traceUrlTemplate: optional(
+    indexer(
+      'INDEXER_TRACE_URL_TEMPLATE',
+      'URL of a trace with `{trace_id}` in it, which `explain` prints for each update.',
+      {
+        unset: 'the trace id is printed',
+      },
+    ),
     matching('URL', /^https?:\/\/[^\s@]*\{trace_id\}[^\s@]*$/, 'an http:// or https:// address with {trace_id} in it'),
   ),
   dataDir: withDefault(

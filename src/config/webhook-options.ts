@@ -2,12 +2,12 @@
 import { choice, indexer, integer, withDefault } from './option.ts';
 
 export const webhookOptions = {
-  webhooks: withDefault(
+  webhookNetworks: withDefault(
     indexer(
-      'INDEXER_WEBHOOKS',
-      'Where webhooks may be delivered: `public`, by https to public addresses; `private`, to private networks too; `loopback`, to this machine too, by http as well; or `nowhere`.',
+      'INDEXER_WEBHOOK_NETWORKS',
+      'Where webhooks may be delivered: `public`, by https to public addresses; `private`, to private networks too; `loopback`, to this machine too, by http as well; or `none`.',
     ),
-    choice(['nowhere', 'public', 'private', 'loopback']),
+    choice(['none', 'public', 'private', 'loopback']),
     'public',
   ),
   webhookAttempts: withDefault(

@@ -8,7 +8,7 @@ import type { FailureKind } from './failure-kind.ts';
 import { ledgerCodes } from './ledger-codes.ts';
 import { storeCodes } from './store-codes.ts';
 import { streamCodes } from './stream-codes.ts';
-import { tokenCodes } from './token-codes.ts';
+import { readerTokenCodes } from './reader-token-codes.ts';
 import { webhookCodes } from './webhook-codes.ts';
 
 const all = {
@@ -17,7 +17,7 @@ const all = {
   ...streamCodes,
   ...commandCodes,
   ...embeddedCodes,
-  ...tokenCodes,
+  ...readerTokenCodes,
   ...webhookCodes,
 };
 

@@ -33,52 +33,52 @@ export const commandCodes = {
     'reseed would not do what it says; the message says why',
     'do what the message names',
   ),
-  INTERFACES_REFUSED: kind(
+  INTERFACE_BACKFILL_REFUSED: kind(
     'park',
     ExitCode.configuration,
     'views of interfaces cannot be gathered here; the message says why',
     'do what the message names',
   ),
-  ACCEPT_FILTER_REFUSED: kind(
+  FILTER_ACCEPT_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
-    'accept-filter would not do what it says; the message says why',
+    'filter accept would not do what it says; the message says why',
     'do what the message names',
   ),
-  MOVE_REFUSED: kind(
+  SWITCH_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
-    'move would not do what it says; the message says why',
+    'switch-participant would not do what it says; the message says why',
     'do what the message names',
   ),
-  MOVE_NO_OVERLAP: kind(
+  SWITCH_NO_OVERLAP: kind(
     'fatal',
     ExitCode.configuration,
-    'move: the participant has another history, or the parties are hosted there since later',
+    'switch-participant: the participant has another history, or the parties are hosted there since later',
     'correct LEDGER_URL, or index this participant into a new POSTGRES_SCHEMA',
   ),
-  MOVE_BEHIND: kind(
+  SWITCH_BEHIND: kind(
     'fatal',
     ExitCode.temporary,
-    'move: the participant does not show the newest update of a synchronizer that is stored here',
+    'switch-participant: the participant does not show the newest update of a synchronizer that is stored here',
     'run it again when it has caught up; a participant that is not connected to this synchronizer never will',
   ),
-  MOVE_PRUNED: kind(
+  SWITCH_PRUNED: kind(
     'fatal',
     ExitCode.configuration,
-    'move: the participant was pruned past what is stored here',
+    'switch-participant: the participant was pruned past what is stored here',
     'move to another one, let the former one bring the stream further, or index it into a new POSTGRES_SCHEMA',
   ),
-  MOVE_UPDATE_UNKNOWN: kind(
+  SWITCH_UPDATE_UNKNOWN: kind(
     'fatal',
     ExitCode.configuration,
-    'move: the participant shows an update that the former one should have shown, and did not',
+    'switch-participant: the participant shows an update that the former one should have shown, and did not',
     'make sure that both host the same parties and the user has the same rights; else index it into a new POSTGRES_SCHEMA',
   ),
-  MOVE_NOT_HOSTED: kind(
+  SWITCH_NOT_HOSTED: kind(
     'fatal',
     ExitCode.notPermitted,
-    'move: a party of the filter is not hosted there, or the user lacks rights',
+    'switch-participant: a party of the filter is not hosted there, or the user lacks rights',
     'host the parties there and grant the user what it had: CanReadAs for each, or CanReadAsAnyParty',
   ),
   BACKFILL_REFUSED: kind(
@@ -105,23 +105,23 @@ export const commandCodes = {
     'hold: the history that was to be kept is not here',
     'name an offset that is',
   ),
-  WIDEN_REFUSED: kind(
+  FILTER_EXTEND_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
-    'widen would not do what it says, or the role may not; the message says why',
+    'filter extend would not do what it says, or the role may not; the message says why',
     'do what the message names',
   ),
   FILTER_EXTEND_MISMATCH: kind(
     'fatal',
     ExitCode.different,
     'contracts that are here do not go with the active contracts under the wider filter: nothing of it was added',
-    'ledger-indexer verify --acs names what differs; ledger-indexer reseed --keep-history --yes puts right what is active',
+    'ledger-indexer verify --acs names what differs; ledger-indexer reseed --yes puts right what is active',
   ),
-  WORK_REFUSED: kind(
+  JOB_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
-    'works: there is no such work, or another one is not finished',
-    'see `ledger-indexer works`',
+    'jobs: there is no such job, or another job has to finish first',
+    'run `ledger-indexer jobs` to see the jobs and their state',
   ),
   REBUILD_REFUSED: kind(
     'fatal',
@@ -132,7 +132,7 @@ export const commandCodes = {
   REBUILD_SWAP_BLOCKED: kind(
     'fatal',
     ExitCode.temporary,
-    'rebuild: the new storage is level, and readers or a writer kept the swap from its place; the message names them',
+    'rebuild: the new schema has caught up, and the sessions that the message names block the swap',
     'let them finish, or end them, and run the same command again: it goes on where it was',
   ),
   HOLD_NOT_FOUND: kind(
@@ -145,7 +145,7 @@ export const commandCodes = {
     'fatal',
     ExitCode.configuration,
     'redact: what was named is not here, or still active',
-    'name what is stored, or use --active',
+    'name what is stored, or use --include-active',
   ),
   REDACTION_STOPPED: kind(
     'fatal',
@@ -153,31 +153,31 @@ export const commandCodes = {
     'redact was stopped before everything was removed',
     'run the same command again: it removes the rest',
   ),
-  NOT_QUARANTINED: kind(
+  QUARANTINE_NOT_FOUND: kind(
     'fatal',
     ExitCode.usage,
     'quarantine retry: no update is set aside at this offset',
     'see `ledger-indexer quarantine list`',
   ),
-  STILL_QUARANTINED: kind(
+  QUARANTINE_RETRY_FAILED: kind(
     'fatal',
     ExitCode.undecodable,
     'quarantine retry: updates still cannot be stored',
     'they stay set aside; a newer version may store them',
   ),
-  ENDS_UNKNOWN: kind(
+  QUARANTINE_CONTRACT_MISSING: kind(
     'fatal',
     ExitCode.undecodable,
     'quarantine retry: what the update ended is not here any more',
-    'the update stays set aside; to learn what is active: ledger-indexer reseed --keep-history --yes',
+    'the update stays set aside; to learn what is active: ledger-indexer reseed --yes',
   ),
-  READER_REFUSED: kind(
+  GRANT_READER_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
     'grant-reader: the limits asked for could not be kept; the message says why',
     'do what the message names',
   ),
-  ROLES_REFUSED: kind(
+  GRANT_ROLES_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
     'grant-roles: the roles could not be made so; the message says why',
@@ -260,7 +260,7 @@ export const commandCodes = {
     'fatal',
     ExitCode.undecodable,
     'ledger update: the ledger shows no such update',
-    'name an offset or update id as `ledger-indexer ledger updates` shows them, or widen the filter',
+    'name an offset or update id as `ledger-indexer ledger updates` shows them, or extend the filter',
   ),
   HTTP_PORT_TAKEN: kind(
     'fatal',
@@ -274,25 +274,25 @@ export const commandCodes = {
     'INDEXER_HTTP_HOST is no address of this machine',
     'set INDEXER_HTTP_HOST to one that it has',
   ),
-  LAKE_PACKAGE_MISSING: kind(
+  EXPORT_PACKAGE_MISSING: kind(
     'fatal',
     ExitCode.configuration,
     'export, prune --exported, redact --exported: package ledger-indexer-lake is not installed; nothing was changed',
     'install the package with the command in the message',
   ),
-  LAKE_REFUSED: kind(
+  EXPORT_REFUSED: kind(
     'fatal',
     ExitCode.configuration,
     'export: the folder is not ours, or of another participant or filter; or what has to be written is not here',
     'do what the message names',
   ),
-  LAKE_BUSY: kind(
+  EXPORT_BUSY: kind(
     'fatal',
     ExitCode.temporary,
     'export: another export writes into the folder',
     'wait until it has ended, or end it',
   ),
-  LAKE_UNWRITABLE: kind(
+  EXPORT_UNWRITABLE: kind(
     'fatal',
     ExitCode.unexpected,
     'export: a file of the lake cannot be written or read',

@@ -36,13 +36,13 @@ export const embeddedCodes = {
   DEMO_NOT_FOUND: kind(
     'fatal',
     ExitCode.unreachable,
-    'connect: no demo runs with this data folder',
+    'demo-info: no demo runs with this data folder',
     'start it, or go to its folder',
   ),
-  DEMO_NOT_LIVE: kind(
+  DEMO_NOT_READY: kind(
     'fatal',
     ExitCode.temporary,
-    'connect: the demo is not level with its ledger yet',
+    'demo-info: the demo is not level with its ledger yet',
     'run it again in a moment',
   ),
   LEDGER_URL_MISSING: kind(

@@ -74,9 +74,9 @@ export const ledgerCodes = {
     ExitCode.undecodable,
     'updates after our checkpoint are gone from the participant',
     'these updates are gone from the participant; an indexer that needs them goes on after: ' +
-      'ledger-indexer reseed --keep-history --yes',
+      'ledger-indexer reseed --yes',
   ),
-  LEDGER_IN_FLIGHT: kind(
+  LEDGER_REASSIGNMENT_IN_FLIGHT: kind(
     'retry',
     ExitCode.temporary,
     'reassignments were in flight at the offset: the participant cannot show what was active there, although nothing is pruned',
@@ -159,7 +159,7 @@ export const ledgerCodes = {
       'nothing, for they close streams as well',
     { times: 4 },
   ),
-  LEDGER_SILENT: kind(
+  LEDGER_PING_TIMEOUT: kind(
     'retry',
     ExitCode.temporary,
     'a connection was open, and nothing came, not even answers to pings',
@@ -169,7 +169,7 @@ export const ledgerCodes = {
     'park',
     ExitCode.undecodable,
     'the update after the offset named is larger than is accepted',
-    'raise LEDGER_MAX_FRAME, and the memory limit with it',
+    'raise LEDGER_MAX_FRAME_BYTES, and the memory limit with it',
   ),
   // A frame may have been cut on its way; the same frame cut twice is what the ledger sends.
   LEDGER_UNDECODABLE: kind(

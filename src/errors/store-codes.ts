@@ -83,7 +83,7 @@ export const storeCodes = {
     'Postgres, or a pooler in front of it, ended or refused the connection',
     'check that the server is up, and the log of the pooler if there is one',
   ),
-  STORE_POOLER: kind(
+  STORE_POOLER_UNSUPPORTED: kind(
     'park',
     ExitCode.configuration,
     'a pooler swapped the server session',
@@ -131,7 +131,7 @@ export const storeCodes = {
     'the role may not do this',
     'run `ledger-indexer grant-roles` as the owner of the database; `ledger-indexer check`, as this role, names the rights that are missing',
   ),
-  STORE_SCHEMA: kind(
+  STORE_SCHEMA_MISMATCH: kind(
     'park',
     ExitCode.configuration,
     'the tables are not as this program expects',
@@ -164,8 +164,8 @@ export const storeCodes = {
     'DATABASE_URL is no URL of Postgres, or names files that cannot be read',
     'write it as postgres://user:password@host:port/database and check the certificate files it names',
   ),
-  STORE_TOO_OLD: kind('fatal', ExitCode.configuration, 'Postgres is older than 14', 'upgrade the server'),
-  STORE_ENCODING: kind(
+  STORE_VERSION_UNSUPPORTED: kind('fatal', ExitCode.configuration, 'Postgres is older than 14', 'upgrade the server'),
+  STORE_ENCODING_UNSUPPORTED: kind(
     'fatal',
     ExitCode.configuration,
     'the database does not store UTF8',
@@ -184,7 +184,7 @@ export const storeCodes = {
     'no sign of life reached Postgres within INDEXER_LEASE',
     'look for pauses of the machine or the network',
   ),
-  STORE_LOCK_ASKED: kind(
+  STORE_LOCK_REQUESTED: kind(
     'fenced',
     ExitCode.temporary,
     'an owner of the tables asked for the right to write, as rebuild does for a moment',

@@ -7,19 +7,19 @@ export const streamCodes = {
     'park',
     ExitCode.configuration,
     'the participant was restored or reset: other updates at the same offsets',
-    'run what the message names: ledger-indexer reset --to OFFSET, or reseed',
+    'run what the message names: ledger-indexer reset --to OFFSET, or reset --all',
   ),
   PARTICIPANT_CHANGED: kind(
     'park',
     ExitCode.configuration,
     'the schema belongs to another participant',
-    'if it hosts the same parties, run: ledger-indexer move; else point LEDGER_URL back, or use another POSTGRES_SCHEMA',
+    'if it hosts the same parties, run: ledger-indexer switch-participant; else point LEDGER_URL back, or use another POSTGRES_SCHEMA',
   ),
   FILTER_CHANGED: kind(
     'park',
     ExitCode.configuration,
     'parties, templates, interfaces or shape differ from those it was filled with',
-    'undo the change, or run: ledger-indexer accept-filter; for all of the history: ledger-indexer rebuild',
+    'undo the change, or run: ledger-indexer filter accept; for all of the history: ledger-indexer rebuild',
   ),
   STREAM_HANDED_OVER: kind(
     'park',
@@ -45,7 +45,7 @@ export const streamCodes = {
     'park',
     ExitCode.undecodable,
     'an update is of a kind this version does not know, and names contracts',
-    'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on',
+    'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw and goes on',
   ),
   UPDATE_QUARANTINED: kind(
     'retry',
@@ -65,7 +65,7 @@ export const streamCodes = {
     'the end that was asked for does not fit what is stored; the message says why',
     'name another offset, or a POSTGRES_SCHEMA of its own',
   ),
-  CHECKPOINT_MOVED: kind(
+  WRITER_FENCED: kind(
     'fenced',
     ExitCode.unreachable,
     'another writer took over',
@@ -114,7 +114,7 @@ export const streamCodes = {
     'the writer may not make typed views, which belong to another role; ingestion goes on',
     'run `ledger-indexer views rebuild` as the migrator of the stream, see `ledger-indexer grant-roles`',
   ),
-  VIEWS_NOT_MADE: kind(
+  VIEWS_REBUILD_INCOMPLETE: kind(
     'fatal',
     ExitCode.unexpected,
     'views rebuild: some typed views could not be replaced',

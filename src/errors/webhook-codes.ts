@@ -9,7 +9,7 @@ export const webhookCodes = {
     'webhook: it cannot be added as it was named; the message says why',
     'do what the message names',
   ),
-  WEBHOOK_UNKNOWN: kind(
+  WEBHOOK_NOT_FOUND: kind(
     'fatal',
     ExitCode.usage,
     'webhook: there is none of this name',

@@ -16,7 +16,7 @@ const lockConnections = 1;
 /** Of one background job: in the tables of the stream, and in its own. */
 export const jobConnections = {
   /** Active contracts of a wider filter. */
-  widen: { stream: 2, staging: 2 },
+  filterExtension: { stream: 2, staging: 2 },
   /** Views of interfaces that came later. */
   views: { stream: 2, staging: 2 },
   /** History from before a wider filter. */
@@ -57,7 +57,7 @@ export function openReadPools({ database: { schema, urlFile } }: Config, url: st
   return {
     pages: openDatabase({
       ...shared,
-      applicationName: 'ledger-indexer pages',
+      applicationName: 'ledger-indexer changes',
       statementTimeoutMs: pageStatementMs,
       maxConnections: 2 * pageConnections,
     }),

@@ -55,7 +55,7 @@ export function openConsole(
     explain: async (id: string): Promise<string> => [...console.explainedLines(await as.explain(id))].join(''),
   });
   const { explore } = readSchemas(schema);
-  const guide = { queries: console.queries, explore, mostSeconds: statementTimeoutMs / 1000 };
+  const guide = { queries: console.queries, explore, maxSeconds: statementTimeoutMs / 1000 };
   const page = new ConsolePage({ reads: explained(reads), readsOf: (login) => explained(reads.as(login)), guide });
   return { endpoint: { page, tokens }, close: () => reads.close() };
 }

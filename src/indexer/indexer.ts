@@ -184,7 +184,7 @@ async function watchParties(
   await watchUnknownParties({ ...watched, logger, parties: config.ledger.parties, unknownOf });
 }
 
-function endpointsOf({ indexer: { httpHost: host, httpPort: port, httpNames: names, corsOrigins } }: Config) {
+function endpointsOf({ indexer: { httpHost: host, httpPort: port, httpAllowedHosts: names, corsOrigins } }: Config) {
   return { host, port, names, corsOrigins };
 }
 

@@ -19,7 +19,7 @@ import {
   postgresSink,
   postgresViewStaging,
   postgresEarlierPlace,
-  postgresWideningPlace,
+  postgresFilterExtensionPlace,
 } from '../store/postgres-sink.ts';
 import { pruneBeside } from '../store/retention/prune.ts';
 import { jobConnections } from './connections.ts';
@@ -75,7 +75,7 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
     wantedInterfaces: ledger.wantedInterfaces,
     viewStaging: viewStaging(options, candidate),
-    wideningPlace: wideningPlace(options, candidate),
+    filterExtensionPlace: filterExtensionPlace(options, candidate),
     earlierPlace: async () =>
       postgresEarlierPlace(openBeside(options, 'history', jobConnections.history.stream), () => candidate.assertHeld()),
     retention: retention(options),
@@ -118,12 +118,17 @@ function viewStaging(options: PartsOptions, candidate: WriterCandidate): Pipelin
 }
 
 /** The stream's own tables, and those in which contracts of a wider filter are gathered. */
-function wideningPlace(options: PartsOptions, candidate: WriterCandidate): PipelineParts['wideningPlace'] {
-  const staging = stagingSchema(options.config.database.schema, 'widen');
-  const { stream, staging: inStaging } = jobConnections.widen;
+function filterExtensionPlace(
+  options: PartsOptions,
+  candidate: WriterCandidate,
+): PipelineParts['filterExtensionPlace'] {
+  const staging = stagingSchema(options.config.database.schema, 'filter_extend');
+  const { stream, staging: inStaging } = jobConnections.filterExtension;
   return async () =>
-    postgresWideningPlace(openBeside(options, 'widen', stream), openBeside(options, 'widen', inStaging, staging), () =>
-      candidate.assertHeld(),
+    postgresFilterExtensionPlace(
+      openBeside(options, 'filter-extend', stream),
+      openBeside(options, 'filter-extend', inStaging, staging),
+      () => candidate.assertHeld(),
     );
 }
 
@@ -157,7 +162,7 @@ function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
     bufferBytes: indexer.bufferBytes,
     writeConcurrency: indexer.writeConcurrency,
     retryMaxDelayMs: indexer.retryMaxDelayMs,
-    giveUpAfterMs: indexer.giveUpAfterMs,
+    progressTimeoutMs: indexer.progressTimeoutMs,
     // A limit on not knowing the ledger end allows for one question that is lost.
     pollMs: Math.min(pace.ledgerEndMs, indexer.ledgerTimeoutMs / 2),
     idleProbeAfterMs: indexer.idleProbeAfterMs,

@@ -41,12 +41,12 @@ export function startDelivering(
   { config, version, pace = usualPace }: DeliveringFor,
   { pages, logger, metrics, candidate }: DeliveringParts,
 ): Delivering {
-  const { webhooks, webhookAttempts: attempts, stopAt } = config.indexer;
+  const { webhookNetworks, webhookAttempts: attempts, stopAt } = config.indexer;
   const deliveries = new WebhookDeliveries({
     store: webhookProgress(shareOf(pages, pageConnections)),
     observer: new WebhookReport({ logger, metrics }),
     isWriter: () => candidate.isHeld,
-    reach: stopAt === undefined ? webhooks : 'nowhere',
+    reach: stopAt === undefined ? webhookNetworks : 'none',
     attempts,
     userAgent: `ledger-indexer/${version}`,
     lookMs: pace.webhooksMs,

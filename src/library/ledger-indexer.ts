@@ -36,7 +36,7 @@ export type {
   ExerciseCommand,
   PrefetchContractKey,
   ReassignmentCommands,
-  Submitted,
+  SubmitResponse,
   UnassignCommand,
 } from '../ledger/api/commands.ts';
 export type {
@@ -63,10 +63,10 @@ export type {
   MinLedgerTime,
   PackageReference,
   PreferredPackagesRequest,
-  Prepared,
+  PrepareResponse,
   PrepareRequest,
 } from '../ledger/api/interactive.ts';
-export type { Features, VersionAnswer } from '../ledger/api/node.ts';
+export type { Features, VersionResponse } from '../ledger/api/node.ts';
 export type {
   ListVettedPackages,
   PackageContent,
@@ -103,7 +103,7 @@ export type {
   TraceContext,
   Transaction,
   Update,
-  UpdateAnswer,
+  UpdateResponse,
   UpdateValue,
 } from '../ledger/api/update-types.ts';
 export type { GetUpdatesPageRequest, GetUpdatesRequest, UpdatesPage } from '../ledger/api/updates.ts';

@@ -27,7 +27,7 @@ import {
   type UpdateTimes,
 } from './rows.ts';
 import type { Row, RowSink, TableName } from './tables.ts';
-import { UnknownNames, shownKey, type UnknownSort } from './unknown.ts';
+import { UnknownNames, shownKey, type UnknownKind } from './unknown.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Transaction, Update } from './update.ts';
 import { stringOf, type Text } from './utf8.ts';
 
@@ -330,8 +330,8 @@ export class Batch<Sink extends RowSink = RowSink> {
     this.#push('topology_events', topologyRow(offset, index, event));
   }
 
-  #met(sort: UnknownSort, name: string, firstOffset: number): void {
-    this.unknown.add({ sort, name, firstOffset, count: 1 });
+  #met(kind: UnknownKind, name: string, firstOffset: number): void {
+    this.unknown.add({ kind, name, firstOffset, count: 1 });
   }
 
   #push(table: TableName, row: Row): void {

@@ -48,12 +48,12 @@ export interface StreamState {
   readonly lastUpdate: UpdateMark | undefined;
   /** What the filter has that the one of a former start had not, which stored nothing; left out where it is the stored one. */
   readonly filterReplaced?: string;
-  /** Undefined while the stream was never moved: the participant's offsets are its own. */
-  readonly host?: HostStretch | undefined;
+  /** Undefined while the stream never switched participants: the participant's offsets are its own. */
+  readonly participantRange?: ParticipantRange | undefined;
 }
 
-/** What is read from the participant that a stream was moved to. Its own offsets and those of the stream are `shift` apart. */
-export interface HostStretch {
+/** What is read from the participant that a stream was switched to. Its own offsets and those of the stream are `shift` apart. */
+export interface ParticipantRange {
   /** Counted from 1, the participant that the stream began with. */
   readonly number: number;
   /** Exclusive, in offsets of the stream: what is stored up to here came from others, under their offsets. */
@@ -64,7 +64,7 @@ export interface HostStretch {
    * By synchronizer the offset of the stream up to which its updates are stored already, though they come after `from`: each
    * participant has its own order of two synchronizers.
    */
-  readonly levels: Readonly<Record<string, number>>;
+  readonly overlaps: Readonly<Record<string, number>>;
   /** The newest update up to `from` that both participants had, where this one has it, in offsets of the stream. */
   readonly common: UpdateMark;
 }
@@ -74,10 +74,10 @@ export interface WantedInterface {
   /** `#package-name:Module:Entity`. */
   readonly id: string;
   /**
-   * `followed`: the stream is asked for its views. `gathering`: the participant knows it, and views are gathered beside the
+   * `followed`: the stream is asked for its views. `backfilling`: the participant knows it, and views are gathered beside the
    * stream. `waiting`: the participant does not know it, or was not asked yet.
    */
-  readonly state: 'waiting' | 'gathering' | 'followed';
+  readonly state: 'waiting' | 'backfilling' | 'followed';
   /**
    * Contracts that were active at this offset or began after it have the views that the participant could show; 0: all of
    * the stream. Null: none were taken yet.
@@ -96,7 +96,7 @@ export interface QuarantinedUpdate {
   /** Error code. */
   readonly code: string;
   /** What was found, without contents. */
-  readonly found: string;
+  readonly problem: string;
   /** As the ledger sent it. */
   readonly frame: Buffer;
 }
@@ -169,32 +169,32 @@ export interface CompletionGap {
   readonly reason: string;
 }
 
-// What somebody asked for that takes long and is done beside the stream.
+// Background jobs that an operator requests: rows of table `jobs`.
 
-export const workNames = ['widen', 'history', 'rebuild'] as const;
-export type WorkName = (typeof workNames)[number];
-export type WorkState = 'asked' | 'working' | 'stopped' | 'done' | 'failed';
+export const jobNames = ['filter-extend', 'history', 'rebuild'] as const;
+export type JobName = (typeof jobNames)[number];
+export type JobState = 'requested' | 'working' | 'paused' | 'done' | 'failed';
 
-export interface WorkProgress {
-  /** What it is doing, for people. */
+export interface JobProgress {
+  /** Current step, as text. */
   readonly step: string | null;
   readonly unit: 'contracts' | 'offsets' | null;
-  /** How much of the step is done, and of how much; null where nobody can know. */
+  /** Amount of the step that is done, and amount of the step; null if unknown. */
   readonly done: number;
   readonly total: number | null;
-  /** Null while it rests. */
+  /** Null while the job does not run. */
   readonly perSecond: number | null;
-  /** Why it failed, or what it tries again after. */
+  /** Reason of the failure, or of the last retry. */
   readonly problem: string | null;
 }
 
-export interface Work extends WorkProgress {
-  readonly name: WorkName;
-  readonly state: WorkState;
-  /** What was asked for. */
-  readonly wanted: unknown;
-  readonly askedAt: Date;
-  readonly changedAt: Date;
+export interface Job extends JobProgress {
+  readonly name: JobName;
+  readonly state: JobState;
+  /** Its fields depend on the name. */
+  readonly request: unknown;
+  readonly requestedAt: Date;
+  readonly updatedAt: Date;
 }
 
 // What a filter is made of, and what another one has that it lacks.
@@ -249,18 +249,18 @@ export function bringsContracts(part: FilterPart, wider: KeptFilter): boolean {
   return part.kind !== 'interface' || wider.templates.length > 0;
 }
 
-/** What was asked for with `widen`. */
-export interface WantedWidening {
+/** What was asked for with `filter extend`. */
+export interface WantedFilterExtension {
   /** Canonical JSON of the whole new filter, and its hash. */
   readonly filter: string;
   readonly filterHash: string;
-  /** Hash of the filter that it widens. */
+  /** Hash of the filter that it extends. */
   readonly from: string;
   /** What was active at this offset is gathered, although it is there from a later one on. */
   readonly listAt?: number;
 }
 
-/** What is asked for with the work `history`: what a filter in force shows of the time before it came into force. */
+/** Request of the job `history`: what a filter in force shows of the time before it came into force. */
 export interface WantedHistory {
   readonly filterHash: string;
   /** At most so many updates a second are read and stored. */
@@ -271,8 +271,8 @@ export interface WantedHistory {
 export interface StoredFilter {
   readonly filter: string;
   readonly filterHash: string;
-  /** Hashes of the filters that it was widened from. */
-  readonly widenedFrom: readonly string[];
-  /** Hash of the filter that it is about to be widened to; null: it is not. */
+  /** Hashes of the filters that it was extended from. */
+  readonly extendedFrom: readonly string[];
+  /** Hash of the filter that it is about to be extended to; null: it is not. */
   readonly coming: string | null;
 }

@@ -5,11 +5,11 @@
 import { ownText } from './own-text.ts';
 
 /** A kind of update or an event of a topology transaction, which are kept raw, or a field of a known message, which is not kept. */
-export const unknownSorts = ['update', 'topology_event', 'field'] as const;
-export type UnknownSort = (typeof unknownSorts)[number];
+export const unknownKinds = ['update', 'topology_event', 'field'] as const;
+export type UnknownKind = (typeof unknownKinds)[number];
 
 export interface UnknownName {
-  readonly sort: UnknownSort;
+  readonly kind: UnknownKind;
   /** The ledger's own; a field as `Message.field`. */
   readonly name: string;
   /** Of the update in which it came first; null in an entry of the active contracts. */
@@ -23,7 +23,7 @@ export function shownKey(key: string): string {
 }
 
 /** What becomes of an update of an unknown kind: parked when it names contracts and else kept raw, always parked, or always kept. */
-export type UnknownPolicy = 'auto' | 'park' | 'keep';
+export type UnknownPolicy = 'auto' | 'park' | 'store';
 
 const mostNames = 50;
 /** The name of what has no place of its own. */
@@ -31,7 +31,7 @@ export const otherNames = 'other';
 
 export class UnknownNames {
   /** Transactions that the quick reader could not read and the scanner read. */
-  scannedTransactions = 0;
+  fallbackDecodedTransactions = 0;
   readonly #names = new Map<string, UnknownName>();
 
   /** In the order in which they came. */
@@ -44,18 +44,18 @@ export class UnknownNames {
   }
 
   /** Under which name it is counted, and whether it was met for the first time. */
-  add({ sort, name, firstOffset, count }: UnknownName): { readonly name: string; readonly fresh: boolean } {
-    const key = `${sort} ${name}`;
+  add({ kind, name, firstOffset, count }: UnknownName): { readonly name: string; readonly fresh: boolean } {
+    const key = `${kind} ${name}`;
     const known = this.#names.get(key);
     if (known !== undefined) {
       this.#names.set(key, { ...known, count: known.count + count });
       return { name: known.name, fresh: false };
     }
     if (this.#names.size >= mostNames && name !== otherNames) {
-      return this.add({ sort, name: otherNames, firstOffset, count });
+      return this.add({ kind, name: otherNames, firstOffset, count });
     }
     const own = ownText(name);
-    this.#names.set(`${sort} ${own}`, { sort, name: own, firstOffset, count });
+    this.#names.set(`${kind} ${own}`, { kind, name: own, firstOffset, count });
     return { name: own, fresh: true };
   }
 }

@@ -15,8 +15,8 @@ import { ReleaseReport } from './log/release-report.ts';
 import { RetentionReport } from './log/retention-report.ts';
 import { SeedReport } from './log/seed-report.ts';
 import { StreamReport } from './log/stream-report.ts';
-import { WideningReport } from './log/widening-report.ts';
-import { WorkReport } from './log/work-report.ts';
+import { FilterExtensionReport } from './log/filter-extension-report.ts';
+import { JobReport } from './log/job-report.ts';
 import type { Metrics } from './metrics/metrics.ts';
 
 export interface ObserverParts {
@@ -52,10 +52,10 @@ export function createObservers(parts: ObserverParts): IndexerObservers {
     release: new ReleaseReport(parts),
     packages: new PackageReport(parts),
     interfaces: new InterfaceReport(parts),
-    widening: new WideningReport(parts),
+    filterExtension: new FilterExtensionReport(parts),
     completions: new CompletionReport(parts),
     retention: new RetentionReport(parts),
-    works: new WorkReport(parts),
+    jobs: new JobReport(parts),
     checkpointReached: (checkpoint) => {
       health.checkpointReached(checkpoint);
       metrics.checkpoint.set(checkpoint);
@@ -71,9 +71,10 @@ export function createObservers(parts: ObserverParts): IndexerObservers {
 function logStatus({ health, logger, progress }: ObserverParts, { phase }: StreamReport): void {
   // On a terminal the progress line says the same.
   if (progress !== undefined && (phase === 'seeding' || phase === 'catching_up')) return;
-  const { state, checkpoint, ledgerEnd, offsetDistance, lagSeconds, updatesPerSecond, eventsPerSecond } =
+  const { state, checkpoint, ledgerEnd, offsetsBehind, lagSeconds, updatesPerSecond, eventsPerSecond } =
     health.status();
-  const facts = { state, checkpoint, ledgerEnd, offsetDistance, lagSeconds, updatesPerSecond, eventsPerSecond };
-  if (state === 'stalled' || state === 'blind') logger.warn({ ...facts, because: health.verdict().because }, 'status');
+  const facts = { state, checkpoint, ledgerEnd, offsetsBehind, lagSeconds, updatesPerSecond, eventsPerSecond };
+  if (state === 'stalled' || state === 'ledger_timeout')
+    logger.warn({ ...facts, reason: health.verdict().reason }, 'status');
   else logger.info(facts, 'status');
 }

@@ -5,7 +5,7 @@ import { updatesRequest } from '../ledger/api/request-format.ts';
 import type { StoredUpdate } from '../model/update.ts';
 import { outOfOrder } from './follow/follow-errors.ts';
 import { refuseUnknownKind } from './follow/unknown-kinds.ts';
-import { updateOf } from './host/on-host.ts';
+import { updateOf } from './participant/with-participant-offsets.ts';
 import { nothingLeft, pastEnd } from './intake/bound.ts';
 import type { PipelineParts } from './ports/parts.ts';
 

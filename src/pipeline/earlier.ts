@@ -7,7 +7,7 @@ import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { earlierUpdates } from './earlier-updates.ts';
-import { AskedWork } from './beside/asked-work.ts';
+import { RequestedJob } from './beside/requested-job.ts';
 import { type BackgroundJob, type Followed, watching$ } from './beside/background-job.ts';
 import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts';
 import type { PipelineParts } from './ports/parts.ts';
@@ -30,11 +30,11 @@ export class EarlierWatch implements BackgroundJob {
   #unnamed: EarlierRange | undefined;
   /** How many offsets are read at a time: as many as hold about `rangeUpdates`. */
   #width = rangeUpdates;
-  readonly #asked = new AskedWork(
-    ['WIDEN_REFUSED', 'FILTER_EXTEND_MISMATCH', 'LEDGER_PERMISSION_DENIED'],
+  readonly #asked = new RequestedJob(
+    ['FILTER_EXTEND_REFUSED', 'FILTER_EXTEND_MISMATCH', 'LEDGER_PERMISSION_DENIED'],
     (sink, failure) => sink.earlier.note(failure),
   );
-  #notedAt = -Infinity;
+  #updatedAt = -Infinity;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -70,9 +70,9 @@ export class EarlierWatch implements BackgroundJob {
   async #look(beside: Beside): Promise<EarlierRange | undefined> {
     const { parts } = beside.connected;
     const due = await parts.sink.earlier.due();
-    if (due === undefined || due.isStopped || due.waits) return undefined;
+    if (due === undefined || due.isPaused || due.waits) return undefined;
     refuseOther(due);
-    await parts.sink.widening.assertAllowed();
+    await parts.sink.filterExtension.assertAllowed();
     return inPlace(parts, (place) => this.#goOn(beside, place, due));
   }
 
@@ -130,11 +130,12 @@ export class EarlierWatch implements BackgroundJob {
     const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;
     if (!isKnown && due.askedForList) {
       throw new IndexerError(`what was active at offset ${String(begin)} was asked for and not gathered`, {
-        code: 'WIDEN_REFUSED',
-        remedy: 'see what ledger-indexer works says of widen, then go on: ledger-indexer works resume history',
+        code: 'FILTER_EXTEND_REFUSED',
+        remedy:
+          'run ledger-indexer jobs to see why filter-extend did not finish, then: ledger-indexer jobs resume history',
       });
     }
-    if (isKnown) parts.observers.widening.changed({ kind: 'earlier', offset: await place.finish(begin, epoch) });
+    if (isKnown) parts.observers.filterExtension.changed({ kind: 'earlier', offset: await place.finish(begin, epoch) });
     else await place.askForList(begin, epoch);
     return undefined;
   }
@@ -144,8 +145,8 @@ export class EarlierWatch implements BackgroundJob {
     { completeFrom }: DueEarlier,
     { to, begin, perSecond }: { readonly to: number; readonly begin: number; readonly perSecond: number | null },
   ): Promise<boolean> {
-    if (performance.now() - this.#notedAt < parts.pace.progressMs) return true;
-    this.#notedAt = performance.now();
+    if (performance.now() - this.#updatedAt < parts.pace.progressMs) return true;
+    this.#updatedAt = performance.now();
     const last = completeFrom ?? to;
     const counts = { done: Math.max(0, last - to), total: Math.max(0, last - begin) };
     return parts.sink.earlier.note({
@@ -158,12 +159,13 @@ export class EarlierWatch implements BackgroundJob {
   }
 }
 
-/** @throws IndexerError WIDEN_REFUSED when this is not what was asked for */
+/** @throws IndexerError FILTER_EXTEND_REFUSED when this is not what was asked for */
 function refuseOther({ isInForce }: DueEarlier): void {
   if (isInForce) return;
   throw new IndexerError('another filter is in force than the one whose history was asked for', {
-    code: 'WIDEN_REFUSED',
-    remedy: 'give it up (ledger-indexer works cancel history), or ask again: ledger-indexer widen --with-history',
+    code: 'FILTER_EXTEND_REFUSED',
+    remedy:
+      'cancel it (ledger-indexer jobs cancel history), or request it again: ledger-indexer filter extend --with-history',
   });
 }
 

@@ -58,8 +58,8 @@ export class InterfaceWatch implements BackgroundJob {
     this.#level = undefined;
     try {
       // Gathered by offsets of a participant that is not read any more.
-      if (history.movedAt !== session.state.host?.from) return false;
-      if ((await parts.sink.widening.due()) !== undefined) return false;
+      if (history.movedAt !== session.state.participantRange?.from) return false;
+      if ((await parts.sink.filterExtension.due()) !== undefined) return false;
       if (!(await history.reach(checkpoint))) return false;
       const views = await polling(parts, () => history.merge({ checkpoint, epoch }));
       parts.observers.interfaces.added(history.interfaces, views);
@@ -157,9 +157,9 @@ async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory |
   const { ledger, sink, observers } = parts;
   const { following, stop } = gathering;
   // Views go to the contracts that are here: those of a wider filter come first.
-  if ((await sink.widening.due()) !== undefined) return undefined;
+  if ((await sink.filterExtension.due()) !== undefined) return undefined;
   const known = await askAgain(parts, gathering, told);
-  const { repeatsTo = 0 } = parts.host ?? {};
+  const { repeatsTo = 0 } = parts.participantOffsets ?? {};
   // Until then it is not told apart here what is new and what was stored from another participant.
   if (known.length === 0 || following.checkpoint < repeatsTo) return undefined;
   // Before it the stream knows nothing, or the participant shows nothing any more.

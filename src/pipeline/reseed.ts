@@ -85,7 +85,7 @@ export async function planReseed(all: PipelineParts, stream: StandingStream | un
     throw refused('there is no history to keep in this schema', 'start the indexer: it seeds by itself');
   }
   const { checkpoint, participantId, lastUpdate } = stream;
-  if (checkpoint < (all.host?.repeatsTo ?? 0)) throw justMoved(all.host?.repeatsTo ?? 0);
+  if (checkpoint < (all.participantOffsets?.repeatsTo ?? 0)) throw justSwitched(all.participantOffsets?.repeatsTo ?? 0);
   const identity = await askIdentity(all);
   const ledgerEnd = await all.ledger.state.ledgerEnd();
   const interfaces = await knownInterfaces(all.ledger, all.filter, interfacesNamed(all.wantedInterfaces), ledgerEnd);
@@ -122,9 +122,9 @@ async function refuseOtherHistory(
 }
 
 /** What was stored from the participant before would look as if this one did not have it. */
-function justMoved(upTo: number): IndexerError {
+function justSwitched(upTo: number): IndexerError {
   return refused(
-    `the stream was moved, and has not passed offset ${String(upTo)}, up to which both participants told some things`,
+    `the stream was switched to another participant and has not passed offset ${String(upTo)}, up to which both participants told some things`,
     'run the indexer until it has passed it, then run the command again',
   );
 }
@@ -132,8 +132,8 @@ function justMoved(upTo: number): IndexerError {
 function otherOffsets(found: string): IndexerError {
   const remedy =
     'offsets of two histories cannot share a schema: index this ledger into a new POSTGRES_SCHEMA and keep this one, ' +
-    'go back to where both agree (ledger-indexer reset --to OFFSET --yes), or give up this history ' +
-    '(ledger-indexer reseed --yes)';
+    'go back to where both agree (ledger-indexer reset --to OFFSET --yes), or delete everything stored here ' +
+    '(ledger-indexer reset --all --yes)';
   return refused(found, remedy);
 }
 
@@ -174,7 +174,7 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
-      const isRefused = error.facts['because'] === 'LEDGER_PRUNED' || error.code === 'LEDGER_IN_FLIGHT';
+      const isRefused = error.facts['reason'] === 'LEDGER_PRUNED' || error.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT';
       if (isRefused) refusedAt = Number(error.facts['offset']);
       apart = stretchToSearch(error, failures) ?? nowhere;
       const searching = apart !== nowhere && !isNamed(error);

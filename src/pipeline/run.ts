@@ -27,7 +27,7 @@ import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.t
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './interface-watch.ts';
-import { WideningWatch } from './widening.ts';
+import { FilterExtensionWatch } from './filter-extension.ts';
 import { EarlierWatch } from './earlier.ts';
 import { CompletionWatch } from './beside/completion-watch.ts';
 import type { BackgroundJob } from './beside/background-job.ts';
@@ -40,7 +40,7 @@ import { Patience } from './retry/give-up.ts';
 import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed, type SeedAt } from './seed.ts';
 import { acquireLock } from './beside/standby.ts';
-import { works$ } from './beside/work-watch.ts';
+import { requestedJobs$ } from './beside/job-watch.ts';
 import { pauseForRights, pauseParked, refusesCaller } from './retry/wait.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
@@ -48,7 +48,7 @@ export async function runPipeline(parts: PipelineParts): Promise<void> {
   const run = new Run(parts);
   try {
     const sessions$ = run.sessions$().pipe(ignoreElements(), endWith('over'));
-    await lastValueFrom(merge(sessions$, works$(parts)).pipe(takeWhile((value) => value !== 'over')), {
+    await lastValueFrom(merge(sessions$, requestedJobs$(parts)).pipe(takeWhile((value) => value !== 'over')), {
       defaultValue: undefined,
     });
   } finally {
@@ -86,7 +86,7 @@ class Run {
     this.#phase = new PhaseKeeper(parts.observers.stream);
     this.#wantsInterfaces = parts.wantedInterfaces.length > 0;
     this.#packages = new PackageWatch(parts);
-    this.#jobs = [new InterfaceWatch(parts), new WideningWatch(parts), new EarlierWatch(parts)];
+    this.#jobs = [new InterfaceWatch(parts), new FilterExtensionWatch(parts), new EarlierWatch(parts)];
     this.#completions = new CompletionWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => this.#phase.change('stopping'), { once: true });
@@ -271,7 +271,7 @@ class Run {
 
   /** A seed that starts over stores something each time, which is no progress where every offset is refused at the end. */
   #withoutEnd(error: IndexerError): IndexerError {
-    if (error.code !== 'LEDGER_IN_FLIGHT') return error;
+    if (error.code !== 'LEDGER_REASSIGNMENT_IN_FLIGHT') return error;
     this.#refusedInFlight += 1;
     return this.#refusedInFlight > seedsRefused ? retold(error, { retry: 'park' }) : error;
   }

@@ -263,10 +263,10 @@ async function overtaken(
 ): Promise<IndexerError> {
   await session.beginSeed(seed.offset, listSource(release));
   const cause = await judgedRefusal(refusal, seed.offset, ledger);
-  if (cause.code === 'LEDGER_IN_FLIGHT') return cause;
+  if (cause.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT') return cause;
   return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
     code: 'SEED_PRUNED',
-    facts: { offset: seed.offset, because: cause.code },
+    facts: { offset: seed.offset, reason: cause.code },
     cause,
   });
 }
@@ -279,7 +279,7 @@ interface BuiltEntries {
 }
 
 async function buildEntries(
-  { host }: Pick<PipelineParts, 'host'>,
+  { participantOffsets }: Pick<PipelineParts, 'participantOffsets'>,
   session: SinkSession,
   seed: RunningSeed & { readonly taken: readonly KeptFrame[]; readonly span: BatchSpan | undefined },
 ): Promise<BuiltEntries> {
@@ -290,7 +290,7 @@ async function buildEntries(
     newest = null;
     const entry = decodeActiveContract(frame, batch.unknown);
     newest = contractIdOf(entry);
-    batch.addEntry(host?.entry(entry) ?? entry);
+    batch.addEntry(participantOffsets?.entry(entry) ?? entry);
     // As it was sent: another reading is compared with it.
     seed.read.add(entry);
   });

@@ -26,7 +26,7 @@ export class ViewHistory {
   readonly interfaces: readonly string[];
   /** Contracts that were active here, or began later, are gathered. */
   readonly begin: number;
-  /** Whose offsets it follows, see `HostOffsets.from`; undefined: those of the participant that the stream began with. */
+  /** Whose offsets it follows, see `ParticipantOffsets.from`; undefined: those of the participant that the stream began with. */
   readonly movedAt: number | undefined;
   readonly #parts: PipelineParts;
   readonly #staging: ViewStaging;
@@ -36,7 +36,7 @@ export class ViewHistory {
 
   private constructor(parts: PipelineParts, { staging, session, identity }: Opened, begin: number) {
     this.interfaces = parts.filter.interfaces;
-    this.movedAt = parts.host?.from;
+    this.movedAt = parts.participantOffsets?.from;
     this.begin = session.state.seedOffset ?? begin;
     this.#parts = parts;
     this.#staging = staging;
@@ -48,7 +48,7 @@ export class ViewHistory {
   /**
    * Begins at `begin`, or goes on where a run that was cut has come to, if the participant still shows what follows.
    * @param interfaces those to follow, known to the participant
-   * @throws IndexerError INTERFACES_REFUSED, STORE_ errors, or what the ledger answers
+   * @throws IndexerError INTERFACE_BACKFILL_REFUSED, STORE_ errors, or what the ledger answers
    */
   static async open(
     all: PipelineParts,

@@ -4,7 +4,7 @@
  * against the other.
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
-import type { WantedWidening } from '../model/stream.ts';
+import type { WantedFilterExtension } from '../model/stream.ts';
 import type { StreamIdentity } from '../model/stream.ts';
 import type { ExerciseJson } from '../model/tables.ts';
 import type { Database } from './connection/database.ts';
@@ -13,7 +13,7 @@ import { assertWritable, checkServer } from './connection/server-check.ts';
 import { publishedCheckpoint, readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
 import { assertMayGather, mergeViews, type ViewMerge } from './history/merge-views.ts';
-import { dueEarlier, askForList, finishEarlier } from './history/earlier-work.ts';
+import { dueEarlier, askForList, finishEarlier } from './history/earlier-job.ts';
 import { nameEarlier, storeEarlier, type EarlierRange } from './history/earlier-range.ts';
 import { prepareStaging, type Wanted } from './history/staging.ts';
 import {
@@ -25,27 +25,27 @@ import {
   rangeBegin,
   standingText,
 } from './history/stored-marks.ts';
-import { beginFill, fillStep, finishFill } from './history/widen-fill.ts';
+import { beginFill, fillStep, finishFill } from './history/filter-extension-fill.ts';
 import {
-  assertMayWiden,
-  dueWidening,
+  assertMayExtendFilter,
+  dueFilterExtension,
   isNamed,
   nameStaged,
-  noteWidening,
-  setWidening,
+  noteFilterExtension,
+  setFilterExtension,
   storedFilter,
-  tidyWidening,
+  tidyFilterExtension,
   type Standing,
-  type WideningNote,
-} from './history/widen.ts';
+  type FilterExtensionNote,
+} from './history/filter-extension.ts';
 import type { WriterCandidate } from './lock/writer-lock.ts';
 import { assertExerciseJson } from './schema/exercise-json.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
-import { readPackages, readPackageState, refreshPaddings, storePackage } from './typed/package-store.ts';
+import { readPackages, readPackageState, refreshOmittedFields, storePackage } from './typed/package-store.ts';
 import { syncTypedViews } from './typed/views.ts';
-import { listWorks, noteWork } from './history/works.ts';
+import { listJobs, updateJob } from './history/jobs.ts';
 import { lastVerifications } from './verify/verifications.ts';
-import { unknownContracts } from './write/departures.ts';
+import { unhostedContracts } from './write/departures.ts';
 import type { OnNotice } from './write/commit-notices.ts';
 import { openSession } from './write/session.ts';
 
@@ -82,25 +82,25 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       state: () => readPackageState(database),
       all: () => readPackages(database),
       store: (model: PackageModel) => storePackage(database, model),
-      refreshPaddings: (packages: PackageLookup) => refreshPaddings(database, packages),
+      refreshOmittedFields: (packages: PackageLookup) => refreshOmittedFields(database, packages),
       syncViews: (packages: readonly PackageModel[]) => syncTypedViews(database, packages),
     },
-    widening: {
+    filterExtension: {
       filter: () => storedFilter(database),
-      due: () => dueWidening(database),
-      assertAllowed: () => assertMayWiden(database),
-      note: (progress: WideningNote) => noteWidening(database, progress),
-      set: (wanted: WantedWidening, at: Standing, followed: readonly string[]) =>
-        setWidening(database, wanted, at, followed),
-      tidy: () => tidyWidening(database),
+      due: () => dueFilterExtension(database),
+      assertAllowed: () => assertMayExtendFilter(database),
+      note: (progress: FilterExtensionNote) => noteFilterExtension(database, progress),
+      set: (wanted: WantedFilterExtension, at: Standing, followed: readonly string[]) =>
+        setFilterExtension(database, wanted, at, followed),
+      tidy: () => tidyFilterExtension(database),
     },
     earlier: {
       due: () => dueEarlier(database),
-      note: (progress: WideningNote) => database.withClient((client) => noteWork(client, 'history', progress)),
+      note: (progress: FilterExtensionNote) => database.withClient((client) => updateJob(client, 'history', progress)),
     },
     verifications: () => lastVerifications(database),
-    works: () => database.withClient(listWorks),
-    unknownContracts: () => unknownContracts(database),
+    jobs: () => database.withClient(listJobs),
+    unhostedContracts: () => unhostedContracts(database),
   };
 }
 
@@ -164,9 +164,9 @@ export function postgresViewStaging(database: Database, staging: Database, asser
  * @param database the stream's own, with time for long statements; both handles are closed by `close`
  * @param staging the handle of its staging schema
  */
-export function postgresWideningPlace(database: Database, staging: Database, assertHeld: () => void) {
+export function postgresFilterExtensionPlace(database: Database, staging: Database, assertHeld: () => void) {
   return {
-    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'widen', wanted),
+    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'filter_extend', wanted),
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
     isNamed: () => isNamed(database),
     name: (epoch: number) => nameStaged(database, epoch),

@@ -50,7 +50,7 @@ export async function startOwnIndexer(options: OwnIndexerOptions, ending: Ending
 
 interface Status {
   readonly state: string;
-  readonly because: string;
+  readonly reason: string;
 }
 
 async function statusOf({ httpUrl }: Indexer): Promise<Status> {
@@ -67,8 +67,8 @@ async function untilReady(indexer: Indexer, ended: () => IndexerError | undefine
   }
 }
 
-function notReady({ state, because }: Status): IndexerError {
-  return new IndexerError(`the indexer is ${state}: ${because}`, {
+function notReady({ state, reason }: Status): IndexerError {
+  return new IndexerError(`the indexer is ${state}: ${reason}`, {
     code: 'TESTING_NOT_READY',
   });
 }
@@ -78,8 +78,8 @@ async function waitFor(indexer: Indexer, offset: number, timeoutMs = waitLimitMs
   const answer = await fetch(`${indexer.httpUrl}/wait?offset=${String(offset)}&timeout=${seconds.toFixed(3)}`);
   if (answer.ok) return;
   const { error } = (await answer.json()) as { readonly error: string };
-  const { state, because } = await statusOf(indexer);
-  throw new IndexerError(`${error}; the indexer is ${state}: ${because}`, {
+  const { state, reason } = await statusOf(indexer);
+  throw new IndexerError(`${error}; the indexer is ${state}: ${reason}`, {
     code: 'TESTING_WAIT_FAILED',
   });
 }

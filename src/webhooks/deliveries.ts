@@ -28,7 +28,7 @@ export class WebhookDeliveries {
   /** Begins at once, and waits for the right to write. */
   constructor(options: DeliveryOptions) {
     this.#options = options;
-    this.#over = options.reach === 'nowhere' ? Promise.resolve() : this.#untilStopped();
+    this.#over = options.reach === 'none' ? Promise.resolve() : this.#untilStopped();
   }
 
   /** Something was committed. */

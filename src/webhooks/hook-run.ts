@@ -43,7 +43,7 @@ interface Outcome {
 }
 
 /** `moved`: its cursor is elsewhere, or it is not active any more. */
-export type RunEnd = 'stopped' | 'moved' | 'gone';
+export type RunEnd = 'stopped' | 'moved' | 'disabled';
 
 export class HookRun {
   readonly #webhook: Webhook;
@@ -64,7 +64,7 @@ export class HookRun {
   #lookedAt = -Infinity;
   /** As the database has it. */
   #noted: DeliveryWindow['cursor'] = null;
-  #notedAt = 0;
+  #updatedAt = 0;
   /** While nobody is there: until when nothing is sent, and how often in a row. */
   #awayUntil = 0;
   #awayTimes = 0;
@@ -106,7 +106,7 @@ export class HookRun {
   async #deliver(stop: AbortSignal): Promise<RunEnd> {
     while (!stop.aborted && this.#options.isWriter()) {
       const now = performance.now();
-      if (await this.#settle()) return 'gone';
+      if (await this.#settle()) return 'disabled';
       if (now - this.#lookedAt >= this.#options.lookMs && !(await this.#look(now))) return 'moved';
       await this.#takePages();
       if (this.#wantsPage(now)) void this.#read();
@@ -130,7 +130,7 @@ export class HookRun {
   async #pause(stop: AbortSignal): Promise<void> {
     const now = performance.now();
     const mayRead = this.#hasRoom() && this.#mayRead && !this.#isReading ? this.#readAt + pageEveryMs : Infinity;
-    const mayNote = this.#isMoved() ? this.#notedAt + noteMs : Infinity;
+    const mayNote = this.#isMoved() ? this.#updatedAt + noteMs : Infinity;
     const maySend = Math.max(this.#window.hasReady ? 0 : this.#window.nextDue(), this.#awayUntil);
     const sends = this.#underWay < this.#most() ? maySend : Infinity;
     const next = Math.min(this.#lookedAt + this.#options.lookMs, mayRead, mayNote, sends);
@@ -196,8 +196,8 @@ export class HookRun {
   }
 
   #wanted() {
-    const { template, party, kinds, role } = this.#webhook;
-    return { template, party, kinds, role };
+    const { template, party, eventTypes, role } = this.#webhook;
+    return { template, party, eventTypes, role };
   }
 
   /** Beside the deliveries. Never rejects. */
@@ -241,17 +241,17 @@ export class HookRun {
   }
 
   /** Where history begins, that is after what was active then. */
-  #begin({ keptAfter }: ChangesPage): void {
-    this.#window.add([], { offset: keptAfter ?? 0, node: null });
+  #begin({ availableAfter }: ChangesPage): void {
+    this.#window.add([], { offset: availableAfter ?? 0, node: null });
     this.#mayRead = true;
   }
 
   /** Told once: what is here of it is delivered all the same. */
-  async #noteMissed({ keptAfter }: ChangesPage): Promise<void> {
+  async #noteMissed({ availableAfter }: ChangesPage): Promise<void> {
     const { offset } = this.#window.readTo ?? { offset: 0 };
-    if (this.#hasMissed || keptAfter === null || offset >= keptAfter) return;
+    if (this.#hasMissed || availableAfter === null || offset >= availableAfter) return;
     this.#hasMissed = true;
-    const missed = `history from offset ${String(offset)} to ${String(keptAfter)} is not complete here`;
+    const missed = `history from offset ${String(offset)} to ${String(availableAfter)} is not complete here`;
     await this.#options.store.noteMissed(this.#webhook, missed);
     this.#options.observer.webhookStuck(this.#webhook.name, missed);
   }
@@ -303,8 +303,8 @@ export class HookRun {
     for (const { event, answer } of this.#outcomes.splice(0)) {
       if (answer.kind === 'gone') {
         await this.#note();
-        await store.gone(this.#webhook);
-        observer.webhookGone(this.#webhook.name);
+        await store.disable(this.#webhook);
+        observer.webhookDisabled(this.#webhook.name);
         return true;
       }
       if (answer.kind === 'away') this.#stayAway(event, answer.problem, answer.retryAfterMs);
@@ -369,13 +369,13 @@ export class HookRun {
   }
 
   #isNoteDue(now: number): boolean {
-    return this.#isMoved() && now - this.#notedAt >= noteMs;
+    return this.#isMoved() && now - this.#updatedAt >= noteMs;
   }
 
   /** False where the cursor was moved by somebody else. */
   async #note(): Promise<boolean> {
     const { cursor } = this.#window;
-    this.#notedAt = performance.now();
+    this.#updatedAt = performance.now();
     if (cursor === null || !this.#isMoved()) return true;
     if (!(await this.#options.store.move(this.#webhook, this.#noted, cursor))) return false;
     this.#noted = cursor;

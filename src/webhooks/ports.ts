@@ -22,7 +22,7 @@ export interface WebhookStore {
   /** Letters to be sent again that no letter of their contract is in the way of, in the order of history. */
   replays(webhook: Webhook, most: number): Promise<readonly DeadLetter[]>;
   /** The receiver wants no more; history is not held for it any longer. */
-  gone(webhook: Webhook): Promise<void>;
+  disable(webhook: Webhook): Promise<void>;
   /** Why the last attempt failed; null: it did not. */
   noteProblem(webhook: Webhook, problem: string | null): Promise<void>;
   /** History that it was not told. */

@@ -6,8 +6,8 @@ import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { isLoopback } from '../config/loopback.ts';
 
-/** Each allows what those before it do; `nowhere`: nothing is delivered. */
-export type Reach = 'nowhere' | 'public' | 'private' | 'loopback';
+/** Each allows what those before it do; `none`: nothing is delivered. */
+export type Reach = 'none' | 'public' | 'private' | 'loopback';
 
 const loopback = blocks(['127.0.0.0/8', '::1/128']);
 /** Networks of one's own, the shared one of carriers included. */
@@ -76,7 +76,7 @@ function isHere(address: string): boolean {
 }
 
 function needs(reach: Reach, where: string): string {
-  return `it is in ${where}, and INDEXER_WEBHOOKS does not say ${reach}`;
+  return `it is in ${where}, and INDEXER_WEBHOOK_NETWORKS does not say ${reach}`;
 }
 
 /** Why nothing is sent to a URL, whatever it resolves to; undefined: it may be tried. */

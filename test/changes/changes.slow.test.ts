@@ -153,7 +153,7 @@ describe('a stream', () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
     const noted = await answered(`/changes?party=${party}&template=${template}`);
     expect(noted.body).toContain(': nothing has this party and template yet: correct it, unless it will come\n');
-    expect(noted.headers['indexer-not-seen']).toBe('party, template');
+    expect(noted.headers['indexer-unmatched-filter']).toBe('party, template');
     const [known = {}] = await query(
       world.database.url,
       'select template_fqn, parties[1] as party from explore.events where cardinality(parties) > 0 and template_fqn is not null limit 1',
@@ -161,7 +161,7 @@ describe('a stream', () => {
     const asked = `party=${String(known['party'])}&template=${String(known['template_fqn'])}`;
     const plain = await answered(`/changes?${asked}`);
     expect({ status: plain.status, body: plain.body }).toEqual({ status: 200, body: 'retry: 1000\n\n' });
-    expect(plain.headers).not.toHaveProperty('indexer-not-seen');
+    expect(plain.headers).not.toHaveProperty('indexer-unmatched-filter');
   });
 
   it('has a note where the template is an interface, and where the place is ahead of history', async () => {
@@ -171,10 +171,10 @@ describe('a stream', () => {
     );
     const through = await answered(`/changes?template=${String(known['template_fqn'])}`);
     expect(through.body).toContain(': this template is an interface: name a template, events have those\n');
-    expect(through.headers['indexer-not-seen']).toBe('template');
+    expect(through.headers['indexer-unmatched-filter']).toBe('template');
     const ahead = await answered('/changes?after=99999999');
     expect(ahead.body).toMatch(/^: 99999999 is ahead: history ends at offset \d+; correct it, unless it will come\n/);
-    expect(Number(ahead.headers['indexer-ahead-of'])).toBeGreaterThan(0);
+    expect(Number(ahead.headers['indexer-checkpoint'])).toBeGreaterThan(0);
   });
 
   it('is opened without its note where that cannot be read', async () => {
@@ -182,7 +182,7 @@ describe('a stream', () => {
     try {
       const { status, headers, body } = await answered('/changes?party=Mistyped::1220ab');
       expect({ status, body }).toEqual({ status: 200, body: 'retry: 1000\n\n' });
-      expect(headers).not.toHaveProperty('indexer-not-seen');
+      expect(headers).not.toHaveProperty('indexer-unmatched-filter');
     } finally {
       await query(world.database.url, 'alter function explore.is_known_party_away(text) rename to is_known_party');
     }
@@ -204,7 +204,7 @@ describe('a stream', () => {
   it('costs the database a page, and not a page for each that listens', async () => {
     const many = Array.from({ length: 60 }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(many.map(({ begun }) => begun));
-    expect(await indexer.metric('indexer_changes_streams')).toBeGreaterThanOrEqual(many.length);
+    expect(await indexer.metric('indexer_changes_clients')).toBeGreaterThanOrEqual(many.length);
     const read = () => indexer.metric('indexer_changes_pages_total');
     const [before, events] = [await read(), (await stored()).length];
     world.grow(10);
@@ -248,7 +248,7 @@ describe('a request is refused', () => {
   });
 
   it('while as many listen as may, and not once one has left', async () => {
-    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_streams')) === 0 ? true : undefined));
+    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
     const all = Array.from({ length: mostStreams }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(all.map(({ begun }) => begun));
     const said = await answered('/changes');
@@ -264,7 +264,7 @@ describe('a request is refused', () => {
     const request = 'GET /changes?party=nobody::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
     await new Promise((resolve) => socket.once('close', resolve));
-    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_streams')) === 0 ? true : undefined));
+    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
   });
 
   it.each(['POST', 'HEAD'])('by %s', async (method) => {
@@ -301,14 +301,14 @@ describe('a request is refused', () => {
     const there = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);
     await there.begun;
     const kept = Math.floor(checkpoint / 2);
-    await query(world.database.url, `update ledger.stream set kept_offset = ${String(kept)}`);
+    await query(world.database.url, `update ledger.stream set pruned_to_offset = ${String(kept)}`);
     const said = await answered('/changes?after=3');
     expect(said.status).toBe(410);
-    expect(JSON.parse(said.body)).toMatchObject({ kept_after: kept });
-    await query(world.database.url, `update ledger.stream set kept_offset = ${String(checkpoint + 1)}`);
+    expect(JSON.parse(said.body)).toMatchObject({ available_after: kept });
+    await query(world.database.url, `update ledger.stream set pruned_to_offset = ${String(checkpoint + 1)}`);
     await waitFor('its end', () => (there.ends.length > 0 ? true : undefined));
     expect(there.ends[0]).toContain('pruned');
-    await query(world.database.url, 'update ledger.stream set kept_offset = null');
+    await query(world.database.url, 'update ledger.stream set pruned_to_offset = null');
     there.close();
   });
 });

@@ -55,10 +55,10 @@ afterEach(async () => {
   await server.close();
 });
 
-function readPage({ kinds, after }: ChangesWanted): Promise<ChangesPage> {
+function readPage({ eventTypes, after }: ChangesWanted): Promise<ChangesPage> {
   return new Promise((resolve) => {
-    const page: ChangesPage = { changes: [], next: after, atEnd: true, checkpoint: 7, keptAfter: 0 };
-    reads.push({ kind: kinds.join(), finish: () => resolve(page) });
+    const page: ChangesPage = { changes: [], next: after, atEnd: true, checkpoint: 7, availableAfter: 0 };
+    reads.push({ kind: eventTypes.join(), finish: () => resolve(page) });
   });
 }
 

@@ -33,9 +33,9 @@ describe('a token whose login has another password', needs(noLimits), () => {
       status: 403,
       body: {
         error: `Postgres refuses the password of "${login}", the login of this token: somebody changed it, as everybody who has the token can`,
-        code: 'TOKEN_LOGIN_REFUSED',
+        code: 'READER_TOKEN_LOGIN_REFUSED',
         remedy:
-          `run \`ledger-indexer token revoke ${String(reader?.id)}\` and \`ledger-indexer token create --role ${String(reader?.role)}\`, ` +
+          `run \`ledger-indexer reader-token revoke ${String(reader?.id)}\` and \`ledger-indexer reader-token create --role ${String(reader?.role)}\`, ` +
           'and give the new token to its users',
       },
     });
@@ -45,8 +45,8 @@ describe('a token whose login has another password', needs(noLimits), () => {
     for (let nth = 0; nth < 2; nth += 1) expect((await asks(reader?.token)).status).toBe(403);
     const lines = world.indexer.log.filter((line) => line.includes('login of a token refused'));
     expect(lines.length).toBe(1);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', err: { code: 'TOKEN_LOGIN_REFUSED' } });
-    expect(lines[0]).toContain(`token revoke ${String(reader?.id)}`);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', err: { code: 'READER_TOKEN_LOGIN_REFUSED' } });
+    expect(lines[0]).toContain(`reader-token revoke ${String(reader?.id)}`);
     expect(lines[0]).not.toContain('lir_');
   });
 
@@ -63,7 +63,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     const its = String(rows[0]?.['login']);
     await world.sql(`alter role "${its}" nologin`);
     const { status, body } = await asks(other?.token);
-    expect([status, body['code']]).toEqual([403, 'TOKEN_LOGIN_REFUSED']);
+    expect([status, body['code']]).toEqual([403, 'READER_TOKEN_LOGIN_REFUSED']);
     expect(body['remedy']).toContain(`alter role "${its}" login`);
   });
 

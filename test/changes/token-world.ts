@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { request as ask } from 'node:http';
 import { Writable } from 'node:stream';
-import { tokenCommand } from '../../src/cli/roles/token.ts';
+import { readerTokenCommand } from '../../src/cli/roles/reader-token.ts';
 import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
@@ -112,7 +112,7 @@ export class TokenWorld {
       },
     });
     const env = { DATABASE_URL: this.history.database.url };
-    await runCommand(tokenCommand, argv, env, { print: (line) => said.push(line), stderr });
+    await runCommand(readerTokenCommand, argv, env, { print: (line) => said.push(line), stderr });
     return { said, noted };
   }
 

@@ -63,10 +63,10 @@ describe('a token', needs(noLimits), () => {
   it('is made for roles of grant-reader only', async () => {
     const [me] = await world.sql('select current_user as name');
     for (const role of ['nobody_here', String(me?.['name'])]) {
-      await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+      await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
     }
     await expect(world.token('create', '--role', one.role, '--expires', '2001-01-01')).rejects.toThrow(/past/);
-    await expect(world.token('revoke', 'ffffffff')).rejects.toMatchObject({ code: 'TOKEN_UNKNOWN' });
+    await expect(world.token('revoke', 'ffffffff')).rejects.toMatchObject({ code: 'READER_TOKEN_NOT_FOUND' });
   });
 
   it.each([
@@ -80,7 +80,7 @@ describe('a token', needs(noLimits), () => {
     try {
       expect((await world.question(one.token, 'select 1')).status).toBe(401);
       const made = world.token('create', '--role', one.role);
-      await expect(made).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+      await expect(made).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
       await expect(made).rejects.toThrow(named);
       await expect(world.webhook(one.role)).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
     } finally {
@@ -93,10 +93,10 @@ describe('a token', needs(noLimits), () => {
     const login = await world.roleOfAll();
     await world.sql(`alter role ${login} login`);
     const made = world.token('create', '--role', login);
-    await expect(made).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    await expect(made).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
     await expect(made).rejects.toThrow('logs in');
     const given = grantReader(world.owner, { role: one.role, parties: [one.party], password: 'secret' });
-    await expect(given).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await expect(given).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   });
 
   it('is made for no role that is a member of another', async () => {
@@ -104,13 +104,15 @@ describe('a token', needs(noLimits), () => {
     const role = await world.roleOfAll();
     for (const group of ['pg_read_all_data', 'pg_monitor', other.role]) {
       await world.sql(`grant ${group} to ${role}`);
-      await expect(world.token('create', '--role', role), group).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+      await expect(world.token('create', '--role', role), group).rejects.toMatchObject({
+        code: 'READER_TOKEN_REFUSED',
+      });
       await expect(world.webhook(role), group).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
       await world.sql(`revoke ${group} from ${role}`);
     }
     // The login of a token reads as its role does, and ends with the token.
     const login = String(token?.['login']);
-    await expect(world.token('create', '--role', login)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+    await expect(world.token('create', '--role', login)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
   });
 
   it('is worth nothing while its role reads files of the server', async () => {
@@ -121,7 +123,7 @@ describe('a token', needs(noLimits), () => {
     );
     try {
       expect(await asked()).toBe(401);
-      await expect(world.token('create', '--role', one.role)).rejects.toMatchObject({ code: 'TOKEN_REFUSED' });
+      await expect(world.token('create', '--role', one.role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
     } finally {
       await world.sql(
         `revoke pg_read_server_files from ${one.role}; revoke execute on function pg_read_file(text) from ${one.role}`,
@@ -311,7 +313,7 @@ describe('a token', needs(noLimits), () => {
       await world.token('revoke', plain.id);
       expect(await world.sql('select from pg_largeobject_metadata')).toEqual([]);
       await expect(world.token('revoke', far.id)).rejects.toMatchObject({
-        code: 'TOKEN_LOGIN_KEPT',
+        code: 'READER_TOKEN_LOGIN_KEPT',
         remedy: expect.stringContaining('drop owned by') as unknown,
       });
       expect((await world.question(far.token, 'select 1')).status).toBe(401);

@@ -14,8 +14,8 @@ it(
     );
     expect(guards.map(({ guard }) => guard)).toEqual([
       'redactions: own_redaction',
-      'stream: kept_offset_in_history',
       'stream: next_epoch',
+      'stream: pruned_to_offset_in_history',
     ]);
     await place.query('drop role if exists citus_redactor');
     await place.query('create role citus_redactor');
@@ -24,7 +24,7 @@ it(
         `grant usage on schema citus_guards to citus_redactor; grant select, update on stream to citus_redactor;
        grant select on retention_holds to citus_redactor`,
       );
-      for (const change of ['kept_offset = 9223372036854775807', 'epoch = epoch + 2']) {
+      for (const change of ['pruned_to_offset = 9223372036854775807', 'epoch = epoch + 2']) {
         const refused = place.query(`set role citus_redactor; update stream set ${change}`);
         await expect(refused, change).rejects.toMatchObject({ code: '42501' });
         await place.query('reset role');

@@ -151,13 +151,13 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
       INDEXER_STOP_AT: String(stop + 1_000),
     });
     await run.reaches(stop);
-    const onDatabase = (): Promise<number> => run.metric('indexer_stalled_seconds_total{on="database"}');
+    const onDatabase = (): Promise<number> => run.metric('indexer_stream_seconds_total{activity="database"}');
     const before = await onDatabase();
     await pause(1_500);
     expect((await onDatabase()) - before).toBeLessThan(0.5);
     goOn();
     await run.reaches(stop + 50);
-    expect(await run.metric('indexer_token_renewals_total')).toBe(0);
+    expect(await run.metric('indexer_access_token_renewals_total')).toBe(0);
   });
 
   it('"end" is the ledger end at the start; started again on a finished stretch it has nothing to do', async () => {
@@ -229,8 +229,8 @@ it.each([
   [{ LEDGER_TOKEN_FILE: '/nonexistent/token' }, 78, 'LEDGER_TOKEN_UNREADABLE'],
   [{ LEDGER_URL: 'http://127.0.0.1:9' }, 69, 'LEDGER_UNREACHABLE'],
 ])('backfill with %j gives up after its time', { timeout: 60_000 }, async (wrong, code, name) => {
-  const limits = { INDEXER_GIVE_UP_AFTER: '1s', INDEXER_RETRY_MAX_DELAY: '500ms' };
+  const limits = { INDEXER_PROGRESS_TIMEOUT: '1s', INDEXER_RETRY_MAX_DELAY: '500ms' };
   const ended = await program(['backfill'], { ...env('ledger'), ...limits, ...wrong });
   expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringContaining(name)]);
-  expect(ended.stdout + ended.stderr).toContain('(INDEXER_GIVE_UP_AFTER)');
+  expect(ended.stdout + ended.stderr).toContain('(INDEXER_PROGRESS_TIMEOUT)');
 });

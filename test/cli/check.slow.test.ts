@@ -256,7 +256,7 @@ describe('check', { timeout: 180_000 }, () => {
     const participant = await check(env({ LEDGER_URL: other.url }));
     expect(participant.get('stored stream')?.found).toContain('participant2::1220bb');
     const filter = await check(env({ LEDGER_TOPOLOGY: 'false' }));
-    expect(filter.get('stored stream')?.fix).toContain('accept-filter');
+    expect(filter.get('stored stream')?.fix).toContain('filter accept');
   });
 
   it('release: what is deprecated or gone, and what that means for this configuration', async () => {
@@ -288,7 +288,7 @@ describe('check', { timeout: 180_000 }, () => {
     await query(database.url, `update ledger.stream set seed_release = '3.7.0', seed_has_in_flight = false`);
     const line = (await check(env())).get('stored seed');
     expect(line).toMatchObject({ state: 'warn', found: expect.stringContaining('came from release 3.7.0') });
-    expect(line?.fix).toMatch(/verify --acs.*reseed --keep-history/u);
+    expect(line?.fix).toMatch(/verify --acs.*reseed/u);
   });
 
   it('stored history: pruned past the checkpoint, and a ledger that ends before it', async () => {
@@ -296,7 +296,7 @@ describe('check', { timeout: 180_000 }, () => {
     const stored = sandbox.ledger.ledgerEnd();
     generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
     sandbox.ledger.pruneTo(stored + 10);
-    expect((await check(env())).get('stored history')?.fix).toContain('reseed --keep-history');
+    expect((await check(env())).get('stored history')?.fix).toContain('reseed');
     await query(database.url, 'update ledger.stream set checkpoint = 100000');
     expect((await check(env())).get('stored history')?.found).toContain('before the checkpoint 100000');
   });

@@ -16,7 +16,7 @@ import { main, program, startProgram, type Ended, type RunningProgram } from './
 import { needs } from '../support/skips/needs.ts';
 
 /** History that is enough for every command here, and no traffic after it: a demo that makes none costs little CPU. */
-const small = { INDEXER_DEMO_STOP_AT: '1200' };
+const small = { INDEXER_DEMO_MAX_UPDATES: '1200' };
 /** Two demos on a machine that does other things too. */
 const limitMs = 240_000;
 
@@ -147,7 +147,7 @@ describe('a demo', () => {
     expect(stderr).toContain('DEMO_RUNNING');
     expect(stderr).toContain(facts.page);
     expect(code).toBe(78);
-    expect((await demo.runInProcess('connect')).code).toBe(0);
+    expect((await demo.runInProcess('demo-info')).code).toBe(0);
   });
 });
 
@@ -174,16 +174,16 @@ describe('a demo on a terminal', { timeout: limitMs }, () => {
   });
 });
 
-describe('connect', () => {
+describe('demo-info', () => {
   it('says the same again, with the password, as text and as JSON', async () => {
     const { demo, facts } = first();
-    const { code, stdout } = await demo.run('connect');
+    const { code, stdout } = await demo.run('demo-info');
     expect(code).toBe(0);
     for (const part of [facts.page, facts.ledger, await withPassword(facts)]) expect(stdout).toContain(part);
     // A log has the query on one line.
     const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
     expect(onOneLine(stdout)).toContain(facts.query);
-    const json = JSON.parse((await demo.runInProcess('connect', '--json')).stdout) as Facts & {
+    const json = JSON.parse((await demo.runInProcess('demo-info', '--json')).stdout) as Facts & {
       queries: readonly string[];
     };
     expect(json).toMatchObject({ page: facts.page, ledger: facts.ledger, database: await withPassword(facts) });
@@ -193,7 +193,7 @@ describe('connect', () => {
   it('ends with 69 where none runs, and says where it looked', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
-      const { code, stderr } = await programInProcess(['connect'], {}, elsewhere);
+      const { code, stderr } = await programInProcess(['demo-info'], {}, elsewhere);
       expect(stderr).toMatch(/DEMO_NOT_FOUND: no demo runs with the data in .+\.ledger-indexer/);
       expect(code).toBe(69);
     } finally {
@@ -206,31 +206,34 @@ describe('connect', () => {
 const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]>> = {
   check: [/✓ ledger +http.*✓ stored stream .*participant/s, '--timeout', '30'],
   status: [/^asked +http:/m],
-  statement: [/Unknown party: nothing here names nobody::1220.*Nearest parties: \S+::1220/s, '--party', 'nobody::1220'],
+  'account-statement': [
+    /Unknown party: nothing here names nobody::1220.*Nearest parties: \S+::1220/s,
+    '--party',
+    'nobody::1220',
+  ],
   explain: [/^update +1220|^transaction /m, '10'],
   diff: [/created/, '10', '20'],
   query: [/"count":\d{4}/, 'select count(*) from explore.updates'],
   'compare-pqs': [/127\.0\.0\.1:9\b/, '--pqs', 'postgres://nobody@127.0.0.1:9/pqs'],
-  verify: [/"outcome": "equal"/, '--sql', '--acs'],
+  verify: [/"outcome": "equal"/, '--invariants', '--acs'],
   views: [/token_holding_v1__holding/, 'list'],
   codegen: [/'typed\.token_holding_v1__holding'/, '--lang', 'ts'],
-  graphql: [/explore\.updates/, '--tags'],
+  graphql: [/explore\.updates/, '--postgraphile'],
   ledger: [/participant1::/, 'end', '--json'],
   quarantine: [/nothing is set aside/, 'list'],
   migrate: [/is up to date/],
   prune: [/updates up to and including offset 10 would go/, '--before', '10'],
   hold: [/nobody holds history/, 'list'],
-  token: [/there is no token/, 'list'],
+  'reader-token': [/there is no token/, 'list'],
   webhook: [/there is no webhook/, 'list'],
-  works: [/nothing was asked for/, 'list'],
+  jobs: [/there are no jobs/, 'list'],
   redact: [/no contract of this party is here/, 'party', 'nobody::1220', '--reason', 'none'],
   reset: [/going back to offset 10 would remove/, '--to', '10'],
-  reseed: [/the active contracts are read at/, '--keep-history'],
-  rebuild: [/is filled from the ledger until it is level/],
-  widen: [/the filter in force shows all of this already: nothing to do/],
-  move: [/the ledger is the participant that is read: nothing to do/],
+  reseed: [/the active contracts are read at/],
+  rebuild: [/is filled from the ledger until it has caught up/],
+  filter: [/the configured filter is the one in force/],
+  'switch-participant': [/the ledger is the participant that is read: nothing to do/],
   export: [/exported up to offset 10: \d+ rows in \d+ files/, '--to', 'lake', '--until', '10'],
-  'accept-filter': [/the configured filter is the one in force: nothing to do/],
   'grant-roles': [/^begin;$/m, '--dry-run'],
   'grant-reader': [/^begin;$/m, 'someone', '--dry-run'],
   index: [/pg_stat_statements/, 'suggest'],
@@ -265,8 +268,8 @@ describe('status', () => {
     const [one, other] = said.map(({ facts }) => facts);
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
-    expect(status).toMatchObject({ state: 'not running here', asked: expect.stringContaining('database 127.0.0.1') });
-    expect(status['because']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} is of 127.0.0.1`);
+    expect(status).toMatchObject({ state: 'not_running', asked: expect.stringContaining('database 127.0.0.1') });
+    expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} is of 127.0.0.1`);
   });
 
   it('knows ours by who holds the right to write, whatever the server is called', async () => {
@@ -274,7 +277,7 @@ describe('status', () => {
     const url = (await withPassword(facts)).replace('@127.0.0.1:', '@0.0.0.0:');
     const env = { INDEXER_HTTP_PORT: new URL(facts.page).port, DATABASE_URL: url };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
-    expect(status['asked']).toBe(facts.page.slice(0, -1));
+    expect(status['source']).toBe(facts.page.slice(0, -1));
   });
 
   it('asks whom --http-port names, and without any word no stranger', async () => {

@@ -56,7 +56,7 @@ describe('docs/deploy/kubernetes.yaml', () => {
 
   it('answers by the name of its service', () => {
     const service = parsed.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
-    const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_NAMES')?.value;
+    const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_ALLOWED_HOSTS')?.value;
     expect(names?.split(',')).toContain(service.metadata.name);
   });
 

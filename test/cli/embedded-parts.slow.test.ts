@@ -44,7 +44,7 @@ function journal(): string {
 
 /** Rows of updates once the demo has begun anew. */
 async function updatesLeft(): Promise<number> {
-  const config = loadConfig({ INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_STOP_AT: '5' });
+  const config = loadConfig({ INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_MAX_UPDATES: '5' });
   const { logger } = createLogger({ level: 'error', format: 'json', stream: { write: () => true } });
   const embeddedParts = await startEmbeddedParts(config, logger);
   try {

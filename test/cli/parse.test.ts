@@ -148,7 +148,7 @@ describe('what once did harm', () => {
     ['grant-reader', ['r', '--party', '--dry-run'], '--party: expected PARTY after it, found "--dry-run"'],
     ['reset', ['--to', '300', '--to', '5'], '--to: given twice'],
     ['prune', ['--before', '300', '--database-url', 'a', '--database-url', 'b'], '--database-url: given twice'],
-    ['verify', ['--replay', '1', '--json'], '--replay: expected LAST after it, found "--json"'],
+    ['verify', ['--range', '1', '--json'], '--range: expected LAST after it, found "--json"'],
     [
       'redact',
       ['contrct', '00ab', '--reason', 'x'],

@@ -213,7 +213,7 @@ const growing: StoredSizes = {
     events: 36_000,
     days: [{ from: hour('20T12:00'), to: hour('21T12:00'), events: 30_000 }],
   },
-  keptOffset: undefined,
+  prunedToOffset: undefined,
 };
 
 const report = (change: object, room: Room = { source: 'free', freeBytes: 2.4e9 }): SizeReport =>
@@ -243,7 +243,7 @@ describe('the report', () => {
     ],
     ['a standby', { server: { ...growing.server, standby: true } }, undefined, /a standby/],
     ['Citus', { server: { ...growing.server, distributed: true } }, undefined, /its workers have more/],
-    ['pruned history', { keptOffset: 7 }, undefined, /up to offset 7 was pruned/],
+    ['pruned history', { prunedToOffset: 7 }, undefined, /up to offset 7 was pruned/],
     [
       'failed builds',
       { indexes: [{ index: 'own_a', table: 'contracts', bytes: 1, valid: false }] },

@@ -27,9 +27,7 @@ describe('status --watch', () => {
     try {
       await waitFor('live', () => (states(watching.stdout()).includes('live') ? true : undefined));
       await daemon.kill();
-      await waitFor('not running here', () =>
-        states(watching.stdout()).includes('not running here') ? true : undefined,
-      );
+      await waitFor('not_running', () => (states(watching.stdout()).includes('not_running') ? true : undefined));
       const last = watching.stdout().trim().split('\n').at(-1) ?? '';
       expect(JSON.parse(last)).toMatchObject({ checkpoint: sandbox.ledger.ledgerEnd(), seeded: true });
       watching.signal('SIGINT');
@@ -60,15 +58,15 @@ describe('status --watch', () => {
 describe('the screen', () => {
   const catchingUp = {
     state: 'catching_up',
-    because: '990 offsets behind the ledger end',
+    reason: '990 offsets behind the ledger end',
     checkpoint: 1010,
     ledgerEnd: 2000,
-    offsetDistance: 990,
+    offsetsBehind: 990,
     lagSeconds: 12.3,
     updatesPerSecond: 55,
     eventsPerSecond: 110,
     catchUp: { from: 0, percent: 50.5, offsetsPerSecond: 10, etaSeconds: 99 },
-    lastError: { code: 'LEDGER_SILENT', message: 'two\nlines', at: '2026-01-01T00:00:00.000Z' },
+    lastError: { code: 'LEDGER_PING_TIMEOUT', message: 'two\nlines', at: '2026-01-01T00:00:00.000Z' },
   };
 
   it('shows state, offsets, lag, rates, time left and last error in lines that fit', () => {
@@ -83,7 +81,7 @@ describe('the screen', () => {
       '55 updates/s',
       '50.5 %',
       '1 min 39 s left',
-      'LEDGER_SILENT',
+      'LEDGER_PING_TIMEOUT',
     ]) {
       expect(text).toContain(part);
     }
@@ -91,7 +89,7 @@ describe('the screen', () => {
   });
 
   it.each([undefined, 0])('has the usual width on a terminal of %s columns', (columns) => {
-    const lines = statusScreen({ ...catchingUp, because: 'x'.repeat(200) }, columns);
+    const lines = statusScreen({ ...catchingUp, reason: 'x'.repeat(200) }, columns);
     expect(lines.map((line) => line.length)).toContain(80);
     expect(lines.join('\n')).toContain('990 offsets,');
   });
@@ -104,7 +102,7 @@ describe('the screen', () => {
   });
 
   it('leaves out what is not known', () => {
-    const text = statusScreen({ state: 'not running here', checkpoint: null }).join('\n');
+    const text = statusScreen({ state: 'not_running', checkpoint: null }).join('\n');
     expect(text).not.toMatch(/null|undefined|NaN/);
   });
 });

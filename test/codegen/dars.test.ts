@@ -20,7 +20,7 @@ describe('codegen of DARs', () => {
       const { archive } = compiled({ name: 'harbor-notes', version: '2.0.0', templates: ['Note'] });
       writeFileSync(dar, darOf({ 'harbor-notes-2.0.0.dalf': archive }));
       writeFileSync(noDar, 'PK');
-      const words = ['--dar', dar, '--out', out];
+      const words = ['--dar', dar, '--output', out];
       expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.different, text: `${out} is not there\n` });
       expect(await codegen(...words)).toEqual({ code: ExitCode.stopped, text: '' });
       expect(await codegen(...words, '--check')).toEqual({ code: ExitCode.stopped, text: '' });

@@ -47,7 +47,7 @@ describe('the completion of a command', () => {
     });
     expect(rejected?.['status_message']).toMatch(/^DUPLICATE_COMMAND\(10,[0-9a-f]{8}\): A command/);
     expect(await indexer.metric('indexer_completions_total{result="rejected"}')).toBe(1);
-    expect(await indexer.metric('indexer_rejections_total{code="DUPLICATE_COMMAND"}')).toBe(1);
+    expect(await indexer.metric('indexer_rejected_commands_total{code="DUPLICATE_COMMAND"}')).toBe(1);
     expect(await indexer.metric('indexer_completions_followed')).toBe(1);
   });
 });
@@ -61,7 +61,7 @@ describe('completions that are not shown', () => {
     const off = async (): Promise<true | undefined> =>
       (await indexer.status()).completions.state === 'off' ? true : undefined;
     await waitFor('completions are off', off);
-    expect((await indexer.status()).completions.because).toContain('before release 3.5.7');
+    expect((await indexer.status()).completions.reason).toContain('before release 3.5.7');
     expect(indexer.logged('completions are not followed')).toBe(1);
     expect(await indexer.metric('indexer_completions_followed')).toBe(0);
     expect((await indexer.status()).state).toBe('live');
@@ -73,7 +73,7 @@ describe('completions that are not shown', () => {
     await using indexer = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
     await world.submit('c-1');
     await indexer.reaches(1);
-    expect((await indexer.status()).completions).toMatchObject({ state: 'off', because: 'INDEXER_COMPLETIONS=off' });
+    expect((await indexer.status()).completions).toMatchObject({ state: 'off', reason: 'INDEXER_COMPLETIONS=off' });
     expect(await world.rows('select from ledger.completion_ranges')).toEqual([]);
   });
 
@@ -116,14 +116,14 @@ describe('completions that the participant has pruned', () => {
       [6, 'c-3'],
     ]);
     const ranges = await world.rows(
-      'select from_offset::int as "from", to_offset::int as "to", status, why from explore.completion_coverage',
+      'select from_offset::int as "from", to_offset::int as "to", status, reason from explore.completion_coverage',
     );
     expect(ranges.map(({ from, to, status }) => [from, to, status])).toEqual([
-      [0, 0, 'known'],
+      [0, 0, 'complete'],
       [0, 3, 'gap'],
-      [3, 6, 'known'],
+      [3, 6, 'complete'],
     ]);
-    expect(ranges[1]?.['why']).toContain('had pruned its completions up to offset 3');
+    expect(ranges[1]?.['reason']).toContain('had pruned its completions up to offset 3');
     expect(indexer.logged('completions were pruned by the participant before they were read')).toBe(1);
   });
 });
@@ -150,11 +150,11 @@ describe('a rejected command', () => {
       ),
     ).toEqual([{ error_code: 'NOT_SEQUENCED_TIMEOUT', user_id: 'app', n: 1, cost: 700 }]);
     const latencies = await world.rows(
-      `select command_id, began_by, latency >= interval '0' as lawful from explore.command_latency order by "offset"`,
+      `select command_id, began_at_source, latency >= interval '0' as lawful from explore.command_latency order by "offset"`,
     );
     expect(latencies).toEqual([
-      { command_id: 'late', began_by: null, lawful: null },
-      { command_id: 'late', began_by: 'effective_at', lawful: true },
+      { command_id: 'late', began_at_source: null, lawful: null },
+      { command_id: 'late', began_at_source: 'effective_at', lawful: true },
     ]);
   });
 

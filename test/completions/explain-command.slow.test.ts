@@ -30,7 +30,7 @@ afterAll(() => world.close());
 const explain = (...words: readonly string[]): Promise<Ended> =>
   program(['explain', ...words], {
     DATABASE_URL: world.database.url,
-    INDEXER_TRACE_URL: 'https://traces.example/t/{trace_id}',
+    INDEXER_TRACE_URL_TEMPLATE: 'https://traces.example/t/{trace_id}',
   });
 
 describe('explain of a command', () => {
@@ -47,12 +47,12 @@ describe('explain of a command', () => {
 
   it('has the same in JSON and in SQL', async () => {
     const { stdout } = await explain('pay-17', '--json');
-    const { as, outcomes, update } = JSON.parse(stdout) as {
-      as: string;
+    const { kind, outcomes, update } = JSON.parse(stdout) as {
+      kind: string;
       outcomes: readonly Record<string, unknown>[];
       update: { summary: Record<string, unknown>; events: readonly unknown[] };
     };
-    expect(as).toBe('command');
+    expect(kind).toBe('command');
     expect(outcomes).toEqual(
       (await world.rows(`select row_to_json(c) as line from explore.explain_command('pay-17') c`)).map(
         ({ line }) => line,
@@ -91,6 +91,6 @@ describe('explain of a command', () => {
     );
     expect((await explain('nothing', '--as', 'contract')).stderr).toMatch(/no contract of id/);
     expect((await explain('pay-17', '--as', 'party')).stderr).toMatch(/is no update, contract or command/);
-    expect((await explain('pay-17', '--events', '0')).stderr).toMatch(/is no number from 1/);
+    expect((await explain('pay-17', '--max-events', '0')).stderr).toMatch(/is no number from 1/);
   });
 });

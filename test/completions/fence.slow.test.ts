@@ -63,7 +63,7 @@ async function stored(): Promise<readonly number[]> {
 }
 
 const start = { begin: 0, parties: [] };
-const fenced = { code: 'CHECKPOINT_MOVED', retry: 'fenced' };
+const fenced = { code: 'WRITER_FENCED', retry: 'fenced' };
 
 describe('completions', () => {
   it('are stored with their checkpoint or not at all', async () => {

@@ -62,7 +62,7 @@ describe('loadConfig', () => {
       database: { url: undefined, schema: 'ledger', migrate: 'auto', statementTimeoutMs: 60_000 },
       indexer: {
         httpHost: '127.0.0.1',
-        httpNames: [],
+        httpAllowedHosts: [],
         httpPort: 7580,
         corsOrigins: [],
         changesMaxClients: 1000,
@@ -89,14 +89,14 @@ describe('loadConfig', () => {
         start: 'seed',
         retentionMs: undefined,
         retentionIntervalMs: 600_000,
-        webhooks: 'public',
+        webhookNetworks: 'public',
         webhookAttempts: 14,
         retryMaxDelayMs: 30_000,
-        giveUpAfterMs: 600_000,
+        progressTimeoutMs: 600_000,
         dataDir: '.ledger-indexer',
         demoUpdatesPerSecond: 5,
         demoSpeed: 1,
-        demoStopAt: undefined,
+        demoMaxUpdates: undefined,
         demoChaos: false,
         demoSeed: 1,
       },
@@ -180,14 +180,17 @@ describe('loadConfig', () => {
     expect(lines.filter((line) => line.includes('expected'))).toHaveLength(5);
   });
 
-  it.each(['LEDGER_PARTIES', 'LEDGER_TEMPLATES', 'LEDGER_INTERFACES', 'INDEXER_HTTP_NAMES', 'INDEXER_CORS_ORIGINS'])(
-    'refuses %s of commas alone, which is not the same as no list',
-    (name) => {
-      const problem = `${name}: expected an entry beside the commas, or nothing at all, got " , ": the variables`;
-      expect(() => loadConfig({ [name]: ' , ' })).toThrow(problem.replace('" , "', '","'));
-      expect(() => loadConfig({ [name]: '' })).not.toThrow();
-    },
-  );
+  it.each([
+    'LEDGER_PARTIES',
+    'LEDGER_TEMPLATES',
+    'LEDGER_INTERFACES',
+    'INDEXER_HTTP_ALLOWED_HOSTS',
+    'INDEXER_CORS_ORIGINS',
+  ])('refuses %s of commas alone, which is not the same as no list', (name) => {
+    const problem = `${name}: expected an entry beside the commas, or nothing at all, got " , ": the variables`;
+    expect(() => loadConfig({ [name]: ' , ' })).toThrow(problem.replace('" , "', '","'));
+    expect(() => loadConfig({ [name]: '' })).not.toThrow();
+  });
 
   it.each([
     ['INDEXER_LEDGER_URL', 'LEDGER_URL'],

@@ -70,7 +70,7 @@ it.each([
   [['--instrument', 'amulet'], 'no holding of an instrument "amulet"'],
   [['--admin', 'DSO'], 'no holding of an instrument of DSO'],
 ])('statement %j: notes that the party never had it, and what it had', async (words, found) => {
-  const { code, stdout } = await run('statement', '--party', frames.alice, '--json', ...words);
+  const { code, stdout } = await run('account-statement', '--party', frames.alice, '--json', ...words);
   expect(code).toBe(0);
   const { notes, rows } = JSON.parse(stdout) as { readonly notes: readonly string[]; readonly rows: unknown };
   expect([notes, rows]).toEqual([[`${frames.alice} has ${found} in its history here; it has "Amulet" of ${dso}`], []]);
@@ -78,7 +78,7 @@ it.each([
 
 it('statement: notes nothing of an instrument that the party had, if not in these bounds', async () => {
   const words = ['--instrument', 'Amulet', '--from', '0', '--to', '0'];
-  const { stdout } = await run('statement', '--party', frames.alice, '--json', ...words);
+  const { stdout } = await run('account-statement', '--party', frames.alice, '--json', ...words);
   expect(JSON.parse(stdout)).toMatchObject({ notes: [], rows: [] });
 });
 

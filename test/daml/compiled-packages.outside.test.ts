@@ -1,7 +1,7 @@
-/** Packages that compilers made: mutated archives, the columns of payloads, and their padding. */
+/** Packages that compilers made: mutated archives, the columns of payloads, and their omitted fields. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { paddingOf } from '../../src/daml/optional-fields.ts';
+import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
 import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
 import { expectProperty } from '../support/chance/property.ts';
 import { needs } from '../support/skips/needs.ts';
@@ -82,7 +82,7 @@ describe('packages of other compilers', needs(noDars), () => {
 
   it('pads the lock in a Holding, which itself is never missing because meta follows', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
-    expect(paddingOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
+    expect(omittedFieldsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
       nulls: {},
       fields: { lock: { nulls: { expiresAt: null, expiresAfter: null, context: null } } },
     });
@@ -90,6 +90,6 @@ describe('packages of other compilers', needs(noDars), () => {
 
   it('has nothing to do for richtypes', () => {
     const { main, packages } = readDar('richtypes.dar', 'richtypes');
-    expect(paddingOf(`${main.packageId}:RichTypes:RichRecord`, packages)).toBeUndefined();
+    expect(omittedFieldsOf(`${main.packageId}:RichTypes:RichRecord`, packages)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 /** Packages that nobody's compiler wrote: read or refused, never anything else, and never for long. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { paddingOf } from '../../src/daml/optional-fields.ts';
+import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
 import { columnsOf } from '../../src/daml/payload-columns.ts';
 import { attempt, longestMs, mutate, mutation } from './mutated-archives.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
@@ -40,7 +40,7 @@ describe('mutated archives', () => {
         if (typeof outcome === 'string') return;
         for (const name of Object.keys(outcome.dataTypes)) {
           columnsOf(`${outcome.packageId}:${name}`, () => outcome);
-          paddingOf(`${outcome.packageId}:${name}`, () => outcome);
+          omittedFieldsOf(`${outcome.packageId}:${name}`, () => outcome);
         }
       }),
       3000,
@@ -176,9 +176,9 @@ describe('crafted packages', () => {
     if (typeof model === 'string') throw new Error(model);
     const before = process.cpuUsage();
     const columns = columnsOf(`${model.packageId}:Main:L29`, () => model);
-    const padding = paddingOf(`${model.packageId}:Main:L29`, () => model);
+    const omitted = omittedFieldsOf(`${model.packageId}:Main:L29`, () => model);
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(longestMs);
     expect(columns).toHaveLength(61);
-    expect(padding).toBeDefined();
+    expect(omitted).toBeDefined();
   });
 });

@@ -1,6 +1,6 @@
-/** Which fields of a payload can be missing, and what the padding makes of values as the ledger writes them. */
+/** Which fields of a payload can be missing, and what completing them makes of values as the ledger writes them. */
 import { describe, expect, it } from 'vitest';
-import { paddingOf, type Padding } from '../../src/daml/optional-fields.ts';
+import { omittedFieldsOf, type OmittedFields } from '../../src/daml/optional-fields.ts';
 import type { DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
 import { lookup, modelOf, type } from './models.ts';
 
@@ -8,8 +8,8 @@ function record(fields: Readonly<Record<string, DamlType>>, parameters: readonly
   return { kind: 'record', parameters, fields: Object.entries(fields).map(([name, of]) => ({ name, type: of })) };
 }
 
-function padding(dataTypes: PackageModel['dataTypes']): Padding | undefined {
-  return paddingOf('p:M:R', lookup(modelOf(dataTypes)));
+function omitted(dataTypes: PackageModel['dataTypes']): OmittedFields | undefined {
+  return omittedFieldsOf('p:M:R', lookup(modelOf(dataTypes)));
 }
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -17,8 +17,8 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 const isObject = (value: Json): value is { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What the documentation of Padding says, word for word. */
-function complete(value: Json, with_: Padding | null | undefined): Json {
+/** What the documentation of OmittedFields says, word for word. */
+function complete(value: Json, with_: OmittedFields | null | undefined): Json {
   if (with_ === undefined || with_ === null || value === null) return value;
   if ('items' in with_) return Array.isArray(value) ? value.map((each: Json) => complete(each, with_.items)) : value;
   if ('entries' in with_) {
@@ -42,7 +42,7 @@ function mapped(value: { readonly [key: string]: Json }, change: (name: string, 
 
 const inner = record({ id: type.text, note: type.optional(type.text) });
 
-describe('padding', () => {
+describe('omitted fields', () => {
   it('is for the last fields only', () => {
     const fields = {
       a: type.optional(type.text),
@@ -50,13 +50,13 @@ describe('padding', () => {
       c: type.optional(type.text),
       d: type.optional(type.int64),
     };
-    expect(padding({ 'M:R': record(fields) })).toEqual({ nulls: { c: null, d: null } });
-    expect(padding({ 'M:R': record({ a: type.optional(type.text), b: type.text }) })).toBeUndefined();
+    expect(omitted({ 'M:R': record(fields) })).toEqual({ nulls: { c: null, d: null } });
+    expect(omitted({ 'M:R': record({ a: type.optional(type.text), b: type.text }) })).toBeUndefined();
   });
 
   it('is not for an Optional in an Optional, of which None is written as []', () => {
     const nested = type.optional(type.optional(type.named('p:M:S')));
-    const found = padding({ 'M:R': record({ a: type.optional(type.text), b: nested }), 'M:S': inner });
+    const found = omitted({ 'M:R': record({ a: type.optional(type.text), b: nested }), 'M:S': inner });
     expect(found).toEqual({ nulls: {}, fields: { b: { items: { items: { nulls: { note: null } } } } } });
     expect(complete({ a: null, b: [[{ id: '1' }]] }, found)).toEqual({ a: null, b: [[{ id: '1', note: null }]] });
     expect(complete({ a: null, b: [[]] }, found)).toEqual({ a: null, b: [[]] });
@@ -67,7 +67,7 @@ describe('padding', () => {
       'M:R': record({ box: type.named('p:M:Box', type.optional(type.text)) }),
       'M:Box': record({ inside: type.variable('a') }, ['a']),
     };
-    expect(padding(dataTypes)).toEqual({ nulls: {}, fields: { box: { nulls: { inside: null } } } });
+    expect(omitted(dataTypes)).toEqual({ nulls: {}, fields: { box: { nulls: { inside: null } } } });
   });
 
   it('reaches into optional values, lists, maps and variants', () => {
@@ -90,7 +90,7 @@ describe('padding', () => {
         ],
       },
     };
-    const found = padding(dataTypes);
+    const found = omitted(dataTypes);
     const nulls = { nulls: { note: null } };
     expect(found).toEqual({
       nulls: { maybe: null },
@@ -120,7 +120,7 @@ describe('padding', () => {
 
   it('stops where a type is inside of itself, and at unknown packages', () => {
     const fields = { next: type.optional(type.named('p:M:R')), other: type.optional(type.named('q:M:R')) };
-    expect(padding({ 'M:R': record(fields) })).toEqual({ nulls: { next: null, other: null } });
+    expect(omitted({ 'M:R': record(fields) })).toEqual({ nulls: { next: null, other: null } });
   });
 
   it('reaches through a tuple in a tuple', () => {
@@ -131,7 +131,7 @@ describe('padding', () => {
       'M:S': inner,
     };
     const second = { nulls: {}, fields: { _1: { nulls: { note: null } } } };
-    expect(padding(dataTypes)).toEqual({ nulls: {}, fields: { x: { nulls: {}, fields: { _2: second } } } });
+    expect(omitted(dataTypes)).toEqual({ nulls: {}, fields: { x: { nulls: {}, fields: { _2: second } } } });
   });
 
   it('ends in a data type with parameters that stands in itself', () => {
@@ -139,11 +139,11 @@ describe('padding', () => {
       'M:R': record({ chain: type.named('p:M:Chain', type.text) }),
       'M:Chain': record({ next: type.optional(type.named('p:M:Chain', type.list(type.variable('a')))) }, ['a']),
     };
-    expect(JSON.stringify(padding(dataTypes)).match(/"next":null/g)).toHaveLength(3);
+    expect(JSON.stringify(omitted(dataTypes)).match(/"next":null/g)).toHaveLength(3);
   });
 
   it('names a field called __proto__', () => {
     const fields = Object.fromEntries([['__proto__', type.optional(type.text)]]);
-    expect(JSON.stringify(padding({ 'M:R': record(fields) }))).toBe('{"nulls":{"__proto__":null}}');
+    expect(JSON.stringify(omitted({ 'M:R': record(fields) }))).toBe('{"nulls":{"__proto__":null}}');
   });
 });

@@ -30,7 +30,7 @@ const everything: Values = {
     LEDGER_URL: 'https://participant.example:7575',
     LEDGER_PARTIES: 'alice::1220ab,bob::1220cd',
     LEDGER_CA_FILE: '/etc/authorities/ledger.pem',
-    INDEXER_HTTP_NAMES: 'indexer.example',
+    INDEXER_HTTP_ALLOWED_HOSTS: 'indexer.example',
     INDEXER_BATCH_UPDATES: 1000,
     INDEXER_BUFFER_UPDATES: 100_000,
     INDEXER_COMPLETIONS: 'off',
@@ -178,7 +178,8 @@ describe('the chart, by helm', needs(noHelm), () => {
       POSTGRES_MIGRATE: 'never',
       INDEXER_BUFFER_UPDATES: '100000',
       INDEXER_NOTIFY: 'false',
-      INDEXER_HTTP_NAMES: 'indexer,indexer.ledger,indexer.ledger.svc,indexer.ledger.svc.cluster.local,indexer.example',
+      INDEXER_HTTP_ALLOWED_HOSTS:
+        'indexer,indexer.ledger,indexer.ledger.svc,indexer.ledger.svc.cluster.local,indexer.example',
     });
     const ours = Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.endsWith('_FILE'));
     const { indexer, ledger } = loadConfig(Object.fromEntries(ours));

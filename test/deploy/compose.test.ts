@@ -34,7 +34,7 @@ const settled: Readonly<Record<string, string>> = {
   INDEXER_QUERY_PAGE: 'the query page answers the machine it runs on, and in the container nobody sits',
   INDEXER_QUERY_PAGE_DATABASE_URL: 'the same',
   INDEXER_STOP_AT: 'the service is started again whenever it ends; `docker compose run` is for what ends by itself',
-  INDEXER_GIVE_UP_AFTER: 'the same',
+  INDEXER_PROGRESS_TIMEOUT: 'the same',
   INDEXER_DATA_DIR: 'nothing is embedded in the container; the sandbox has a volume of its own',
 };
 
@@ -78,7 +78,7 @@ describe('docker-compose.yml', () => {
     const scraped = /targets: \['(.+):7580'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
     expect(Object.keys(file.services)).toContain(scraped);
     const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>
-      entry.startsWith('INDEXER_HTTP_NAMES='),
+      entry.startsWith('INDEXER_HTTP_ALLOWED_HOSTS='),
     );
     expect(names?.replace(/^.*=/, '').split(',')).toContain(scraped);
   });

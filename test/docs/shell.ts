@@ -94,7 +94,11 @@ export const notRun: readonly NotRun[] = [
     command: /reduce-descriptions/,
     reason: 'needs descriptions of a participant: test/conformance/reduce-descriptions.test.ts',
   },
-  { page: 'docs/commands.md', command: /^ledger-indexer connect/, reason: 'needs a demo: test/cli/demo.long.test.ts' },
+  {
+    page: 'docs/commands.md',
+    command: /^ledger-indexer demo-info/,
+    reason: 'needs a demo: test/cli/demo.long.test.ts',
+  },
   {
     page: 'docs/graphql.md',
     command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export |curl )/,

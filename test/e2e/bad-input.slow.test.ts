@@ -58,7 +58,7 @@ async function expectState(
     const { body } = await run.get('/status');
     return body['state'] === state ? body : undefined;
   });
-  expect(status['because']).toContain(code);
+  expect(status['reason']).toContain(code);
   expect(status['lastError']).toMatchObject({ code });
   expect(status['checkpoint']).toBeNull();
   expect(await run.get('/readyz')).toMatchObject({ status: 503, body: { ready: false, state } });
@@ -212,7 +212,7 @@ describe('a database that cannot be used', () => {
       const url = new URL(database.url);
       url.pathname = `/${name}`;
       const ended = await commandToEnd(databaseEnv(url.href), ['run']);
-      expectRefusal(ended, 78, 'STORE_ENCODING', new RegExp(`"${name}" stores SQL_ASCII, UTF8 is needed`));
+      expectRefusal(ended, 78, 'STORE_ENCODING_UNSUPPORTED', new RegExp(`"${name}" stores SQL_ASCII, UTF8 is needed`));
       expect(await query(url.href, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
     } finally {
       await dropDatabase(database.url, name);

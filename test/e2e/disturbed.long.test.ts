@@ -36,7 +36,7 @@ describe('a daemon disturbed while it loads', () => {
     expect(await world.finish(second, 'stopped')).toBe(expected);
     const { rows } = await stored.client.query<{ first: string; gap: string }>(
       `select min("offset") filter (where epoch = 2) as first,
-              (select min("offset") from reference.updates where "offset" > $1) as gap from stopped.plain_updates`,
+              (select min("offset") from reference.updates where "offset" > $1) as gap from stopped.decoded_updates`,
       [checkpoint],
     );
     expect(rows[0]?.first).toBe(rows[0]?.gap);

@@ -65,7 +65,7 @@ async function stored(url: string, offset: number): Promise<Stored | undefined> 
   try {
     const { rows } = await database.query<Stored>(
       `select u.external_transaction_hash, c.signatories
-         from external.plain_updates u join external.plain_contracts c using ("offset") where u."offset" = $1`,
+         from external.decoded_updates u join external.decoded_contracts c using ("offset") where u."offset" = $1`,
       [offset],
     );
     return rows[0];

@@ -1,4 +1,4 @@
-/** Without LEDGER_MAX_FRAME a frame is accepted as far as the memory of the process goes, and the process outlives a larger one. */
+/** Without LEDGER_MAX_FRAME_BYTES a frame is accepted as far as the memory of the process goes, and the process outlives a larger one. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frameLimitFor } from '../../src/config/config.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';

@@ -80,7 +80,7 @@ describe('the indexer', () => {
     await expectUndisturbed();
   });
 
-  it('opens the next stream with the new rights when they were widened', async () => {
+  it('opens the next stream with the new rights when they were extended', async () => {
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     await changeRights('grant');

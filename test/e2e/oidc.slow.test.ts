@@ -61,7 +61,7 @@ async function undisturbed(): Promise<string> {
 const renewed = (indexer: IndexerRun, times: number): Promise<true> =>
   waitFor(
     `${times} renewals`,
-    async () => ((await indexer.metric('indexer_token_renewals_total')) >= times ? true : undefined),
+    async () => ((await indexer.metric('indexer_access_token_renewals_total')) >= times ? true : undefined),
     120_000 + times * 2_000,
   );
 
@@ -95,14 +95,14 @@ describe('an indexer with tokens of two seconds', () => {
       await renewed(indexer, renewalsWanted / 2);
       traffic.stop();
       await renewed(indexer, renewalsWanted);
-      const renewals = await indexer.metric('indexer_token_renewals_total');
+      const renewals = await indexer.metric('indexer_access_token_renewals_total');
       const updates = await indexer.metric('indexer_updates_total{kind="transaction"}');
       await indexer.reaches(sandbox.ledger.ledgerEnd());
       const late = indexer.logged('backing off');
       const counts = `${oidc.tokenRequests.length} tokens, ${renewals} renewals (${late} too late)`;
       console.log(`${counts}, ${updates} transactions`);
       expect(updates).toBeGreaterThan(0);
-      const expiry = await indexer.metric('indexer_token_expiry_timestamp_seconds');
+      const expiry = await indexer.metric('indexer_access_token_expiry_timestamp_seconds');
       expect(expiry).toBeGreaterThan(begunAt);
       expect(indexer.logged('parked: an operator is needed')).toBe(0);
       expect(await digestOf(database.url, 'renewed')).toBe(await undisturbed());

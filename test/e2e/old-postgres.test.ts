@@ -17,7 +17,7 @@ it.each([[['run']], [['migrate']]])(
   async (argv) => {
     const { code, stderr } = await runToEnd({ DATABASE_URL: database.url, LEDGER_URL: 'http://127.0.0.1:9' }, argv);
     expect(code, everythingPrinted()).toBe(78);
-    expect(stderr).toMatch(/STORE_TOO_OLD: Postgres 1[0-3]\S* is too old: 14 or newer is needed/);
+    expect(stderr).toMatch(/STORE_VERSION_UNSUPPORTED: Postgres 1[0-3]\S* is too old: 14 or newer is needed/);
     expect(await query(database.url, `select from pg_namespace where nspname like '${schema}%'`)).toEqual([]);
   },
 );

@@ -62,12 +62,12 @@ describe('a token file', () => {
       waitFor(`${count} renewals`, async () => {
         await rotate();
         await pause(200);
-        return (await indexer.metric('indexer_token_renewals_total')) >= count ? true : undefined;
+        return (await indexer.metric('indexer_access_token_renewals_total')) >= count ? true : undefined;
       });
     await renewals(2);
     traffic.stop();
     await indexer.reaches(sandbox.ledger.ledgerEnd(), storedWithinMs);
-    const loaded = await indexer.metric('indexer_token_renewals_total');
+    const loaded = await indexer.metric('indexer_access_token_renewals_total');
     await renewals(loaded + 2);
     // The newest token may have begun one more renewal.
     await waitFor('a stream is open', async () => (await indexer.metric('indexer_ws_connected')) === 1 || undefined);
@@ -89,7 +89,7 @@ describe('a token file', () => {
     await pause(2_500);
     traffic.stop();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    expect(await indexer.metric('indexer_token_renewals_total')).toBe(0);
+    expect(await indexer.metric('indexer_access_token_renewals_total')).toBe(0);
     expect(await indexer.metric('indexer_ws_connects_total{result="connected"}')).toBe(1);
   });
 });

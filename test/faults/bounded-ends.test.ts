@@ -105,7 +105,7 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
 
 /** Exactly the history up to the offset is stored, and the checkpoint is the offset. */
 async function isStoredUpTo(offset: number): Promise<void> {
-  const updates = await query(database.url, 'select "offset", kind from ledger.plain_updates order by "offset"');
+  const updates = await query(database.url, 'select "offset", kind from ledger.decoded_updates order by "offset"');
   expect(updates.map((row) => [Number(row['offset']), row['kind']])).toEqual(history.filter(([at]) => at <= offset));
   const [stream] = await query(
     database.url,

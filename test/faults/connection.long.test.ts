@@ -28,7 +28,7 @@ describe('the connection to the ledger', () => {
   it('that is half open is given up by unanswered pings', async () => {
     world.sandbox.faults.halfOpen = { path, afterFrames: 20 };
     await using indexer = await world.run('ledger', { INDEXER_PING_INTERVAL: '100ms' });
-    await failedWith(indexer, 'LEDGER_SILENT');
+    await failedWith(indexer, 'LEDGER_PING_TIMEOUT');
     world.sandbox.faults.halfOpen = undefined;
     await world.reachesEnd(indexer);
     await world.expectUndisturbed();
@@ -85,17 +85,17 @@ describe('compression', () => {
 });
 
 describe('a frame', () => {
-  it('larger than LEDGER_MAX_FRAME parks with the place it stands at, and everything before it is stored', async () => {
+  it('larger than LEDGER_MAX_FRAME_BYTES parks with the place it stands at, and everything before it is stored', async () => {
     const atOffset = world.someOffset();
     world.sandbox.faults.oversizedFrames = { path, atOffset, bytes: 3_000_000 };
-    await using indexer = await world.run('ledger', { LEDGER_MAX_FRAME: '1MiB' });
+    await using indexer = await world.run('ledger', { LEDGER_MAX_FRAME_BYTES: '1MiB' });
     const { code, message, remedy } = await parked(indexer);
     const { checkpoint } = await indexer.status();
     expect(code).toBe('LEDGER_FRAME_TOO_LARGE');
     expect(checkpoint).toBeLessThan(atOffset);
     expect(message).toContain(`the update after offset ${String(checkpoint)}:`);
-    expect(remedy).toContain('LEDGER_MAX_FRAME');
-    await using larger = await world.run('larger', { LEDGER_MAX_FRAME: '8MiB' });
+    expect(remedy).toContain('LEDGER_MAX_FRAME_BYTES');
+    await using larger = await world.run('larger', { LEDGER_MAX_FRAME_BYTES: '8MiB' });
     await world.reachesEnd(larger);
   });
 
@@ -136,7 +136,7 @@ describe('a frame', () => {
 
   it('of an unknown kind is stored as it came', async () => {
     world.sandbox.faults.unknownKind = { path, atOffset: world.someOffset(), times: 1 };
-    await using indexer = await world.run('ledger', { INDEXER_UNKNOWN_UPDATES: 'keep' });
+    await using indexer = await world.run('ledger', { INDEXER_UNKNOWN_UPDATES: 'store' });
     await world.reachesEnd(indexer);
     expect(await indexer.metric('indexer_updates_total{kind="unknown"}')).toBe(1);
   });

@@ -88,7 +88,7 @@ async function isSeededAt(offset: number): Promise<void> {
   const [row] = await query(database.url, 'select seed_offset, seed_token from ledger.stream');
   expect(row).toEqual({ seed_offset: String(offset), seed_token: null });
   const wanted = [...sandbox.ledger.activeAt(offset)].map(({ activation }) => activation.created.contractId).sort();
-  const seeded = `select contract_id as id from ledger.plain_contracts where origin = 'seed' order by contract_id collate "C"`;
+  const seeded = `select contract_id as id from ledger.decoded_contracts where origin = 'seed' order by contract_id collate "C"`;
   expect((await query(database.url, seeded)).map(({ id }) => id)).toEqual(wanted);
   const lived = `select contract_id as id from ledger.lifetimes where activated_offset <= ${offset} order by contract_id collate "C"`;
   expect((await query(database.url, lived)).map(({ id }) => id)).toEqual(wanted);
@@ -124,7 +124,7 @@ describe('the token of a seed that was cut', () => {
       const { offset, token } = await beginSeed();
       sandbox.faults.streamFailure = { path: listPath, failure, times: 1 };
       const isPruned = failure === 'PARTICIPANT_PRUNED_DATA_ACCESSED';
-      await isStartedOver(offset, token, isPruned ? 'LEDGER_IN_FLIGHT' : 'SEED_PRUNED');
+      await isStartedOver(offset, token, isPruned ? 'LEDGER_REASSIGNMENT_IN_FLIGHT' : 'SEED_PRUNED');
     },
   );
 
@@ -177,7 +177,7 @@ describe('the token of a seed that was cut', () => {
     };
     goOn();
     await using indexer = await finishes();
-    expect(retriesFor(indexer, 'LEDGER_IN_FLIGHT')).toBe(3);
+    expect(retriesFor(indexer, 'LEDGER_REASSIGNMENT_IN_FLIGHT')).toBe(3);
     await isSeededAt(sandbox.ledger.ledgerEnd());
   });
 });

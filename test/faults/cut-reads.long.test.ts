@@ -33,7 +33,7 @@ const withoutTokens = (): void => {
 const cutUpdates = (): void => {
   gateway.cuts = ({ path, frames }) => path === '/v2/updates' && frames === 25;
 };
-const reseed = 'reseed --keep-history --yes';
+const reseed = 'reseed --yes';
 const activeNow = (): number => [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())].length;
 
 function fallBehind(): void {
@@ -41,7 +41,7 @@ function fallBehind(): void {
   world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 5);
 }
 
-describe('reseed --keep-history', () => {
+describe('reseed', () => {
   it('behind a gateway that cuts lists ends no contract but those that the whole list lacks', async () => {
     fallBehind();
     cutLists();
@@ -82,17 +82,17 @@ describe('verify', () => {
     expect(results[0]?.note).toContain('not proven complete');
   });
 
-  it('--replay goes on after a cut, and finds nothing too much', async () => {
+  it('--range goes on after a cut, and finds nothing too much', async () => {
     cutUpdates();
     const checkpoint = await world.checkpoint();
-    const { outcome, results } = await verify('--replay', '1', String(checkpoint));
+    const { outcome, results } = await verify('--range', '1', String(checkpoint));
     const [stored] = await query(world.database.url, 'select count(*)::int as updates from ledger.updates');
     expect([outcome, results[0]?.compared]).toEqual(['equal', stored?.['updates']]);
   });
 
-  it('--replay that does not get on is undecided', async () => {
+  it('--range that does not get on is undecided', async () => {
     gateway.cuts = ({ path }) => path === '/v2/updates';
-    const { code, results } = await verify('--replay', '1', String(await world.checkpoint()));
+    const { code, results } = await verify('--range', '1', String(await world.checkpoint()));
     expect([code, results[0]?.outcome]).toEqual([2, 'undecided']);
     expect(results[0]?.note).toContain('not proven complete');
   });

@@ -11,7 +11,7 @@ import { rebuild } from '../rebuild/world.ts';
 import { query } from '../support/database.ts';
 import { runVerify } from '../verify/verify-run.ts';
 import { HistoryWorld } from '../history/history-run.ts';
-import { widened } from '../history/widen-world.ts';
+import { extendFilter } from '../history/extend-filter-world.ts';
 
 let world: HistoryWorld;
 afterEach(() => world.close());
@@ -48,12 +48,12 @@ function depart(): Travels {
 /** Rows of contracts, whether active or not. */
 async function known(contracts: readonly string[], schema = 'ledger'): Promise<number> {
   const list = contracts.map((contractId) => `'${contractId}'`).join();
-  const text = `select count(distinct contract_id)::int as n from ${schema}.plain_contracts where contract_id in (${list})`;
+  const text = `select count(distinct contract_id)::int as n from ${schema}.decoded_contracts where contract_id in (${list})`;
   return Number((await query(world.database.url, text))[0]?.['n']);
 }
 
 async function equal(more: Readonly<Record<string, string>> = {}): Promise<void> {
-  const run = await runVerify(['--sql', '--acs'], world.env('ledger', more));
+  const run = await runVerify(['--invariants', '--acs'], world.env('ledger', more));
   expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
   expect(run).toMatchObject({ code: 0, outcome: 'equal' });
 }
@@ -98,7 +98,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     world.grow(20);
     const travels = depart();
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     expect(await known(travels.left)).toBe(3);
     expect(await world.row('select seed_release, seed_has_in_flight from ledger.stream')).toEqual({
       seed_release: versions[release],
@@ -120,7 +120,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     {
       await using indexer = await world.run('ledger', narrow);
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      await widened(world, wide);
+      await extendFilter(world, wide);
     }
     expect(await known(travels.left)).toBe(3);
     await equal(wide);
@@ -161,14 +161,14 @@ describe('a participant that refuses other offsets than its ledger end while rea
     const run = await runVerify(['--acs', '--at', String(at)], world.env('ledger', narrow));
     expect(run).toMatchObject({ code: 2, outcome: 'undecided' });
     expect(JSON.stringify(run.results)).toContain('is pruned up to 0 only: reassignments were in flight there');
-    await world.command('reseed --keep-history --yes', 'ledger', narrow);
+    await world.command('reseed --yes', 'ledger', narrow);
     world.grow(10);
     {
       await using indexer = await world.run('ledger', narrow);
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
       // Where the filter comes into force is not the ledger end any more when the list is read.
       world.sandbox.ledger.skipOffsets(1);
-      await widened(world, wide);
+      await extendFilter(world, wide);
     }
     expect(await known(travels.left)).toBe(3);
     await world.index('ledger', wide);
@@ -195,11 +195,11 @@ describe('a participant of 3.7 whose version cannot be read', () => {
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
       const [line] = lines(indexer, lacking);
       expect(line).toContain('ledger-indexer verify --acs');
-      expect(line).toContain('ledger-indexer reseed --keep-history --yes');
+      expect(line).toContain('ledger-indexer reseed --yes');
     }
     expect(await runVerify(['--acs'], world.env())).toMatchObject({ outcome: 'different' });
     world.grow(5);
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     expect(await known(travels.left)).toBe(3);
     await equal();
     await using indexer = await world.run();

@@ -134,7 +134,7 @@ describe('never the fault of an update', () => {
 
   it.each([
     ['a right that was revoked', '42501', 'STORE_NOT_PERMITTED'],
-    ['a table that is not there', '42P01', 'STORE_SCHEMA'],
+    ['a table that is not there', '42P01', 'STORE_SCHEMA_MISMATCH'],
     ['a login that was refused', '28000', 'STORE_LOGIN_REFUSED'],
     ['a database that was dropped', '3D000', 'STORE_DATABASE_MISSING'],
     ['a constraint that others made', '23514', 'STORE_CONSTRAINT'],

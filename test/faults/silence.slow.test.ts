@@ -46,7 +46,7 @@ it('is noticed by the ledger end that rises past the checkpoint, and the stream 
     await stored();
     world.sandbox.faults.stall = { path: '/v2/updates', afterFrames: 0 };
     world.grow(20);
-    await waitFor('the silence', () => (log.some((line) => line.includes('LEDGER_SILENT')) ? true : undefined));
+    await waitFor('the silence', () => (log.some((line) => line.includes('LEDGER_PING_TIMEOUT')) ? true : undefined));
     world.sandbox.faults.stall = undefined;
     await stored();
   } finally {
@@ -57,5 +57,5 @@ it('is noticed by the ledger end that rises past the checkpoint, and the stream 
     await database.close();
   }
   await world.expectUndisturbed();
-  expect(log.filter((line) => line.includes('LEDGER_SILENT')).length).toBeGreaterThan(0);
+  expect(log.filter((line) => line.includes('LEDGER_PING_TIMEOUT')).length).toBeGreaterThan(0);
 });

@@ -68,9 +68,9 @@ const count = async (text: string): Promise<number> =>
   Number((await query(behind.url, `select count(*) as n from ledger.${text}`))[0]?.['n']);
 
 /** How often the indexer says that it met a name. */
-async function counts(run: IndexerRun): Promise<(sort: string, name: string) => number> {
-  const { unknown } = (await run.status()) as never as { unknown: { sort: string; name: string; count: number }[] };
-  return (sort, name) => unknown.find((one) => one.sort === sort && one.name === name)?.count ?? 0;
+async function counts(run: IndexerRun): Promise<(kind: string, name: string) => number> {
+  const { unknown } = (await run.status()) as never as { unknown: { kind: string; name: string; count: number }[] };
+  return (kind, name) => unknown.find((one) => one.kind === kind && one.name === name)?.count ?? 0;
 }
 
 /** Everything that is stored but what the newer participant alone sent, which is deleted first. */

@@ -49,7 +49,7 @@ async function parked(run: IndexerRun): Promise<unknown> {
 }
 
 const kinds = (schema: string): Promise<unknown> =>
-  query(database.url, `select "offset"::int, kind from ${schema}.plain_updates order by 1`);
+  query(database.url, `select "offset"::int, kind from ${schema}.decoded_updates order by 1`);
 
 describe('what this version does not know', () => {
   it('is stored raw or passed over, said once with its first offset, counted by name and shown', async () => {
@@ -58,30 +58,30 @@ describe('what this version does not know', () => {
     await run.reaches(5);
     const said = run.log
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ sort }) => sort !== undefined)
-      .map(({ level, msg, sort, name, offset }) => ({ level, msg, sort, name, offset }));
+      .filter(({ kind }) => kind !== undefined)
+      .map(({ level, msg, kind, name, offset }) => ({ level, msg, kind, name, offset }));
     expect(said).toEqual([
-      { level: 'warn', msg: 'update of an unknown kind stored raw', sort: 'update', name: 'Prophecy', offset: 2 },
+      { level: 'warn', msg: 'update of an unknown kind stored raw', kind: 'update', name: 'Prophecy', offset: 2 },
       {
         level: 'warn',
         msg: 'topology event of an unknown kind stored raw',
-        sort: 'topology_event',
+        kind: 'topology_event',
         name: 'PartyRenamed',
         offset: 4,
       },
-      { level: 'warn', msg: 'unknown field passed over', sort: 'field', name: 'CreatedEvent.shape', offset: 5 },
+      { level: 'warn', msg: 'unknown field passed over', kind: 'field', name: 'CreatedEvent.shape', offset: 5 },
     ]);
-    expect(await run.metric('indexer_unknown_total{sort="update",name="Prophecy"}')).toBe(2);
-    expect(await run.metric('indexer_unknown_total{sort="topology_event",name="PartyRenamed"}')).toBe(1);
-    expect(await run.metric('indexer_unknown_total{sort="field",name="CreatedEvent.shape"}')).toBe(2);
-    for (const sort of ['update', 'topology_event', 'field']) {
-      expect(await run.metric(`indexer_unknown_names{sort="${sort}"}`)).toBe(1);
+    expect(await run.metric('indexer_unknown_total{kind="update",name="Prophecy"}')).toBe(2);
+    expect(await run.metric('indexer_unknown_total{kind="topology_event",name="PartyRenamed"}')).toBe(1);
+    expect(await run.metric('indexer_unknown_total{kind="field",name="CreatedEvent.shape"}')).toBe(2);
+    for (const kind of ['update', 'topology_event', 'field']) {
+      expect(await run.metric(`indexer_unknown_names{kind="${kind}"}`)).toBe(1);
     }
     expect(await run.status()).toMatchObject({
       unknown: [
-        { sort: 'update', name: 'Prophecy', firstOffset: 2, count: 2 },
-        { sort: 'topology_event', name: 'PartyRenamed', firstOffset: 4, count: 1 },
-        { sort: 'field', name: 'CreatedEvent.shape', firstOffset: 5, count: 2 },
+        { kind: 'update', name: 'Prophecy', firstOffset: 2, count: 2 },
+        { kind: 'topology_event', name: 'PartyRenamed', firstOffset: 4, count: 1 },
+        { kind: 'field', name: 'CreatedEvent.shape', firstOffset: 5, count: 2 },
       ],
     });
     expect(await query(database.url, 'select kind, raw::text from ledger.topology_events')).toEqual([
@@ -121,7 +121,7 @@ describe('what this version does not know', () => {
 
   it('is kept raw although it names contracts where the operator says so, and parks although it names none', async () => {
     await using bad = await scriptedLedger(harmful);
-    await using kept = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'keep' }));
+    await using kept = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'store' }));
     await kept.reaches(5);
     expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
     await using good = await scriptedLedger(harmless);
@@ -144,7 +144,7 @@ describe('what this version does not know', () => {
       return lines;
     };
     expect(await retry({})).toEqual([expect.stringContaining('2 still refused: UPDATE_KIND_UNKNOWN')]);
-    expect(await retry({ INDEXER_UNKNOWN_UPDATES: 'keep' })).toEqual(['2 stored']);
+    expect(await retry({ INDEXER_UNKNOWN_UPDATES: 'store' })).toEqual(['2 stored']);
     expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
   });
 

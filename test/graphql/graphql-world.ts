@@ -1,4 +1,4 @@
-/** The demo's month with the document of `graphql --tags`, for tests of the GraphQL API. */
+/** The demo's month with the document of `graphql --postgraphile`, for tests of the GraphQL API. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export async function startGraphqlWorld(): Promise<GraphqlWorld> {
     await runCommand(graphqlCommand, argv, { DATABASE_URL: demo.url }, io);
     return said;
   };
-  await graphql('--tags', '--out', join(folder, 'tags.json5'));
+  await graphql('--postgraphile', '--output', join(folder, 'tags.json5'));
   return {
     demo,
     graph,

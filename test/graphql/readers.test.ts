@@ -30,12 +30,12 @@ describe('without tokens', () => {
   });
 
   it.each(['localhost:5678', '[::1]:5678', '10.0.0.7', 'graphql:5678'])('answers to %s', async (host) => {
-    const { readerOf } = await readers({ GRAPHQL_NAMES: 'graphql,other' });
+    const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
     await expect(readerOf(asked(host), [])).resolves.toBeTruthy();
   });
 
   it.each(['rebound.example:5678', '', 'localhost.evil.example'])('does not answer to "%s"', async (host) => {
-    const { readerOf } = await readers({ GRAPHQL_NAMES: 'graphql,other' });
+    const { readerOf } = await readers({ GRAPHQL_ALLOWED_HOSTS: 'graphql,other' });
     await expect(readerOf(asked(host), [])).rejects.toMatchObject({ statusCode: 421 });
   });
 });

@@ -68,7 +68,7 @@ describe('an indexer with many clients', () => {
     leave.abort();
     const count = new Map(sessions.map((session) => [session.application, session.count]));
     expect([...count.values()].reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(most.always);
-    expect(count.get('ledger-indexer pages')).toBeLessThanOrEqual(4);
+    expect(count.get('ledger-indexer changes')).toBeLessThanOrEqual(4);
     expect(count.get('ledger-indexer lookups')).toBe(1);
     expect(count.size).toBeLessThanOrEqual(4);
   });

@@ -55,8 +55,8 @@ it('a session of another role that has the lock is named in /status, /readyz, th
   const shown = { pid, role: stranger, application: 'a console', address: null, since: null };
   expect(await holderOf(indexer, stranger)).toEqual(shown);
   const words = `session ${pid} of role "${stranger}", application "a console"`;
-  const ready = (await (await fetch(`${indexer.httpUrl}/readyz`)).json()) as { because: string };
-  expect(ready.because).toBe(`${words} has the right to write; this one takes over when it ends`);
+  const ready = (await (await fetch(`${indexer.httpUrl}/readyz`)).json()) as { reason: string };
+  expect(ready.reason).toBe(`${words} has the right to write; this one takes over when it ends`);
   const lines = indexer.log.filter((line) => line.includes('another session has the right to write'));
   expect(lines.map((line) => (JSON.parse(line) as { holder: unknown }).holder)).toEqual([shown]);
   const refused = await program(['reset', '--to=0', '--yes'], { DATABASE_URL: urlOf(writer) });

@@ -31,7 +31,7 @@ describe('behind pgbouncer', needs(noBouncer), () => {
   it.each(['transaction', 'statement'])('the lock is refused in %s mode, and it is said what to do', async (mode) => {
     for (const idle of [0, 4]) {
       expect(await lockThrough(mode, idle)).toMatchObject({
-        code: 'STORE_POOLER',
+        code: 'STORE_POOLER_UNSUPPORTED',
         retry: 'park',
         remedy: expect.stringContaining('pool_mode = session') as string,
       });
@@ -52,7 +52,7 @@ describe('behind pgbouncer', needs(noBouncer), () => {
     const { checks } = JSON.parse(stdout) as { readonly checks: readonly { readonly name: string }[] };
     expect(checks.find(({ name }) => name === 'pooler')).toMatchObject({
       state: 'fail',
-      code: 'STORE_POOLER',
+      code: 'STORE_POOLER_UNSUPPORTED',
       fix: expect.stringContaining('pool_mode = session') as string,
     });
   });

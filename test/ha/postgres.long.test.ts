@@ -135,7 +135,7 @@ describe('a daemon that runs', () => {
     await query(database.url, 'alter table ledger.updates rename column workflow_id to workflow');
     const before = await query(database.url, 'select checkpoint from ledger.stream');
     grow(5);
-    await fails(indexer, 'parked', 'STORE_SCHEMA');
+    await fails(indexer, 'parked', 'STORE_SCHEMA_MISMATCH');
     expect(await query(database.url, 'select checkpoint from ledger.stream')).toEqual(before);
     await query(database.url, 'alter table ledger.updates rename column workflow to workflow_id');
     await using other = await run();

@@ -12,7 +12,7 @@ import { diffCommand } from '../../src/cli/inspect/diff.ts';
 import { explainCommand } from '../../src/cli/inspect/explain.ts';
 import { queryCommand } from '../../src/cli/inspect/query.ts';
 import type { SizeReport } from '../../src/cli/inspect/size-report.ts';
-import { statementCommand } from '../../src/cli/inspect/statement.ts';
+import { accountStatementCommand } from '../../src/cli/inspect/account-statement.ts';
 import { statusCommand } from '../../src/cli/inspect/status.ts';
 import { viewsCommand } from '../../src/cli/inspect/views.ts';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
@@ -176,7 +176,7 @@ it('the commands that read', async () => {
   const [owner, offset] = [String(row?.['owner']), String(row?.['offset'])];
   const reading: readonly (readonly [Command, readonly string[]])[] = [
     [queryCommand, ['select * from explore.token_balances order by 1, 2, 3', '--json']],
-    [statementCommand, ['--party', owner, '--json']],
+    [accountStatementCommand, ['--party', owner, '--json']],
     [explainCommand, [offset, '--json']],
     [diffCommand, ['1', offset, '--json']],
     [viewsCommand, ['list', '--json']],
@@ -193,7 +193,16 @@ it('the commands that read', async () => {
 
 it('verify finds both equal to the ledger, and keeps its result where it can', async () => {
   for (const url of [servers.primary, servers.standby]) {
-    const [report, code] = await printed(url, verifyCommand, '--sql', '--tokens', '--tail', '100', '--acs', '--json');
+    const [report, code] = await printed(
+      url,
+      verifyCommand,
+      '--invariants',
+      '--tokens',
+      '--tail',
+      '100',
+      '--acs',
+      '--json',
+    );
     expect([(JSON.parse(report) as { outcome: string }).outcome, code]).toEqual(['equal', 0]);
   }
 });

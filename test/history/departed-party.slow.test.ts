@@ -36,10 +36,10 @@ async function names(sql: string): Promise<string> {
 }
 const status = async (name: string): Promise<unknown> =>
   world.row(
-    `select status, is_active, unknown_since::int as since from explore.contracts where contract_id = '${ids[name]}'`,
+    `select status, is_active, unhosted_since::int as since from explore.contracts where contract_id = '${ids[name]}'`,
   );
 const verified = async () => {
-  const { results } = await runVerify(['--sql', '--acs'], world.env());
+  const { results } = await runVerify(['--invariants', '--acs'], world.env());
   return results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }));
 };
 const leftOut = (count: number): string =>
@@ -90,9 +90,9 @@ describe('when a party has left', () => {
     expect(await names(sql)).toBe('with the keeper, later with the keeper');
   });
 
-  it('they are unknown since then, and were active before', async () => {
+  it('they are unhosted since then, and were active before', async () => {
     for (const name of ['seeded', 'seeded and closed', 'alone']) {
-      expect(await status(name)).toEqual({ status: 'unknown', is_active: false, since: left });
+      expect(await status(name)).toEqual({ status: 'unhosted', is_active: false, since: left });
     }
     expect(await status('closed before')).toMatchObject({ status: 'archived', since: null });
     for (const at of ['explore.active_at', `pqs.active`]) {
@@ -107,8 +107,8 @@ describe('when a party has left', () => {
 
   it('they are counted apart, and nowhere as active', async () => {
     expect(
-      await world.row(`select active::int, unknown::int from explore.templates where entity_name = 'Account'`),
-    ).toEqual({ active: 2, unknown: 3 });
+      await world.row(`select active::int, unhosted::int from explore.templates where entity_name = 'Account'`),
+    ).toEqual({ active: 2, unhosted: 3 });
     expect(await world.row(`select count::int from pqs.summary_active() where payload_type = 'template'`)).toEqual({
       count: 2,
     });
@@ -117,37 +117,37 @@ describe('when a party has left', () => {
     ).toEqual({ count: 4 });
     await using indexer = await world.run();
     await waitFor('they are counted', async () =>
-      (await indexer.metric('indexer_contracts_unknown')) === 3 ? true : undefined,
+      (await indexer.metric('indexer_contracts_unhosted')) === 3 ? true : undefined,
     );
-    expect(await indexer.status()).toMatchObject({ contractsUnknown: 3 });
+    expect(await indexer.status()).toMatchObject({ contractsUnhosted: 3 });
   });
 
   it('verify finds the tables equal to what the participant says, and says what it left out', async () => {
     expect(await verified()).toEqual([
-      { kind: 'sql', outcome: 'equal', findings: [], note: undefined },
+      { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
       { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(3) },
     ]);
   });
 });
 
 describe('when the party is back', () => {
-  it('they stay unknown until a reseed shows them or an event ends them', async () => {
+  it('they stay unhosted until a reseed shows them or an event ends them', async () => {
     const { ledger } = world.sandbox;
     authorize(ledger, guest, true);
     await world.index();
-    expect(await status('seeded')).toMatchObject({ status: 'unknown', since: left });
+    expect(await status('seeded')).toMatchObject({ status: 'unhosted', since: left });
     close('with the keeper', guest);
     await world.index();
     expect(await status('with the keeper')).toMatchObject({ status: 'archived' });
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     await world.index();
     expect(await names(active['function'] ?? '')).toBe('seeded, later with the keeper');
-    expect(await status('alone')).toMatchObject({ status: 'unknown', since: left });
+    expect(await status('alone')).toMatchObject({ status: 'unhosted', since: left });
     close('seeded', guest);
     await world.index();
     expect(await status('seeded')).toMatchObject({ status: 'archived', since: null });
     expect(await verified()).toEqual([
-      { kind: 'sql', outcome: 'equal', findings: [], note: undefined },
+      { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
       { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(2) },
     ]);
   });

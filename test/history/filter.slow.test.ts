@@ -1,4 +1,4 @@
-/** Another filter than the one in force: never taken silently, and `accept-filter` says what is missing from then on. */
+/** Another filter than the one in force: never taken silently, and `filter accept` says what is missing from then on. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
 import type { WantedFilter } from '../../src/ledger/api/request-format.ts';
@@ -34,19 +34,19 @@ describe('a filter that was changed', () => {
     const park = await world.parks('ledger', genesis);
     expect(park.code).toBe('FILTER_CHANGED');
     expect(park.message).toContain(`parties: ${some.toSorted().join(', ')} -> all`);
-    expect(park.remedy).toContain('ledger-indexer accept-filter --yes');
+    expect(park.remedy).toContain('ledger-indexer filter accept --yes');
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is taken into force by accept-filter from the checkpoint on, and coverage says so', async () => {
+  it('is taken into force by filter accept from the checkpoint on, and coverage says so', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
-    const said = await world.command('accept-filter', 'ledger', genesis);
+    const said = await world.command('filter accept', 'ledger', genesis);
     expect(said).toContain('-> all');
     expect(said).toContain('is missing up to the checkpoint');
     expect(said).toContain('nothing was changed');
     expect((await ranges()).length).toBe(1);
-    await world.command('accept-filter --yes', 'ledger', genesis);
+    await world.command('filter accept --yes', 'ledger', genesis);
     world.grow(60);
     await world.index('ledger', genesis);
     expect(await ranges()).toMatchObject([
@@ -61,10 +61,10 @@ describe('a filter that was changed', () => {
     expect((await world.parks('ledger', parties(some))).code).toBe('FILTER_CHANGED');
   });
 
-  it('is complete at once, active contracts included, with reseed --keep-history', async () => {
+  it('is complete at once, active contracts included, with reseed', async () => {
     await world.index('ledger', parties(some));
     const before = (await world.active()).length;
-    await world.command('reseed --keep-history --yes', 'ledger', genesis);
+    await world.command('reseed --yes', 'ledger', genesis);
     await world.index('ledger', genesis);
     await world.index('fresh');
     expect((await world.active()).length).toBeGreaterThan(before);
@@ -74,7 +74,7 @@ describe('a filter that was changed', () => {
   it('that narrows says which contracts are followed no longer, and does not take the last update for another history', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some.slice(0, 1));
-    const said = await world.command('accept-filter --yes', 'ledger', narrow);
+    const said = await world.command('filter accept --yes', 'ledger', narrow);
     expect(said).toContain('is followed no longer');
     expect(await world.broken()).toEqual([]);
     world.grow(30);
@@ -85,8 +85,8 @@ describe('a filter that was changed', () => {
   it('can be taken back before anything was stored, and a reset keeps the ranges in order', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some);
-    await world.command('accept-filter --yes', 'ledger', narrow);
-    await world.command('accept-filter --yes', 'ledger', genesis);
+    await world.command('filter accept --yes', 'ledger', narrow);
+    await world.command('filter accept --yes', 'ledger', genesis);
     const checkpoint = await world.checkpoint();
     world.grow(30);
     await world.index('ledger', genesis);
@@ -99,7 +99,7 @@ describe('a filter that was changed', () => {
   it('stays in force after going back to before it was, and coverage says so', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
-    await world.command('accept-filter --yes', 'ledger', genesis);
+    await world.command('filter accept --yes', 'ledger', genesis);
     await world.command(`reset --to ${checkpoint - 5} --yes`, 'ledger', genesis);
     expect(await ranges()).toMatchObject([
       { from_offset: 0, to_offset: checkpoint - 5, origin: 'genesis' },
@@ -116,12 +116,12 @@ describe('a mistake in the filter of the first start', () => {
 
   it('parks, and once corrected is replaced: nothing was stored under it', async () => {
     expect((await world.parks('ledger', typo)).code).toBe('LEDGER_FILTER_UNKNOWN');
-    expect(await world.command('accept-filter')).toContain('start the indexer, it takes the configured one');
+    expect(await world.command('filter accept')).toContain('start the indexer, it takes the configured one');
     const said = await world
-      .command('accept-filter --yes')
+      .command('filter accept --yes')
       .catch((thrown: unknown) => thrown as { readonly remedy: string });
     expect(said).toMatchObject({
-      code: 'ACCEPT_FILTER_REFUSED',
+      code: 'FILTER_ACCEPT_REFUSED',
       remedy: expect.stringContaining('start the indexer') as string,
     });
     const { stdout } = await programInProcess(['check', '--json'], world.env());
@@ -144,24 +144,69 @@ describe('a mistake in the filter of the first start', () => {
       code: 'FILTER_CHANGED',
       remedy: expect.stringContaining('reset --all --yes') as string,
     });
-    expect(park.remedy).not.toContain('accept-filter');
+    expect(park.remedy).not.toContain('filter accept');
   });
 
-  it('that nothing matches parks with what differs and reseed first, which brings what is active', async () => {
+  it('that nothing matches parks with what differs and reset --all first, which brings what is active', async () => {
     const nobody = { LEDGER_PARTIES: 'nobody::1220' };
     await world.index('ledger', nobody);
     const park = await world.parks('ledger', {});
     expect(park.code).toBe('FILTER_CHANGED');
     expect(park.message).toContain('under which nothing is stored: parties: nobody::1220 -> all');
-    expect(park.remedy).toMatch(/^begin again .*: ledger-indexer reseed --yes;/);
+    expect(park.remedy).toMatch(/^begin again .*: ledger-indexer reset --all --yes;/);
     const { stdout } = await programInProcess(['check', '--json'], world.env());
     expect(stdout).toContain('"name":"stored stream","state":"fail"');
     expect(stdout).toContain('nobody::1220 -> all');
-    await world.command('reseed --yes');
+    await world.command('reset --all --yes');
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
+});
+
+describe('filter without an action', () => {
+  it('prints the filter in force and what the configured one adds and leaves out, and changes nothing', async () => {
+    await world.index('ledger', parties(some.slice(0, 2)));
+    const before = await digestOf(world.database.url, 'ledger');
+    const [first = '', second = '', third = ''] = some;
+    expect(await world.command('filter', 'ledger', parties([first, second]))).toContain(
+      'the configured filter is the one in force',
+    );
+    const printed = await world.command('filter', 'ledger', { ...parties([first, third]), LEDGER_TOPOLOGY: 'false' });
+    expect(printed).toContain(`  parties              ${[first, second].toSorted().join(', ')}\n`);
+    expect(printed).toContain(`the configured filter adds:\n  party ${third}\n`);
+    expect(printed).toContain(
+      `the configured filter leaves out:\n  party ${second}\n  changes of party hosting\nto replace the filter`,
+    );
+    expect(printed).not.toContain('filter extend');
+    const wider = await world.command('filter', 'ledger', genesis);
+    expect(wider).toContain('adds:\n  every party\nto add it while the indexer runs: ledger-indexer filter extend\n');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+
+  it('prints one object with --json, also of a shape that differs and of a schema without a stream', async () => {
+    const json = async (more: Record<string, string>): Promise<unknown> =>
+      JSON.parse(await world.command('filter --json', 'ledger', more)) as unknown;
+    await world.index('ledger', genesis);
+    const all = { parties: [], templates: [], interfaces: [], createdEventBlobs: false, topology: true };
+    expect(await json({ ...parties(some.slice(0, 1)), LEDGER_SHAPE: 'ACS_DELTA' })).toEqual({
+      schema: 'ledger',
+      inForce: { ...all, shape: 'LEDGER_EFFECTS' },
+      configured: { ...all, parties: some.slice(0, 1), shape: 'ACS_DELTA' },
+      adds: [],
+      leavesOut: [{ kind: 'party', name: '*' }],
+    });
+    await query(world.database.url, 'delete from ledger.stream');
+    expect(await json(genesis)).toMatchObject({ inForce: null, adds: [], leavesOut: [] });
+    expect(await world.command('filter', 'ledger', genesis)).toContain('nothing is indexed in schema "ledger" yet');
+  });
+
+  it.each(['filter --yes', 'filter accept --wait', 'filter extend --json', 'filter extend --rate 5', 'filter widen'])(
+    'refuses `%s`',
+    async (line) => {
+      await expect(world.command(line)).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+    },
+  );
 });
 
 describe('the difference of two filters', () => {
@@ -174,11 +219,11 @@ describe('the difference of two filters', () => {
     topology: true,
   };
   const changed = (change: Partial<WantedFilter>): unknown => {
-    const { widens, narrows } = filterDifference(JSON.stringify({ ...filter, interfaces: [] }), {
+    const { adds, removes } = filterDifference(JSON.stringify({ ...filter, interfaces: [] }), {
       ...filter,
       ...change,
     });
-    return [widens, narrows];
+    return [adds, removes];
   };
 
   it('is wider, narrower or both', () => {

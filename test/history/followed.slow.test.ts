@@ -50,9 +50,9 @@ describe('contracts that were never seen created', () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     expect(
       await world.row(
-        `select (select count(*) from ledger.plain_exercises where contract_id = '00unseen')::int as exercises,
-                (select count(*) from ledger.plain_archives where contract_id = '00unseen')::int as archives,
-                (select count(*) from ledger.plain_contracts where contract_id = '00unseen')::int as contracts,
+        `select (select count(*) from ledger.decoded_exercises where contract_id = '00unseen')::int as exercises,
+                (select count(*) from ledger.decoded_archives where contract_id = '00unseen')::int as archives,
+                (select count(*) from ledger.decoded_contracts where contract_id = '00unseen')::int as contracts,
                 (select count(*) from ledger.lifetimes where contract_id = '00unseen')::int as lifetimes`,
       ),
     ).toEqual({ exercises: 1, archives: 1, contracts: 0, lifetimes: 0 });

@@ -1,10 +1,9 @@
 /** An indexer, a sandbox and the commands that resolve what the indexer parks for, as an operator uses them. */
 import { loadConfig } from '../../src/config/config.ts';
-import { acceptFilterCommand } from '../../src/cli/maintain/accept-filter.ts';
+import { filterCommand } from '../../src/cli/maintain/filter.ts';
 import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
 import { resetCommand } from '../../src/cli/maintain/reset.ts';
-import { widenCommand } from '../../src/cli/maintain/widen.ts';
-import { worksCommand } from '../../src/cli/maintain/works.ts';
+import { jobsCommand } from '../../src/cli/maintain/jobs.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -113,9 +112,8 @@ export class HistoryWorld {
     loadConfig(env);
     if (verb === 'reset') await runCommand(resetCommand, argv, env, { print: write });
     else if (verb === 'reseed') await runCommand(reseedCommand, argv, env, { print: write });
-    else if (verb === 'accept-filter') await runCommand(acceptFilterCommand, argv, env, { print: write });
-    else if (verb === 'widen') await runCommand(widenCommand, argv, env, { print: write });
-    else if (verb === 'works') await runCommand(worksCommand, argv, env, { print: write });
+    else if (verb === 'filter') await runCommand(filterCommand, argv, env, { print: write });
+    else if (verb === 'jobs') await runCommand(jobsCommand, argv, env, { print: write });
     else throw new Error(`no command ${verb}`);
     return printed.join('\n');
   }

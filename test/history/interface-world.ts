@@ -73,7 +73,7 @@ export async function interfaceOf(url: string, schema: string, name: string): Pr
   return {
     state: String(row['state']),
     completeFrom: number(row['complete_from']),
-    unknownAt: number(row['unknown_at']),
+    unknownAt: number(row['unknown_at_offset']),
   };
 }
 

@@ -33,7 +33,7 @@ const end = (): number => world.sandbox.ledger.ledgerEnd();
 /** A stream without interfaces, which wants them from now on. */
 async function startedWithout(schema = 'ledger'): Promise<void> {
   await world.index(schema, { INDEXER_START: 'genesis' });
-  await world.command('accept-filter --yes', schema, tokens);
+  await world.command('filter accept --yes', schema, tokens);
 }
 
 /** Until `release`, no interface can come to be followed. */
@@ -128,7 +128,7 @@ it('are merged later where the merge is refused, and the stream does not stop ag
   await waitFor('it is refused again', () => (indexer.logged(late) > 1 ? true : undefined));
   expect(indexer.logged('gathering views of interfaces beside the stream')).toBe(sessions + 1);
   expect(await indexer.metric('indexer_interface_retries_total')).toBe(2);
-  expect(await indexer.metric('indexer_interfaces_gathering')).toBeGreaterThan(0);
+  expect(await indexer.metric('indexer_interfaces_backfilling')).toBeGreaterThan(0);
   await expect(query(url(), `select * from explore.token_balances_at(${String(end())})`)).rejects.toMatchObject({
     code: 'LI003',
     message: expect.stringMatching(/gathered beside the stream/),
@@ -184,20 +184,20 @@ it('wait for a role that may gather them, and the reason names what to do', asyn
   await client.query(`alter role ${prefix}_writer password 'p'`);
   const writerUrl = new URL(url());
   [writerUrl.username, writerUrl.password] = [`${prefix}_writer`, 'p'];
-  await world.command('accept-filter --yes', 'ledger', tokens);
+  await world.command('filter accept --yes', 'ledger', tokens);
   try {
     const env = { ...world.env('ledger', tokens), POSTGRES_MIGRATE: 'never', DATABASE_URL: writerUrl.href };
     {
       await using writer = await world.run('ledger', env);
       await waitFor('it is told', () =>
-        writer.log.some((line) => line.includes('INTERFACES_REFUSED')) ? true : undefined,
+        writer.log.some((line) => line.includes('INTERFACE_BACKFILL_REFUSED')) ? true : undefined,
       );
-      expect(writer.log.find((line) => line.includes('INTERFACES_REFUSED'))).toMatch(
+      expect(writer.log.find((line) => line.includes('INTERFACE_BACKFILL_REFUSED'))).toMatch(
         /as the owner of the tables .*INDEXER_STOP_AT=end/,
       );
       world.grow(10);
       await writer.reaches(end());
-      expect((await interfaceOf(url(), 'ledger', holding))?.state).toBe('gathering');
+      expect((await interfaceOf(url(), 'ledger', holding))?.state).toBe('backfilling');
     }
     {
       await using _ = await world.run('ledger', { ...tokens, INDEXER_STOP_AT: 'end' });

@@ -38,7 +38,7 @@ describe('interfaces that are named later', () => {
     await world.index('late');
     expect(await query(url(), 'select from late.interface_views')).toEqual([]);
 
-    await world.command('accept-filter --yes', 'late', tokens);
+    await world.command('filter accept --yes', 'late', tokens);
     await using late = await world.run('late', tokens);
     await using early = await world.run('early', tokens);
     world.grow(100);
@@ -58,7 +58,7 @@ describe('interfaces that are named later', () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const pruned = first + 100;
     world.sandbox.ledger.pruneTo(pruned);
-    await world.command('accept-filter --yes', 'ledger', tokens);
+    await world.command('filter accept --yes', 'ledger', tokens);
     await using indexer = await world.run('ledger', tokens);
     expect(await untilFollowed(url(), 'ledger', holding)).toBe(pruned);
     await indexer.reaches(end());
@@ -74,7 +74,7 @@ describe('interfaces that are named later', () => {
         message: expect.stringMatching(/HoldingV1/),
       });
     }
-    expect(await asked(`select why from explore.interface_coverage where interface_id = '${holdingId}'`)).toBe(
+    expect(await asked(`select reason from explore.interface_coverage where interface_id = '${holdingId}'`)).toBe(
       `complete from offset ${String(pruned)} on: contracts that had ended by then have no view`,
     );
   });
@@ -82,16 +82,16 @@ describe('interfaces that are named later', () => {
   it('begin a range of partial coverage where templates are named and they show contracts of others', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     await world.index('ledger', named);
-    await world.command('accept-filter --yes', 'ledger', { ...named, ...tokens });
+    await world.command('filter accept --yes', 'ledger', { ...named, ...tokens });
     await using indexer = await world.run('ledger', { ...named, ...tokens });
     await untilFollowed(url(), 'ledger', holding);
     world.grow(20);
     await indexer.reaches(end());
     const [newest] = await query(
       url(),
-      'select status, why from explore.coverage order by from_offset desc, recorded_at desc',
+      'select status, reason from explore.coverage order by from_offset desc, recorded_at desc',
     );
-    expect(newest).toMatchObject({ status: 'partial', why: expect.stringMatching(/are shown by .*HoldingV1/) });
+    expect(newest).toMatchObject({ status: 'partial', reason: expect.stringMatching(/are shown by .*HoldingV1/) });
     expect(await world.broken()).toEqual([]);
   });
 });
@@ -121,7 +121,7 @@ describe('interfaces that the participant comes to know', () => {
     await world.index('fresh', whole);
     expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
     // The participant says the same, update by update, with the interfaces that each exercise names.
-    const replay = ['--replay', '1', String(await world.checkpoint())];
+    const replay = ['--range', '1', String(await world.checkpoint())];
     expect(await runVerify(replay, world.env('ledger', whole))).toMatchObject({ outcome: 'equal' });
     await waitFor('the status has forgotten it', async () =>
       JSON.stringify(await indexer.status()).includes(late) ? undefined : true,

@@ -38,7 +38,7 @@ describe('a participant that was reset', () => {
       message: expect.stringContaining('the ledger is empty') as string,
     });
     expect(park.remedy).toContain('POSTGRES_SCHEMA');
-    expect(park.remedy).toContain('ledger-indexer reseed --yes');
+    expect(park.remedy).toContain('ledger-indexer reset --all --yes');
   });
 
   it('parks when it has other updates at offsets below ours', async () => {
@@ -50,7 +50,7 @@ describe('a participant that was reset', () => {
   it('parks when it has overtaken our checkpoint', async () => {
     const park = await parksAfter(() => world.startOver(400));
     expect(park.code).toBe('HISTORY_CHANGED');
-    expect(park.remedy).toContain('ledger-indexer reseed --yes');
+    expect(park.remedy).toContain('ledger-indexer reset --all --yes');
   });
 });
 
@@ -84,7 +84,7 @@ describe('a participant restored from a backup that used our offsets again', () 
     await world.index('fresh', { INDEXER_START: 'genesis' });
     expect(await world.active()).toEqual(await world.active('fresh'));
     const updates = (schema: string): Promise<Record<string, unknown>> =>
-      world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.plain_updates`);
+      world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.decoded_updates`);
     expect(await updates('ledger')).toEqual(await updates('fresh'));
   });
 
@@ -112,7 +112,7 @@ describe('pruning', () => {
     faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
     const park = await world.parks('ledger', { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10' });
     expect(park.code).toBe('LEDGER_PRUNED');
-    expect(park.remedy).toContain('reseed --keep-history');
+    expect(park.remedy).toContain('reseed');
     const [some, all] = [
       await world.row('select count(*) as n from ledger.updates'),
       await world.row('select count(*) as n from whole.updates'),
@@ -127,7 +127,9 @@ describe('pruning', () => {
     await indexer.reaches(end);
     expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(end);
     world.sandbox.ledger.pruneTo(end - 25);
-    await waitFor('the poll', async () => ((await indexer.metric('indexer_pruned_offset')) > 0 ? true : undefined));
+    await waitFor('the poll', async () =>
+      (await indexer.metric('indexer_participant_pruned_offset')) > 0 ? true : undefined,
+    );
     expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(25);
   });
 

@@ -1,4 +1,4 @@
-/** A gap that cannot be filled: how `reseed --keep-history` bridges it, what it says about it, and when it must refuse. */
+/** A gap that cannot be filled: how `reseed` bridges it, what it says about it, and when it must refuse. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -46,17 +46,17 @@ describe('a participant that pruned past the checkpoint', () => {
     const park = await world.parks();
     expect(park.code).toBe('LEDGER_PRUNED');
     expect(park.message).toContain(`pruned up to offset ${end - 10}, past our checkpoint ${checkpoint}`);
-    expect(park.remedy).toContain('ledger-indexer reseed --keep-history --yes');
+    expect(park.remedy).toContain('ledger-indexer reseed --yes');
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is bridged by reseed --keep-history: what is active is right, the history stays, the gap is recorded', async () => {
+  it('is bridged by reseed: what is active is right, the history stays, the gap is recorded', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await world.row(history(checkpoint));
-    const plan = await world.command('reseed --keep-history');
+    const plan = await world.command('reseed');
     expect(plan).toContain('nothing was changed');
     expect(await world.checkpoint()).toBe(checkpoint);
-    const done = await world.command('reseed --keep-history --yes');
+    const done = await world.command('reseed --yes');
     expect(done).toMatch(/\d+ contracts are active as before, [1-9]\d* ended in the gap, .* [1-9]\d* are new/);
     expect(done).toContain(`the gap, which is ${checkpoint + 1} to ${end - 10}`);
     expect(await world.checkpoint()).toBe(end - 10);
@@ -77,7 +77,7 @@ describe('a participant that pruned past the checkpoint', () => {
 
   it('says of contracts that ended in the gap that they ended at its end at the latest', async () => {
     const { checkpoint, end } = await fallBehind();
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     const { ended, exact } = await world.row(
       `select count(*) as ended, count(*) filter (where deactivated_offset = ${end - 10}) as exact
          from ledger.lifetimes where activated_offset <= ${checkpoint} and deactivated_offset > ${checkpoint}`,
@@ -95,7 +95,7 @@ describe('a participant that pruned past the checkpoint', () => {
 
   it('is followed again after the reseed, and what is active stays right', async () => {
     await fallBehind();
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     world.grow(60);
     await world.index();
     await world.index('fresh');
@@ -113,7 +113,7 @@ describe('a participant that pruned past the checkpoint', () => {
 describe('where a gap ends', () => {
   it('is the pruned offset: every update after it is followed', async () => {
     const { checkpoint, end } = await fallBehind();
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     await world.index();
     const { first, last, stored } = await world.row(
       `select min("offset")::int as first, max("offset")::int as last, count(*)::int as stored
@@ -127,7 +127,7 @@ describe('where a gap ends', () => {
     const { checkpoint, end } = await fallBehind();
     const path = '/v2/state/active-contracts';
     world.sandbox.faults.streamFailure = { path, failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', times: 1 };
-    const done = await world.command('reseed --keep-history --yes');
+    const done = await world.command('reseed --yes');
     expect(done).toContain(`the gap, which is ${checkpoint + 1} to ${end}`);
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
@@ -140,7 +140,7 @@ describe('where a gap ends', () => {
     const checkpoint = await world.checkpoint();
     const before = await world.active();
     world.grow(80);
-    const done = await world.command('reseed --keep-history --yes');
+    const done = await world.command('reseed --yes');
     expect(done).toContain(`${before.length} contracts are active as before, 0 ended, 0 are new`);
     expect(await world.checkpoint()).toBe(checkpoint);
     expect(await world.active()).toEqual(before);
@@ -162,14 +162,14 @@ describe('a reseed that is cut', () => {
     const path = '/v2/state/active-contracts';
     world.sandbox.faults.streamFailure = { path, failure: 'PERMISSION_DENIED', afterFrames: 20 };
     const small = { INDEXER_BATCH_UPDATES: '2' };
-    await expect(world.command('reseed --keep-history --yes', 'ledger', small)).rejects.toMatchObject({
+    await expect(world.command('reseed --yes', 'ledger', small)).rejects.toMatchObject({
       code: 'LEDGER_PERMISSION_DENIED',
     });
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
     const { seed_contracts: gathered } = await world.row('select seed_contracts from ledger_reseed.stream');
     expect(Number(gathered)).toBeGreaterThan(0);
     world.sandbox.faults.streamFailure = undefined;
-    await world.command('reseed --keep-history --yes', 'ledger', small);
+    await world.command('reseed --yes', 'ledger', small);
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
@@ -189,11 +189,11 @@ describe('a reseed that is cut', () => {
       world.database.url,
       `create event trigger cut on ddl_command_start when tag in ('ALTER TABLE') execute function public.cut()`,
     );
-    await expect(world.command('reseed --keep-history --yes')).rejects.toThrow();
+    await expect(world.command('reseed --yes')).rejects.toThrow();
     await query(world.database.url, 'drop event trigger cut');
     const { there } = await world.row(`select to_regclass('ledger_reseed.stream') is not null as there`);
     expect(there).toBe(true);
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
@@ -209,9 +209,9 @@ describe('a reseed that is cut', () => {
       world.database.url,
       'create trigger no before update on ledger.stream for each row execute function public.no()',
     );
-    await expect(world.command('reseed --keep-history --yes')).rejects.toThrow();
+    await expect(world.command('reseed --yes')).rejects.toThrow();
     await query(world.database.url, 'drop trigger no on ledger.stream');
-    await world.command('reseed --keep-history --yes');
+    await world.command('reseed --yes');
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
@@ -222,23 +222,23 @@ describe('a reseed that is cut', () => {
     await fallBehind();
     await using indexer = await world.run();
     await expect.poll(async () => (await indexer.status()).state, { timeout: 40_000 }).toBe('parked');
-    expect(await world.command('reseed --keep-history --yes')).toContain('done:');
+    expect(await world.command('reseed --yes')).toContain('done:');
   });
 });
 
 describe('offsets of another history', () => {
-  it('are refused by reseed --keep-history: a participant that was reset', async () => {
+  it('are refused by reseed: a participant that was reset', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
-    await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
+    await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('are refused by reseed --keep-history: another participant', async () => {
+  it('are refused by reseed: another participant', async () => {
     await world.index();
     world.sandbox.ledger.participantId = 'participant2::1220bb';
-    await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
+    await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
   });
 
   it('are found by the contracts when the participant was reset and pruned, so that no update can be compared', async () => {
@@ -247,7 +247,7 @@ describe('offsets of another history', () => {
     world.startOver(400);
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 1);
     await query(world.database.url, 'update ledger.stream set participant_id = null');
-    await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
+    await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
     await query(world.database.url, `update ledger.stream set participant_id = '${world.sandbox.participantId}'`);
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
@@ -260,17 +260,17 @@ describe('offsets of another history', () => {
       'update ledger.contracts set contract_id = set_byte(contract_id, 9, 255 - get_byte(contract_id, 9))',
     );
     const before = await digestOf(world.database.url, 'ledger');
-    const refused = world.command('reseed --keep-history --yes');
+    const refused = world.command('reseed --yes');
     await expect(refused).rejects.toThrow(/[1-9]\d* contracts stand there where other contracts stand here/);
     await expect(refused).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('are taken by reseed without --keep-history, which empties the schema', async () => {
+  it('are followed after reset --all, which empties the schema', async () => {
     await world.index();
     world.startOver(400);
-    expect(await world.command('reseed')).toContain('nothing was changed');
-    await world.command('reseed --yes');
+    expect(await world.command('reset --all')).toContain('nothing was changed');
+    await world.command('reset --all --yes');
     await world.index();
     await world.index('fresh');
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));

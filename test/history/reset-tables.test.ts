@@ -34,12 +34,12 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   event_parties: 'kept',
   exercises: 'cut',
   filter_interfaces: 'kept',
-  hosts: 'cut',
-  filter_parts: 'kept',
+  participants: 'cut',
+  filter_additions: 'kept',
   interface_views: 'cut',
   live: 'cut',
   packages: 'kept',
-  paddings: 'kept',
+  omitted_fields: 'kept',
   quarantine: 'cut',
   reassignments: 'cut',
   redacted_contracts: 'kept',
@@ -47,10 +47,10 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   redactions: 'kept',
   retention_holds: 'kept',
   reader_tokens: 'kept',
-  webhook_dead: 'cut',
+  webhook_dead_letters: 'cut',
   webhook_secrets: 'kept',
   webhooks: 'cut',
-  works: 'kept',
+  jobs: 'kept',
   schema_migrations: 'kept',
   stream: 'cut',
   submitters: 'kept',
@@ -72,43 +72,43 @@ const volatile: Readonly<Record<string, string>> = {
   contracts: 'redaction_id',
   coverage: 'recorded_at',
   exercises: 'redaction_id',
-  filter_interfaces: 'noted_at',
+  filter_interfaces: 'updated_at',
   // From where on it counts after a going back: see src/store/history/filter-parts.ts.
-  filter_parts: 'from_offset,complete_from,noted_at',
+  filter_additions: 'from_offset,complete_from,updated_at',
   interface_views: 'redaction_id',
   quarantine: 'epoch,quarantined_at',
   reader_tokens: 'created_at',
-  stream: 'epoch,writer,seeded_at,ledger_end,pruned_offset',
+  stream: 'epoch,writer,seeded_at,ledger_end,participant_pruned_offset',
   updates: 'batch_offset',
   verifications: 'started_at,seconds',
-  webhook_dead: 'failed_at',
+  webhook_dead_letters: 'failed_at',
   webhooks: 'hook_id,added_at,moved_at',
-  works: 'asked_at,changed_at',
+  jobs: 'requested_at,updated_at',
 };
 
-/** Filled as packages are read, which no reset and no run waits for; and what `accept-filter` and `verify` had left. */
+/** Filled as packages are read, which no reset and no run waits for; and what `filter accept` and `verify` had left. */
 const ofNoHistory = new Set([
   'packages',
-  'paddings',
+  'omitted_fields',
   'typed_columns',
   'typed_views',
   'coverage',
   'retention_holds',
   'reader_tokens',
-  'webhook_dead',
+  'webhook_dead_letters',
   'webhook_secrets',
   'webhooks',
-  'works',
+  'jobs',
   'verifications',
 ]);
 
 type Rows = readonly string[];
 type Tables = ReadonlyMap<string, Rows>;
 
-/** Each shape fills all tables but those that are the other's; this stream was never moved. */
+/** Each shape fills all tables but those that are the other's; this stream never switched participants. */
 const shapes = [
-  ['LEDGER_EFFECTS', ['archives', 'hosts']],
-  ['ACS_DELTA', ['exercises', 'choices', 'hosts', 'redacted_exercises']],
+  ['LEDGER_EFFECTS', ['archives', 'participants']],
+  ['ACS_DELTA', ['exercises', 'choices', 'participants', 'redacted_exercises']],
 ] as const;
 
 describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
@@ -162,7 +162,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     const one = async (sql: string): Promise<string> => String((await world.row(sql))['id']);
     const contract = `select contract_id as id from ${schema}.interface_views v join ${schema}.lifetimes l using (node_id)
                        where v."offset" <= ${middle} and l.activated_offset = v."offset" order by 1 limit 1`;
-    await redact(schema, 'contract', await one(contract), '--active');
+    await redact(schema, 'contract', await one(contract), '--include-active');
     if (shape === 'ACS_DELTA') return;
     const exercise = `select "offset" || ':' || node_id as id from ${schema}.exercises where "offset" <= ${middle} order by "offset", node_id limit 1`;
     await redact(schema, 'exercise', await one(exercise));
@@ -190,14 +190,17 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     world.grow(60);
     await index('long');
     await redactSome('long');
-    await runVerify(['--sql', '--acs'], world.env('long', env()));
+    await runVerify(['--invariants', '--acs'], world.env('long', env()));
     for (const topology of ['false', 'true'])
-      await world.command('accept-filter --yes', 'long', { ...env(), LEDGER_TOPOLOGY: topology });
+      await world.command('filter accept --yes', 'long', { ...env(), LEDGER_TOPOLOGY: topology });
     await packagesOf('long');
     story.half('third');
     await index('long');
     await query(world.database.url, `insert into long.retention_holds values ('replica', 1)`);
-    await query(world.database.url, `insert into long.works (name, state, wanted) values ('widen', 'done', '{}')`);
+    await query(
+      world.database.url,
+      `insert into long.jobs (name, state, request) values ('filter-extend', 'done', '{}')`,
+    );
     await tell('long', middle + 5, 1, middle, middle + 3);
     before = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());
@@ -216,7 +219,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
       `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('told', 'reader', ${cursor});
        insert into ${schema}.reader_tokens (id, hash, role_name, login_name) values ('1', '\\x01', 'reader', 'login');
        insert into ${schema}.webhook_secrets values ('told', 'https://hooks.example', 'whsec_');
-       insert into ${schema}.webhook_dead (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,
+       insert into ${schema}.webhook_dead_letters (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,
     );
   }
 
@@ -226,7 +229,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await indexer.reaches(1);
     await waitFor('packages are read', async () => {
       const { count } = await world.row(
-        `select count(*) from ${schema}.paddings where exists (select from ${schema}.typed_views)`,
+        `select count(*) from ${schema}.omitted_fields where exists (select from ${schema}.typed_views)`,
       );
       return Number(count) > 0 ? true : undefined;
     });
@@ -283,7 +286,7 @@ class Story {
       for (const hint of ['stays', 'leaves in the second half']) authorize(ledger, party(hint), true);
       for (const made of ['ends in the second half', 'travels later', 'of the first half'])
         this.#account(made, 'stays');
-      this.#account('is unknown in the second half', 'leaves in the second half');
+      this.#account('is unhosted in the second half', 'leaves in the second half');
       authorize(ledger, party('leaves in the first half'), false);
       this.#account('ends unseen', 'leaves in the first half');
       assign(ledger, this.#inFlight);

@@ -70,7 +70,7 @@ describe('reset --to', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('without --yes says what the participant has pruned and cannot be read again, as reseed does', async () => {
+  it('without --yes says what the participant has pruned and cannot be read again', async () => {
     await world.index('ledger', genesis);
     const end = await world.checkpoint();
     expect(await world.command('reset --to 5')).not.toContain('pruned');
@@ -81,9 +81,9 @@ describe('reset --to', () => {
         `from 5 the indexer cannot go on (LEDGER_PRUNED): take ${pruned} or a later offset\n`,
     );
     expect(await world.command(`reset --to ${pruned}`)).not.toContain('pruned');
-    for (const command of ['reset --all', 'reseed']) {
-      expect(await world.command(command)).toContain(`what is here of offsets 1 to ${pruned} cannot be read again\n`);
-    }
+    expect(await world.command('reset --all')).toContain(
+      `what is here of offsets 1 to ${pruned} cannot be read again\n`,
+    );
   });
 
   it('refuses offsets before the seed, after the checkpoint, and anything while an indexer has the lock', async () => {
@@ -106,6 +106,36 @@ describe('reset --to', () => {
 });
 
 describe('reset --all', () => {
+  it('counts without --yes every row that it deletes, by table', async () => {
+    await world.index('ledger', genesis);
+    const rowsOf = async (): Promise<ReadonlyMap<string, number>> => {
+      const tables = await query(
+        world.database.url,
+        `select c.relname as name from pg_class c
+          where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
+      );
+      const counts = new Map<string, number>();
+      for (const { name } of tables) {
+        const { rows } = await world.row(`select count(*)::int as rows from ledger."${String(name)}"`);
+        counts.set(String(name), Number(rows));
+      }
+      return counts;
+    };
+    const before = await rowsOf();
+    const printed = await world.command('reset --all');
+    await world.command('reset --all --yes');
+    const after = await rowsOf();
+    const deleted = [...before].filter(([name, rows]) => rows !== after.get(name));
+    expect(deleted.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['updates', 'contracts', 'coverage', 'templates']),
+    );
+    expect(deleted.every(([name]) => after.get(name) === 0)).toBe(true);
+    const counted = [...printed.matchAll(/^ {2}(\w+) +(\d+)$/gm)].map(
+      ([, name, rows]) => `${name ?? ''} ${rows ?? ''}`,
+    );
+    expect(counted.toSorted()).toEqual(deleted.map(([name, rows]) => `${name} ${String(rows)}`).toSorted());
+  });
+
   it('empties everything, and the next start seeds, even from another participant', async () => {
     await world.index();
     world.grow(20);

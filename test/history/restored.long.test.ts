@@ -35,7 +35,7 @@ async function isResolvedBy(common: number, says: RegExp, start = genesis): Prom
   await world.index('fresh', start);
   expect(await world.active()).toEqual(await world.active('fresh'));
   const updates = (schema: string) =>
-    world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.plain_updates`);
+    world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.decoded_updates`);
   expect(await updates('ledger')).toEqual(await updates('fresh'));
   expect(await world.broken()).toEqual([]);
 }
@@ -124,7 +124,7 @@ describe('a participant that has passed its offsets since', () => {
     // As the quarantine leaves it: the update is not among the stored ones, and the checkpoint is past it.
     await world.command(`reset --to ${await newest(last - 1)} --yes`);
     await world.row(
-      `with q as (insert into ledger.quarantine ("offset", code, found, frame, epoch) values (${last}, 'X', 'x', '', 1))
+      `with q as (insert into ledger.quarantine ("offset", code, problem, frame, epoch) values (${last}, 'X', 'x', '', 1))
        update ledger.stream set checkpoint = ${last}`,
     );
     ledger.skipOffsets(5);

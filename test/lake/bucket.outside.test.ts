@@ -113,7 +113,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
       await client.put('.lock', { bytes: bytes.byteLength, sha256, open: () => bytes });
     };
     await heldBy({ host: 'elsewhere', pid: 1 });
-    await expect(toBucket('s3://locked')).rejects.toMatchObject({ code: 'LAKE_BUSY' });
+    await expect(toBucket('s3://locked')).rejects.toMatchObject({ code: 'EXPORT_BUSY' });
     await heldBy({ host: hostname(), pid: spawnSync(process.execPath, ['-e', '']).pid });
     await toBucket('s3://locked');
     expect(filesIn(path)).not.toContain('.lock');
@@ -121,13 +121,13 @@ describe('export --to s3://…', needs(noBucketServer), () => {
 
   it('says what is wrong with a bucket, its name and its access', async () => {
     await expect(toBucket('s3://nowhere/lake')).rejects.toMatchObject({
-      code: 'LAKE_UNWRITABLE',
+      code: 'EXPORT_UNWRITABLE',
       message: expect.stringContaining('404 NoSuchBucket') as string,
     });
     server.bucket('closed');
     const denied = run(exportCommand, ['--to', 's3://closed'], { AWS_SECRET_ACCESS_KEY: 'another' });
     await expect(denied).rejects.toMatchObject({
-      code: 'LAKE_UNWRITABLE',
+      code: 'EXPORT_UNWRITABLE',
       message: expect.stringMatching(/^the bucket answers 403 SignatureDoesNotMatch to (?!.*another)/) as string,
     });
     for (const [to, env] of [

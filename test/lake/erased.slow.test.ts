@@ -163,7 +163,7 @@ it('an exercise that only the lake has goes alone', async () => {
 });
 
 it('an active contract goes from the file of its range, which was pruned around it', async () => {
-  await redact('contract', '00c4', '--active', '--yes');
+  await redact('contract', '00c4', '--include-active', '--yes');
   await exported();
   expect(await filesWith(dir.path, 'SECRET-00c4')).toEqual([]);
   expect((await filesWith(dir.path, 'SECRET-00c6')).length).toBeGreaterThan(2);
@@ -171,8 +171,8 @@ it('an active contract goes from the file of its range, which was pruned around 
 });
 
 it('what a party had goes from here and from there', async () => {
-  expect(await redact('party', frames.alice, '--active', '--with-exercises')).toMatchObject({ onlyInLake: 0 });
-  const done = await redactInLake('party', frames.alice, '--active', '--with-exercises');
+  expect(await redact('party', frames.alice, '--include-active', '--with-exercises')).toMatchObject({ onlyInLake: 0 });
+  const done = await redactInLake('party', frames.alice, '--include-active', '--with-exercises');
   expect(done).toMatchObject({ onlyInLake: 1, finished: true });
   await exported();
   expect(await filesWith(dir.path, 'SECRET-')).toEqual([]);

@@ -116,17 +116,17 @@ describe('export', () => {
     });
     await exportTo(dir.path, world.url, 'a');
     await world.query(`update a.stream set filter_hash = 'another' || filter_hash`);
-    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
     await world.query(
       `update a.stream set filter_hash = substr(filter_hash, 8), participant_id = 'other::' || participant_id`,
     );
-    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
     await world.query(`update a.stream set participant_id = substr(participant_id, 8)`);
     using foreign = lakeDir();
     writeFileSync(join(foreign.path, 'diary.txt'), 'dear diary');
-    await expect(exportTo(foreign.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await expect(exportTo(foreign.path, world.url, 'a')).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
     expect(filesIn(foreign.path)).toEqual(['diary.txt']);
     writeFileSync(join(dir.path, '.lock'), JSON.stringify({ host: 'elsewhere', pid: 1 }));
-    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_BUSY' });
+    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'EXPORT_BUSY' });
   });
 });

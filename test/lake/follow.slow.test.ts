@@ -42,7 +42,7 @@ it('goes on as the stream moves, and a SIGTERM leaves a whole lake that the next
   using dir = lakeDir();
   const path = join(dir.path, 'lake');
   const database = await begun(schemas, 'followed', [create(1, '00c1'), create(2, '00c2')]);
-  const argv = ['export', '--to', path, '--follow', '--every', '1', '--json'];
+  const argv = ['export', '--to', path, '--follow', '--interval', '1', '--json'];
   await using daemon = startDaemon({ ledgerUrl: '', databaseUrl: schemas.url, schema: 'followed', argv });
   await reaches(path, 2);
   const first = manifestOf(path).files;

@@ -90,7 +90,7 @@ describe('a manifest that names what is not of the lake is refused, and nothing 
       write(lake, change(manifestOf(lake)) as ReadManifest);
       const before = filesIn(lake);
       await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toMatchObject({
-        code: 'LAKE_REFUSED',
+        code: 'EXPORT_REFUSED',
         message: expect.stringMatching(/none of the lake|has a table|lacks/) as string,
       });
       expect(kept(elsewhere)).toEqual(isKept);
@@ -105,7 +105,7 @@ describe('a link in a lake is refused, and nothing is removed or written where i
     const { lake, elsewhere } = folders;
     rmSync(join(lake, name), { recursive: true });
     symlinkSync(elsewhere, join(lake, name));
-    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'LAKE_REFUSED');
+    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'EXPORT_REFUSED');
     expect(kept(elsewhere)).toEqual(isKept);
   });
 
@@ -114,17 +114,17 @@ describe('a link in a lake is refused, and nothing is removed or written where i
     const { lake, elsewhere } = folders;
     renameSync(join(lake, 'manifest.json'), join(elsewhere, 'manifest.json'));
     symlinkSync(join(elsewhere, 'manifest.json'), join(lake, 'manifest.json'));
-    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'LAKE_REFUSED');
+    await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'EXPORT_REFUSED');
   });
 });
 
-it('what the file system refuses is LAKE_UNWRITABLE, and no failure of Postgres', async () => {
+it('what the file system refuses is EXPORT_UNWRITABLE, and no failure of Postgres', async () => {
   using folders = world();
   const { lake } = folders;
   rmSync(join(lake, 'updates'), { recursive: true });
   writeFileSync(join(lake, 'updates'), 'a file where a folder belongs');
   await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toMatchObject({
-    code: 'LAKE_UNWRITABLE',
+    code: 'EXPORT_UNWRITABLE',
     message: expect.stringMatching(/^the lake cannot be written: ENOTDIR/) as string,
   });
 });

@@ -69,8 +69,10 @@ export function segmentsOf(
 
 /** Segments that only the head before this one names. */
 export function formerOf(path: string): readonly string[] {
-  const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as { readonly former: readonly string[] };
-  return head.former;
+  const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
+    readonly previousSegments: readonly string[];
+  };
+  return head.previousSegments;
 }
 
 /** Stores a manifest in one segment, with the hash and the name that go with it. */

@@ -129,7 +129,7 @@ describe('a lake that is not as the database is', () => {
     const args = ['--before', '9', '--exported', dir.path] as const;
     expect(await pruneSmall('stale', ...args)).toMatchObject({
       boundary: 6,
-      exported: { offset: 6, because: 'contracts has to be written anew: contents were redacted' },
+      exported: { offset: 6, reason: 'contracts has to be written anew: contents were redacted' },
     });
     await exportTo(dir.path, schemas.url, 'stale');
     expect(await pruneSmall('stale', ...args)).toMatchObject({ boundary: 9, exported: { offset: 9 } });
@@ -140,9 +140,9 @@ describe('a lake that is not as the database is', () => {
     using dir = lakeDir();
     await begun(schemas, 'lacking', updates());
     const args = ['--before', '9', '--exported', dir.path] as const;
-    await expect(pruneSmall('lacking', ...args)).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await expect(pruneSmall('lacking', ...args)).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
     await exportInRanges(dir.path, schemas.url, 'lacking', 9);
     rmSync(join(dir.path, 'exercises/from=4-to=6.parquet'));
-    await expect(pruneSmall('lacking', ...args)).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await expect(pruneSmall('lacking', ...args)).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
   });
 });

@@ -56,7 +56,7 @@ describe('an update that comes late', () => {
     await write(database, 0, list.slice(0, 4));
     const writer = await openSession(database, identity);
     const frame = Buffer.from(frames.text(list[4] ?? {}));
-    await writer.quarantine({ offset: 5, code: 'X', found: 'x', frame }, 4);
+    await writer.quarantine({ offset: 5, code: 'X', problem: 'x', frame }, 4);
     await write(database, 5, list.slice(5));
     await exportInRanges(dir.path, schemas.url, 'late', 9);
     expect(await activeAt(dir.path, 9)).toContain(`00c2 ${frames.here}`);

@@ -75,7 +75,7 @@ it('a reader of everything may export, one of certain parties is refused', async
     await exportTo(dir.path, as(whole), 'ledger');
     expect(await activeAt(dir.path, 4)).toEqual(active);
     using other = lakeDir();
-    await expect(exportTo(other.path, as(limited), 'ledger')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await expect(exportTo(other.path, as(limited), 'ledger')).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
   } finally {
     for (const role of [whole, limited]) await query(schemas.url, `drop owned by ${role}; drop role ${role}`);
   }

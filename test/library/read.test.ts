@@ -21,7 +21,7 @@ describe('openReads', () => {
     try {
       await reads.inSnapshot(async (snapshot) => {
         await write(database, 9, [create(10, '00c10')]);
-        expect(snapshot.facts).toMatchObject({ checkpoint: 9, keptOffset: -1 });
+        expect(snapshot.facts).toMatchObject({ checkpoint: 9, prunedToOffset: -1 });
         const tables = await snapshot.tables(() => false);
         expect(tables.map(({ name }) => name)).toContain('contracts');
         expect(tables.find(({ name }) => name === 'updates')?.columns).toContainEqual({

@@ -4,10 +4,10 @@ import { Doubling } from '../../src/observe/figures/doubling.ts';
 describe('the lines of a failure', () => {
   it('come at once and then after pauses that double, with the number of those passed over', () => {
     const lines = new Doubling();
-    const told: (readonly [second: number, untold: number])[] = [];
+    const told: (readonly [second: number, suppressed: number])[] = [];
     for (let second = 0; second < 24 * 3_600; second += 1) {
-      const untold = lines.due('a', 1000 * second);
-      if (untold !== undefined) told.push([second, untold]);
+      const suppressed = lines.due('a', 1000 * second);
+      if (suppressed !== undefined) told.push([second, suppressed]);
     }
     expect(told.slice(0, 5)).toEqual([
       [0, 0],

@@ -37,12 +37,12 @@ describe('the metrics of a running indexer', () => {
       INDEXER_START: 'genesis',
     });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    const asked = 'indexer_http_requests_total{endpoint="/v2/state/ledger-end",status="200"}';
+    const asked = 'indexer_ledger_requests_total{endpoint="/v2/state/ledger-end",status="200"}';
     expect(await indexer.metric(asked)).toBeGreaterThanOrEqual(1);
-    expect(await indexer.metric('indexer_http_requests_total{endpoint="other",status="200"}')).toBe(0);
-    const calls = await indexer.metric('indexer_http_request_seconds_count{endpoint="/v2/parties/participant-id"}');
+    expect(await indexer.metric('indexer_ledger_requests_total{endpoint="other",status="200"}')).toBe(0);
+    const calls = await indexer.metric('indexer_ledger_request_seconds_count{endpoint="/v2/parties/participant-id"}');
     expect(calls).toBe(1);
-    for (const op of ['batch', 'commit', 'read', 'definition', 'session']) {
+    for (const op of ['batch', 'commit', 'read', 'ddl', 'session']) {
       expect(await indexer.metric(`indexer_pg_query_seconds_count{op="${op}"}`), op).toBeGreaterThan(0);
     }
     const batches = await indexer.metric('indexer_commit_seconds_count');
@@ -64,7 +64,7 @@ describe('the metrics of a running indexer', () => {
     generateHistory(quiet.ledger, { seed: 31, updates: 300 });
     await using indexer = await runIndexer({ LEDGER_URL: quiet.url, DATABASE_URL: database.url });
     await waitFor('live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
-    const on = (part: string) => indexer.metric(`indexer_stalled_seconds_total{on="${part}"}`);
+    const on = (part: string) => indexer.metric(`indexer_stream_seconds_total{activity="${part}"}`);
     const before = await on('source');
     await waitFor('a second of silence', async () => ((await on('source')) > before + 1 ? true : undefined));
     const database_ = await on('database');

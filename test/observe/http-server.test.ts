@@ -33,7 +33,7 @@ describe('the HTTP server', () => {
     const before = await fetch(`${server.url}/readyz`);
     expect([before.status, await before.json()]).toEqual([
       503,
-      { state: 'starting', ready: false, live: true, because: 'not connected yet' },
+      { state: 'starting', ready: false, live: true, reason: 'not connected yet' },
     ]);
     health.phaseChanged('live', undefined);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);

@@ -11,66 +11,70 @@ import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { WorkClock } from '../../src/observe/figures/work-clock.ts';
 
 const names = [
+  'indexer_access_token_expiry_timestamp_seconds',
+  'indexer_access_token_renewals_total',
   'indexer_backpressure_seconds_total',
   'indexer_batch_updates',
+  'indexer_buffer_capacity',
+  'indexer_buffer_used',
   'indexer_build_info',
   'indexer_bytes_received_total',
+  'indexer_changes_clients',
+  'indexer_changes_clients_max',
   'indexer_changes_pages_total',
-  'indexer_changes_streams',
-  'indexer_changes_streams_max',
   'indexer_checkpoint_offset',
   'indexer_commit_seconds',
   'indexer_completion_checkpoint_offset',
   'indexer_completion_failures_total',
   'indexer_completions_followed',
   'indexer_completions_total',
-  'indexer_contracts_unknown',
+  'indexer_contracts_unhosted',
   'indexer_decode_seconds',
   'indexer_errors_total',
   'indexer_events_total',
   'indexer_failures_total',
-  'indexer_http_request_seconds',
-  'indexer_http_requests_total',
+  'indexer_fallback_decoded_transactions_total',
+  'indexer_idle_probes_total',
   'indexer_ingest_latency_seconds',
   'indexer_interface_retries_total',
-  'indexer_interfaces_gathering',
+  'indexer_interfaces_backfilling',
   'indexer_interfaces_waiting',
-  'indexer_kept_offset',
+  'indexer_job_active',
+  'indexer_job_done',
+  'indexer_job_expected',
+  'indexer_job_failed',
   'indexer_last_commit_timestamp_seconds',
   'indexer_last_frame_timestamp_seconds',
   'indexer_last_record_timestamp_seconds',
-  'indexer_late_updates_total',
   'indexer_leader',
   'indexer_ledger_end_offset',
   'indexer_ledger_end_timestamp_seconds',
-  'indexer_notices_lost_total',
+  'indexer_ledger_request_seconds',
+  'indexer_ledger_requests_total',
+  'indexer_notify_failures_total',
+  'indexer_out_of_order_updates_total',
   'indexer_package_retries_total',
   'indexer_packages_total',
+  'indexer_participant_pruned_offset',
   'indexer_pg_pool_connections',
   'indexer_pg_pool_connections_max',
   'indexer_pg_query_seconds',
   'indexer_phase',
   'indexer_prune_failures_total',
   'indexer_prune_headroom_offsets',
-  'indexer_pruned_offset',
   'indexer_pruned_rows_total',
+  'indexer_pruned_to_offset',
   'indexer_quarantined_total',
-  'indexer_queue_capacity',
-  'indexer_queue_depth',
-  'indexer_rejections_total',
+  'indexer_reader_token_lookup_failures_total',
+  'indexer_rejected_commands_total',
   'indexer_retention_hold_age_seconds',
   'indexer_retries_total',
   'indexer_rows_written_total',
-  'indexer_scanned_transactions_total',
   'indexer_seed_contracts_total',
   'indexer_seed_done',
   'indexer_seed_offset',
-  'indexer_silent_stretches_total',
-  'indexer_stalled_seconds_total',
   'indexer_stream_info',
-  'indexer_token_expiry_timestamp_seconds',
-  'indexer_token_lookup_failures_total',
-  'indexer_token_renewals_total',
+  'indexer_stream_seconds_total',
   'indexer_unknown_names',
   'indexer_unknown_total',
   'indexer_updates_total',
@@ -84,11 +88,7 @@ const names = [
   'indexer_webhook_cursor_offset',
   'indexer_webhook_dead_letters',
   'indexer_webhook_deliveries_total',
-  'indexer_webhook_gone',
-  'indexer_work_active',
-  'indexer_work_done',
-  'indexer_work_expected',
-  'indexer_work_failed',
+  'indexer_webhook_disabled',
   'indexer_ws_connected',
   'indexer_ws_connects_total',
   'indexer_ws_disconnects_total',
@@ -115,7 +115,7 @@ const emptyBatch = {
   updates: new Map<string, number>(),
   events: new Map<string, Map<string, number>>(),
   unknown: [],
-  scannedTransactions: 0,
+  fallbackDecodedTransactions: 0,
   rows: new Map<string, number>(),
   recordTimeMs: undefined,
   bytes: 0,
@@ -154,10 +154,10 @@ describe('the metrics', () => {
     expect(text).toContain('indexer_updates_total{kind="reassignment"} 0');
     expect(text).toContain('indexer_ws_disconnects_total{code="1006"} 0');
     expect(text).toContain('indexer_errors_total{stage="pipeline",code="UNEXPECTED",retryable="false"} 0');
-    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="503"} 0');
+    expect(text).toContain('indexer_ledger_requests_total{endpoint="/v2/packages/{package-id}",status="503"} 0');
     expect(text).toContain('indexer_pg_query_seconds_count{op="finish"} 0');
     expect(text).toContain('indexer_rows_written_total{table="contracts"} 0');
-    expect(text).toContain('indexer_token_expiry_timestamp_seconds Nan');
+    expect(text).toContain('indexer_access_token_expiry_timestamp_seconds Nan');
     // A metric without a single series is one whose alerts never fire.
     // Those of webhooks are there from the first look at which there are.
     const always = names.filter((name) => !name.startsWith('indexer_webhook_'));
@@ -175,11 +175,11 @@ describe('the metrics', () => {
     const { registry } = createMetrics({ version: '1', work, pool: () => pool, waits: () => 4 });
     work.enter('database');
     nowMs = 2500;
-    expect(await registry.metrics()).toContain('indexer_stalled_seconds_total{on="database"} 2.5');
+    expect(await registry.metrics()).toContain('indexer_stream_seconds_total{activity="database"} 2.5');
     nowMs = 4000;
     const text = await registry.metrics();
-    expect(text).toContain('indexer_stalled_seconds_total{on="database"} 4\n');
-    expect(text).toContain('indexer_stalled_seconds_total{on="source"} 0\n');
+    expect(text).toContain('indexer_stream_seconds_total{activity="database"} 4\n');
+    expect(text).toContain('indexer_stream_seconds_total{activity="source"} 0\n');
     expect(text).toContain('indexer_pg_pool_connections{state="waiting"} 7');
     expect(text).toContain('indexer_pg_pool_connections_max 5');
     expect(text).toContain('indexer_wait_requests 4');
@@ -195,10 +195,10 @@ describe('the metrics', () => {
       countRequest(metrics, { path, status, seconds: 0.2 });
     }
     const text = await metrics.registry.metrics();
-    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="200"} 1');
-    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="other"} 1');
-    expect(text).toContain('indexer_http_requests_total{endpoint="other",status="none"} 1');
-    expect(text).toContain('indexer_http_request_seconds_count{endpoint="/v2/packages/{package-id}"} 2');
+    expect(text).toContain('indexer_ledger_requests_total{endpoint="/v2/packages/{package-id}",status="200"} 1');
+    expect(text).toContain('indexer_ledger_requests_total{endpoint="/v2/packages/{package-id}",status="other"} 1');
+    expect(text).toContain('indexer_ledger_requests_total{endpoint="other",status="none"} 1');
+    expect(text).toContain('indexer_ledger_request_seconds_count{endpoint="/v2/packages/{package-id}"} 2');
   });
 
   it('have one series that says which stream it is', async () => {
@@ -223,7 +223,7 @@ describe('the observers', () => {
       ]),
       events: new Map([['created', new Map([['p:M:T', 7]])]]),
       unknown: [],
-      scannedTransactions: 2,
+      fallbackDecodedTransactions: 2,
       rows: new Map([['contracts', 7]]),
       recordTimeMs: 4000,
       bytes: 10,
@@ -239,7 +239,7 @@ describe('the observers', () => {
     const text = await metrics.registry.metrics();
     expect(text).toContain('indexer_checkpoint_offset 42');
     expect(text).toContain('indexer_prune_headroom_offsets 2');
-    expect(text).toContain('indexer_scanned_transactions_total 4');
+    expect(text).toContain('indexer_fallback_decoded_transactions_total 4');
     expect(text).toContain('indexer_updates_total{kind="transaction"} 6');
     expect(text).toContain('indexer_updates_total{kind="unknown"} 2');
     expect(text).toContain('indexer_events_total{type="created",template="p:M:T"} 14');

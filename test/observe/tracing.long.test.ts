@@ -48,7 +48,7 @@ async function storedTraces(): Promise<readonly string[]> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   const { rows } = await client.query<{ trace_parent: string }>(
-    'select distinct trace_parent from ledger.plain_updates where trace_parent is not null',
+    'select distinct trace_parent from ledger.decoded_updates where trace_parent is not null',
   );
   await client.end();
   return rows.map((row) => row.trace_parent);
@@ -128,7 +128,7 @@ describe('tracing', () => {
     generateHistory(sandbox.ledger, { seed: 8, updates: 5 });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const failed = spans('batch').filter(({ status }) => status.message !== undefined);
-    expect(failed.map(({ attributes }) => attributes['error.type'])).toContain('CHECKPOINT_MOVED');
+    expect(failed.map(({ attributes }) => attributes['error.type'])).toContain('WRITER_FENCED');
     expect(
       JSON.stringify(exporter.getFinishedSpans().map(({ attributes, status }) => [attributes, status])),
     ).not.toMatch(/alice|payload|::/i);

@@ -24,7 +24,7 @@ const stored = (): Promise<readonly object[]> =>
   query(
     schemas.url,
     `select (select count(*) from unpacked.updates)::int as updates, (select count(payload) from unpacked.contracts)::int as payloads,
-            (select count(*) from unpacked.redactions)::int as redactions, (select kept_offset from unpacked.stream) as kept`,
+            (select count(*) from unpacked.redactions)::int as redactions, (select pruned_to_offset from unpacked.stream) as kept`,
   );
 
 describe('without the package of the lake', () => {
@@ -36,7 +36,7 @@ describe('without the package of the lake', () => {
     const before = await stored();
     const { code, text } = await run(name.split(' ')[0] ?? '', ...argv);
     expect(text).toMatch(
-      /LAKE_PACKAGE_MISSING[^]*npm pack --workspace packages\/lake[^]*npm install \.\/ledger-indexer-lake-\d+\.\d+\.\d+\.tgz/,
+      /EXPORT_PACKAGE_MISSING[^]*npm pack --workspace packages\/lake[^]*npm install \.\/ledger-indexer-lake-\d+\.\d+\.\d+\.tgz/,
     );
     expect(code).toBe(78);
     expect(await stored()).toEqual(before);

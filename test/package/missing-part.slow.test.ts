@@ -37,15 +37,15 @@ const postgresMissing =
   /DEMO_PART_MISSING[^]*package ledger-indexer-postgres is not installed[^]*npm pack --workspace packages\/embedded-postgres/;
 
 describe('a command that is installed without the parts of the demo', () => {
-  it.each([['connect'], ['status'], ['check']])('`%s` names the missing part where a demo runs', async (verb) => {
+  it.each([['demo-info'], ['status'], ['check']])('`%s` names the missing part where a demo runs', async (verb) => {
     demoRuns();
     const { code, text } = await command(verb);
     expect(text).toMatch(postgresMissing);
     expect(code).toBe(78);
   });
 
-  it('`connect` finds no demo where none runs', async () => {
-    const { code, text } = await command('connect');
+  it('`demo-info` finds no demo where none runs', async () => {
+    const { code, text } = await command('demo-info');
     expect(text).toContain('DEMO_NOT_FOUND');
     expect(code).toBe(69);
   });

@@ -198,7 +198,7 @@ describe('the package', () => {
     await using database = await createTestDatabase();
     const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
     expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
-    const codegen = ['codegen', '--lang', 'ts', '--out', 'ledger.ts'];
+    const codegen = ['codegen', '--lang', 'ts', '--output', 'ledger.ts'];
     expect(await ended(folder, main, codegen, env)).toMatchObject({ code: 0, stderr: '' });
     const compiled = run('node', [join(source, 'node_modules/typescript/bin/tsc'), '-p', '.'], folder);
     expect(compiled.stdout).toBe('');
@@ -299,7 +299,7 @@ async function exportsWithTheLake(folder: string, flags: readonly string[]): Pro
   const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
   expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
   const refused = await ended(folder, main, ['export', '--to', 'lake'], env);
-  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('LAKE_PACKAGE_MISSING') as string });
+  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('EXPORT_PACKAGE_MISSING') as string });
   const lake = join(scratch, pack('packages/lake').filename);
   const added = run('npm', ['install', ...flags, lake], folder);
   expect(added.status, added.stderr).toBe(0);

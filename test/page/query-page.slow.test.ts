@@ -39,7 +39,7 @@ describe('/query', () => {
   it('answers the page that asks as ours does', async () => {
     const [status, text] = await asked();
     expect(status).toBe(200);
-    expect(JSON.parse(text)).toMatchObject({ columns: [{ name: 'n', isNumber: true }], rows: [['1']], whole: true });
+    expect(JSON.parse(text)).toMatchObject({ columns: [{ name: 'n', isNumber: true }], rows: [['1']], complete: true });
     const csv = await asked({
       path: '/query/csv',
       body: `{"statement":"select 1 as n, '=1+1' as text, null as none, 'a;=1+1' as separated, ' =1' as blank, -5 as negative"}`,

@@ -99,23 +99,23 @@ describe('the status page', needs(noBrowser), () => {
 
   it('shows what is done beside the stream, how far it is and how long it will take', async () => {
     const { page } = await opened();
-    expect(await page.locator('#works-card').isVisible()).toBe(false);
+    expect(await page.locator('#jobs-card').isVisible()).toBe(false);
     await query(
       database.url,
-      `insert into ledger.works (name, state, wanted, step, unit, done, total, per_second)
+      `insert into ledger.jobs (name, state, request, step, unit, done, total, per_second)
        values ('rebuild', 'working', '{}', 'following', 'offsets', 250, 1000, 10)`,
     );
-    await waitFor('the work is shown', async () =>
-      (await page.locator('#works li').count()) === 1 ? true : undefined,
+    await waitFor('the job is visible', async () =>
+      (await page.locator('#jobs li').count()) === 1 ? true : undefined,
     );
-    const row = page.locator('#works li');
+    const row = page.locator('#jobs li');
     expect(await row.textContent()).toMatch(
       /Storage made anew {2}working since .*following, 250 of 1,000 offsets, 10.0\/s, 75 s left/u,
     );
     expect(await row.locator('[role=progressbar]').getAttribute('aria-valuenow')).toBe('25');
     expect(await audit(page)).toEqual([]);
-    await query(database.url, 'delete from ledger.works');
-    await waitFor('it is gone', async () => ((await page.locator('#works-card').isVisible()) ? undefined : true));
+    await query(database.url, 'delete from ledger.jobs');
+    await waitFor('it is gone', async () => ((await page.locator('#jobs-card').isVisible()) ? undefined : true));
   });
 
   it('is drawn at once for somebody who comes later', async () => {

@@ -26,7 +26,7 @@ describe('/update', () => {
       nextOffset: end,
       events: 2,
       paidTrafficCost: 512,
-      leftOut: 0,
+      omitted: 0,
       nodes: [
         { depth: 0, event: 'archived', choice: 'Transfer', contractId: old, otherContractId: fresh },
         { depth: 1, event: 'created', template: 'iou:Main.Iou:Iou', contractId: fresh, otherContractId: old },
@@ -36,7 +36,7 @@ describe('/update', () => {
 
   it('says how many events it leaves out, that there is no update, and what it takes', async () => {
     const [, wide] = await asked(`?offset=${String(world.sandbox.ledger.ledgerEnd())}`);
-    expect(JSON.parse(wide)).toMatchObject({ events: 100, leftOut: 40 });
+    expect(JSON.parse(wide)).toMatchObject({ events: 100, omitted: 40 });
     expect((await asked('?offset=987654'))[0]).toBe(404);
     for (const query of ['', '?offset=x', '?offset=1&offset=2', '?offset=1&more=2', '?offset=99999999999999999'])
       expect((await asked(query))[0], query).toBe(400);

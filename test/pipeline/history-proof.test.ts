@@ -73,7 +73,7 @@ describe('a history', () => {
           expect(code).toBe('HISTORY_CHANGED');
           const common = rising[parting - 1];
           expect(facts?.['commonOffset']).toBe(common);
-          expect(remedy).toContain(common === undefined ? 'reseed --yes' : `reset --to ${String(common)} --yes`);
+          expect(remedy).toContain(common === undefined ? 'reset --all --yes' : `reset --to ${String(common)} --yes`);
         },
       ),
       200,
@@ -120,7 +120,7 @@ describe('a ledger that ends before the checkpoint', () => {
     expect([code, retry]).toEqual(['LEDGER_BEHIND_CHECKPOINT', 'retry']);
     expect(remedy).toContain('reset --to 20 --yes');
     world.sink.stored.seedOffset = 25;
-    expect((await refusal(world, { ledgerEnd: 20 })).remedy).toContain('reseed --yes');
+    expect((await refusal(world, { ledgerEnd: 20 })).remedy).toContain('reset --all --yes');
   });
 
   it('is another one when it has another update there, or nothing', async () => {

@@ -14,7 +14,7 @@ import type {
   StreamState,
   UpdateMark,
   WantedInterface,
-  Work,
+  Job,
 } from '../../src/model/stream.ts';
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import type { StoredUpdate } from '../../src/model/update.ts';
@@ -32,7 +32,7 @@ export interface Commit {
 
 /** What may be made to fail. */
 export type Act =
-  | Exclude<keyof Sink, 'marks' | 'packages' | 'widening'>
+  | Exclude<keyof Sink, 'marks' | 'packages' | 'filterExtension'>
   | Exclude<keyof SinkSession, 'state' | 'completions' | 'newBatch' | 'explained' | 'explainedEntry'>
   | keyof Sink['packages'];
 
@@ -114,7 +114,7 @@ export class MemorySink implements Sink {
   };
 
   /** Nobody asks for a wider filter here. */
-  readonly widening: Sink['widening'] = {
+  readonly filterExtension: Sink['filterExtension'] = {
     filter: () => Promise.resolve(undefined),
     due: () => Promise.resolve(undefined),
     assertAllowed: () => Promise.resolve(),
@@ -145,7 +145,7 @@ export class MemorySink implements Sink {
       if (others.length === missing.length) return;
       this.packageState = { missing: others, named: [...new Set([...named, model.name])].toSorted(), templates };
     },
-    refreshPaddings: () => this.act('refreshPaddings'),
+    refreshOmittedFields: () => this.act('refreshOmittedFields'),
     syncViews: async () => {
       await this.act('syncViews');
       return this.views;
@@ -218,7 +218,7 @@ export class MemorySink implements Sink {
     return new MemorySession(this);
   }
 
-  works(): Promise<readonly Work[]> {
+  jobs(): Promise<readonly Job[]> {
     return Promise.resolve([]);
   }
 
@@ -227,8 +227,8 @@ export class MemorySink implements Sink {
     return this.verified;
   }
 
-  async unknownContracts(): Promise<number> {
-    await this.act('unknownContracts');
+  async unhostedContracts(): Promise<number> {
+    await this.act('unhostedContracts');
     return 0;
   }
 }
@@ -354,5 +354,5 @@ function unexpected(): never {
 }
 
 function moved(): IndexerError {
-  return new IndexerError('somebody else has written', { code: 'CHECKPOINT_MOVED' });
+  return new IndexerError('somebody else has written', { code: 'WRITER_FENCED' });
 }

@@ -47,7 +47,7 @@ describe('the watch for packages', () => {
     await looked(world);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
     expect(world.told.of('packages.read')).toEqual([[{ packages: 1, refused: [], views: 1, failedViews: [] }]]);
-    expect(world.sink.count('refreshPaddings')).toBe(1);
+    expect(world.sink.count('refreshOmittedFields')).toBe(1);
   });
 
   it('reads the packages that its types refer to as well', async () => {

@@ -41,7 +41,7 @@ function polling(
     stopAt: undefined,
     onCommitted: () => undefined,
   };
-  const connected = { session: world.sink.takeOver(), askedAt: Number.NEGATIVE_INFINITY };
+  const connected = { session: world.sink.takeOver(), requestedAt: Number.NEGATIVE_INFINITY };
   const subscription = poll$(world.parts, connected, following, (end) => ends.push(end)).subscribe({
     error: (error: IndexerError) => {
       failed = error;
@@ -52,11 +52,11 @@ function polling(
 
 describe('a poll', () => {
   it('tells the ledger end and the pruned offset, notes both, and what others found', async () => {
-    const results = [{ kind: 'sql', atOffset: 10, startedAtMs: 1, seconds: 1, different: 0 }];
+    const results = [{ kind: 'invariants', atOffset: 10, startedAtMs: 1, seconds: 1, different: 0 }];
     const run = polling(30, {}, ({ sink }) => {
       sink.verified = results;
     });
-    await waitFor('what was noted', () => (run.told.of('polls.contractsUnknown').length > 1 ? true : undefined));
+    await waitFor('what was noted', () => (run.told.of('polls.contractsUnhosted').length > 1 ? true : undefined));
     run.subscription.unsubscribe();
     expect(run.ends[0]).toBe(30);
     expect(run.told.of('polls.ledgerEnd')[0]).toEqual([30]);
@@ -69,7 +69,7 @@ describe('a poll', () => {
   it('ends the session when frames stay away although the ledger went on', async () => {
     const run = polling(20, { silenceMs: 0 });
     await waitFor('the end', run.failed);
-    expect(run.failed()).toMatchObject({ code: 'LEDGER_SILENT', retry: 'retry' });
+    expect(run.failed()).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
   });
 
   it('lets a stream be silent that has everything', async () => {

@@ -149,7 +149,7 @@ describe('a reseed', () => {
     expect(world.ledger.streams.map(({ request }) => request.activeAtOffset)).toEqual([5, 9]);
     expect(staging.gathered).toEqual(contracts);
     // Nothing is pruned up to there.
-    expect(world.told.failures).toEqual([['LEDGER_IN_FLIGHT', true]]);
+    expect(world.told.failures).toEqual([['LEDGER_REASSIGNMENT_IN_FLIGHT', true]]);
   });
 
   it('goes on behind what it has after a cut', async () => {

@@ -72,13 +72,13 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('asks for work beside the stream while it runs, and no more once it has ended by itself', async () => {
+  it('asks for background jobs while it runs, and no more once it has ended by itself', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
-    const asked = (): number => world.told.of('works.seen').length;
+    const asked = (): number => world.told.of('jobs.seen').length;
     world.ledger.grow(3);
     // In memory a run can be over before its first timer is due.
     world.sink.before = async (act) => {
-      if (act === 'writeBatch') await waitFor('works', () => (asked() > 0 ? true : undefined));
+      if (act === 'writeBatch') await waitFor('jobs', () => (asked() > 0 ? true : undefined));
     };
     await started(world);
     const atEnd = asked();
@@ -161,7 +161,7 @@ describe('a run', () => {
     await waitFor('the next session', () => (world.sink.count('openSession') === 2 ? true : undefined));
     await inPhase(world, 'live');
     await over(world, running);
-    expect(world.told.failures).toEqual([['CHECKPOINT_MOVED', true]]);
+    expect(world.told.failures).toEqual([['WRITER_FENCED', true]]);
     expect(world.sink.commits).toEqual([]);
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10]);
   });
@@ -231,7 +231,9 @@ describe('a run', () => {
     };
     const running = started(world);
     await inPhase(world, 'parked');
-    expect(world.told.failures.map(([code]) => code)).toEqual(Array.from({ length: 6 }, () => 'LEDGER_IN_FLIGHT'));
+    expect(world.told.failures.map(([code]) => code)).toEqual(
+      Array.from({ length: 6 }, () => 'LEDGER_REASSIGNMENT_IN_FLIGHT'),
+    );
     expect(world.sink.published).toEqual([]);
     await over(world, running);
   });
@@ -277,13 +279,13 @@ describe('a bounded run', () => {
   });
 
   it('ends with the failure that keeps it from storing anything for too long', async () => {
-    const world = memoryWorld({ start: 'genesis', stopAt: 30, limits: { giveUpAfterMs: 40 } });
+    const world = memoryWorld({ start: 'genesis', stopAt: 30, limits: { progressTimeoutMs: 40 } });
     world.sink.before = (act) => {
       if (act === 'openSession') throw failure('STORE_UNREACHABLE');
     };
     await expect(started(world)).rejects.toMatchObject({
       code: 'STORE_UNREACHABLE',
-      message: expect.stringContaining('INDEXER_GIVE_UP_AFTER') as unknown,
+      message: expect.stringContaining('INDEXER_PROGRESS_TIMEOUT') as unknown,
     });
     expect(world.sink.count('openSession')).toBeGreaterThan(1);
   });

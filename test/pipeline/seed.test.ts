@@ -135,7 +135,7 @@ describe('a seed', () => {
       world.ledger.grow(12);
       world.ledger.pruned = code === 'LEDGER_PRUNED' ? 10 : 0;
       world.ledger.script = (stream, count) => (count === 2 ? stream.end(failure(code)) : world.ledger.serve(stream));
-      await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_PRUNED', facts: { because: code } });
+      await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_PRUNED', facts: { reason: code } });
       expect(world.sink.stored.seedToken).toBeNull();
       await expect(session(world).done).resolves.toBe(12);
       expect(stored(world)).toEqual(contracts);
@@ -148,7 +148,11 @@ describe('a seed', () => {
     world.ledger.script = (stream, count) =>
       count === 1 ? stream.end(failure('LEDGER_PRUNED')) : world.ledger.serve(stream);
     const error = await session(world).done.catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: 'LEDGER_IN_FLIGHT', retry: 'retry', facts: { offset: 9, pruned: 9 } });
+    expect(error).toMatchObject({
+      code: 'LEDGER_REASSIGNMENT_IN_FLIGHT',
+      retry: 'retry',
+      facts: { offset: 9, pruned: 9 },
+    });
     expect(String(error)).toContain('reassignments were in flight');
     await expect(session(world).done).resolves.toBe(9);
   });

@@ -24,7 +24,7 @@ describe('a process without the right to write', () => {
   });
 
   it('ends a run with an end where another keeps it for too long, and names who', async () => {
-    const world = memoryWorld({ stopAt: 30, limits: { giveUpAfterMs: 20 }, pace: { ...usualPace, lockMs: 5 } });
+    const world = memoryWorld({ stopAt: 30, limits: { progressTimeoutMs: 20 }, pace: { ...usualPace, lockMs: 5 } });
     world.sink.occupied = true;
     await expect(waiting(world)).rejects.toMatchObject({
       code: 'WRITER_ACTIVE',

@@ -3,10 +3,10 @@ import type { PlantedArea } from './planted.ts';
 
 const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
-const test = 'history/widen-history.long.test.ts';
+const test = 'history/extend-filter-history.long.test.ts';
 const isWhole = 'has all rows of an indexer that began with the wider filter';
 const killed = 'is whole after kills at every step';
-const disturbed = 'history/widen-history-disturbed.long.test.ts';
+const disturbed = 'history/extend-filter-history-disturbed.long.test.ts';
 
 export const history: PlantedArea = {
   name: 'history',
@@ -17,7 +17,7 @@ export const history: PlantedArea = {
       line: `    await refuseQuarantined(client, range);
 `,
       instead: `    await refuseQuarantined(client, range);
-    await client.query('update filter_parts set from_offset = $1 where from_offset > $1', [from]);
+    await client.query('update filter_additions set from_offset = $1 where from_offset > $1', [from]);
     await client.query('commit; begin');
 `,
       test: disturbed,

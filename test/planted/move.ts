@@ -1,9 +1,9 @@
 /** What a stream that goes on from another participant could lose, take twice, or accept. */
 import type { PlantedArea } from './planted.ts';
 
-const offsets = 'src/ledger/frames/host-offsets.ts';
-const plan = 'src/pipeline/host/plan-move.ts';
-const test = 'move/move.slow.test.ts';
+const offsets = 'src/ledger/frames/participant-offsets.ts';
+const plan = 'src/pipeline/participant/plan-switch.ts';
+const test = 'switch-participant/switch-participant.slow.test.ts';
 const there = 'goes on from another participant, and back again';
 
 export const move: PlantedArea = {
@@ -28,7 +28,7 @@ export const move: PlantedArea = {
     {
       name: 'an update that came from the participant before is taken again',
       file: offsets,
-      line: 'return offset <= this.from || offset <= (this.#levels.get(synchronizerId) ?? 0);',
+      line: 'return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);',
       instead: 'return offset <= this.from && synchronizerId !== undefined;',
       test,
       only: there,
@@ -36,7 +36,7 @@ export const move: PlantedArea = {
     {
       name: 'what one synchronizer was ahead by is left out of the other as well',
       file: offsets,
-      line: 'return offset <= this.from || offset <= (this.#levels.get(synchronizerId) ?? 0);',
+      line: 'return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);',
       instead: 'return offset <= this.repeatsTo && synchronizerId !== undefined;',
       test,
       only: there,
@@ -46,7 +46,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'for (const id of ids) if (aside.has(id)) known.add(id);',
       instead: 'for (const id of ids) if (aside.has(id) || id !== undefined) known.add(id);',
-      test: 'move/refusals.long.test.ts',
+      test: 'switch-participant/refusals.long.test.ts',
       only: 'refuses one that knows of an update before the cut that is not stored',
     },
     {
@@ -54,7 +54,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);',
       instead: 'if (found.size === 0 && marks[0] !== undefined) throw behind(marks[0]);',
-      test: 'move/refusals.long.test.ts',
+      test: 'switch-participant/refusals.long.test.ts',
       only: 'refuses another history',
     },
     {
@@ -62,7 +62,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (left[0] !== undefined) throw behind(left[0]);',
       instead: '',
-      test: 'move/refusals.long.test.ts',
+      test: 'switch-participant/refusals.long.test.ts',
       only: 'refuses one that is not as far, until it is',
     },
     {
@@ -70,7 +70,7 @@ export const move: PlantedArea = {
       file: plan,
       line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
       instead: '',
-      test: 'move/after-move.long.test.ts',
+      test: 'switch-participant/after-switch.long.test.ts',
       only: 'an update that was set aside is known to both',
     },
     {
@@ -78,7 +78,7 @@ export const move: PlantedArea = {
       file: offsets,
       line: 'return { ...event, offset: this.ours(event.offset) };',
       instead: 'return { ...event, offset: event.offset };',
-      test: 'move/after-move.long.test.ts',
+      test: 'switch-participant/after-switch.long.test.ts',
       only: 'a gap is bridged by the active contracts of the new participant',
     },
   ],

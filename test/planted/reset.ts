@@ -36,10 +36,10 @@ export const resetArea: PlantedArea = {
       test,
     },
     {
-      name: 'contracts of parties that left after the offset stay unknown',
+      name: 'contracts of parties that left after the offset stay unhosted',
       file,
-      line: `where('unknown_since', '>', to)`,
-      instead: `where('unknown_since', '>', to).where('offset', '>', to)`,
+      line: `where('unhosted_since', '>', to)`,
+      instead: `where('unhosted_since', '>', to).where('offset', '>', to)`,
       test,
     },
     {

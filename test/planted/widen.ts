@@ -1,8 +1,8 @@
-/** What a filter that is widened beside the stream could lose, bring twice, or change of what was there. */
+/** What a filter that is extended beside the stream could lose, bring twice, or change of what was there. */
 import type { PlantedArea } from './planted.ts';
 
-const file = 'src/store/history/widen-fill.ts';
-const test = 'history/widen.long.test.ts';
+const file = 'src/store/history/filter-extension-fill.ts';
+const test = 'history/extend-filter.long.test.ts';
 const toAll = 'goes from some parties to all that the token may read';
 
 export const widen: PlantedArea = {
@@ -13,7 +13,7 @@ export const widen: PlantedArea = {
       file,
       line: 'await addStates(client, staged, stretch);',
       instead: '',
-      test: 'history/widen-disturbed.long.test.ts',
+      test: 'history/extend-filter-disturbed.long.test.ts',
       only: 'goes on under whoever takes over',
     },
     {
@@ -30,14 +30,15 @@ export const widen: PlantedArea = {
       file,
       line: "and ${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;",
       instead: "and ${place} > (${after.join(', ')}) and ${place} < (${upTo.join(', ')})`;",
-      test: 'history/widen-disturbed.long.test.ts',
+      test: 'history/extend-filter-disturbed.long.test.ts',
       only: 'goes on under whoever takes over',
     },
     {
       name: 'the filter counts from one offset after the one that it is brought into force at',
-      file: 'src/store/history/widen.ts',
-      line: 'widened_from = array_append(widened_from, $3), epoch = epoch + 1`,',
-      instead: 'widened_from = array_append(widened_from, $3), epoch = epoch + 1, checkpoint = checkpoint + 1`,',
+      file: 'src/store/history/filter-extension.ts',
+      line: 'filter_extended_from = array_append(filter_extended_from, $3), epoch = epoch + 1`,',
+      instead:
+        'filter_extended_from = array_append(filter_extended_from, $3), epoch = epoch + 1, checkpoint = checkpoint + 1`,',
       test,
       only: toAll,
     },
@@ -72,7 +73,7 @@ export const widen: PlantedArea = {
       line: 'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)\n',
       instead:
         'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false\n',
-      test: 'history/widen-disturbed.long.test.ts',
+      test: 'history/extend-filter-disturbed.long.test.ts',
       only: 'does not bring back what was redacted meanwhile',
     },
   ],

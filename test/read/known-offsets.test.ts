@@ -15,7 +15,7 @@ afterAll(async () => {
 
 /** Seeded at 100 and followed up to 344, nothing known of 345 to 573, seeded anew at 574 and followed up to 584. */
 const withGap = `
-  update stream set seed_offset = 574, seeded_at = now(), checkpoint = 584, kept_offset = null, checkpoint_record_time = null;
+  update stream set seed_offset = 574, seeded_at = now(), checkpoint = 584, pruned_to_offset = null, checkpoint_record_time = null;
   delete from coverage;
   insert into coverage (from_offset, to_offset, origin, filter_hash, transaction_shape, reason, recorded_at) values
     (100, 344, 'seed', 'f', 'LEDGER_EFFECTS', null, '2026-03-01 10:05'),
@@ -99,14 +99,14 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
   });
 
   it('refuses what was pruned, and everything until the seed is complete', async () => {
-    await inTransaction(`${withGap}; update stream set kept_offset = 579`, async () => {
+    await inTransaction(`${withGap}; update stream set pruned_to_offset = 579`, async () => {
       expect(await ask(`explore.${name}(578)`)).toBe(
         'LI003: What was active at offset 578 is not known: history here is known from 579 to 584',
       );
       expect(await ask(`explore.${name}(120)`)).toMatch(/^LI003: /);
       expect(await ask(`explore.${name}(579)`)).toEqual(['lasting', 'unseen']);
     });
-    await inTransaction(`${withGap}; update stream set kept_offset = 200`, async () => {
+    await inTransaction(`${withGap}; update stream set pruned_to_offset = 200`, async () => {
       expect(await ask(`explore.${name}(199)`)).toMatch(/from 200 to 344 and from 574 to 584$/);
       expect(await ask(`explore.${name}(200)`)).toEqual(['lasting', 'old']);
     });
@@ -152,7 +152,7 @@ describe('active_at, of a time', () => {
   });
 
   it('in what was pruned is refused, also where an update is left of it', async () => {
-    await inTransaction(`${withGap}; update stream set kept_offset = 200; set local time zone 'UTC'`, async () => {
+    await inTransaction(`${withGap}; update stream set pruned_to_offset = 200; set local time zone 'UTC'`, async () => {
       // The update at 110 made a contract that is active still, so it is there.
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:10+00')`)).toMatch(/^LI003: /);
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:30+00')`)).toMatch(/^LI003: /);
@@ -161,7 +161,7 @@ describe('active_at, of a time', () => {
       );
     });
     // Everything was pruned but what is active, and the ledger has told a later time since.
-    const all = `update stream set kept_offset = 584, checkpoint_record_time = '2026-03-01 13:00';
+    const all = `update stream set pruned_to_offset = 584, checkpoint_record_time = '2026-03-01 13:00';
                  delete from updates where "offset" > 110`;
     await inTransaction(`${withGap}; ${all}`, async () => {
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 12:59')`)).toMatch(/^LI003: /);
@@ -190,9 +190,9 @@ describe('explore.coverage', () => {
 
   it('shows every update from 0 to the checkpoint once, and why', async () => {
     await inTransaction(withGap, async () => {
-      expect(await shown()).toEqual(['0 100 before', '100 344 known', '344 574 gap', '574 584 known']);
-      const [, , gap] = await database.query<{ why: string }>('select why from explore.coverage');
-      expect(gap?.why).toBe('these updates are not known: the participant pruned');
+      expect(await shown()).toEqual(['0 100 before_start', '100 344 complete', '344 574 gap', '574 584 complete']);
+      const [, , gap] = await database.query<{ reason: string }>('select reason from explore.coverage');
+      expect(gap?.reason).toBe('these updates are not known: the participant pruned');
     });
   });
 
@@ -201,15 +201,15 @@ describe('explore.coverage', () => {
       update coverage set to_offset = 580 where to_offset is null;
       insert into coverage (from_offset, origin, filter_hash, transaction_shape, reason)
         values (580, 'filter', 'g', 'LEDGER_EFFECTS', 'parties: also bob');
-      update stream set kept_offset = 200;
-      insert into quarantine ("offset", code, found, frame, epoch) values (583, 'DECODE_FAILED', 'x', '', 1)`;
+      update stream set pruned_to_offset = 200;
+      insert into quarantine ("offset", code, problem, frame, epoch) values (583, 'DECODE_FAILED', 'x', '', 1)`;
     await inTransaction(`${withGap}; ${more}`, async () => {
       expect(await shown()).toEqual([
-        '0 100 before',
+        '0 100 before_start',
         '100 200 pruned',
-        '200 344 known',
+        '200 344 complete',
         '344 574 gap',
-        '574 580 known',
+        '574 580 complete',
         '580 584 partial',
         '582 583 quarantined',
       ]);

@@ -49,7 +49,7 @@ async function write(options?: SessionOptions): Promise<void> {
     await session.writeBatch(batch, from);
   };
   await write(5, frames.transaction(6, []), frames.transaction(7, []));
-  await expect(write(6, frames.transaction(8, []))).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+  await expect(write(6, frames.transaction(8, []))).rejects.toMatchObject({ code: 'WRITER_FENCED' });
   await write(7, frames.offsetCheckpoint(9));
 }
 

@@ -63,7 +63,7 @@ export async function createReadDatabase(schema = 'ledger', seed?: Beginning): P
     },
     writeTogether,
     quarantine: async (offset) => {
-      const update = { offset, code: 'LEDGER_DATA_INVALID', found: 'a test', frame: Buffer.from('{}') } as const;
+      const update = { offset, code: 'LEDGER_DATA_INVALID', problem: 'a test', frame: Buffer.from('{}') } as const;
       await session.quarantine(update, checkpoint);
       checkpoint = offset;
     },

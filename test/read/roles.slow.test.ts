@@ -113,7 +113,7 @@ async function expectNothingForeign(): Promise<void> {
 
 it('is refused limits that Postgres before 15 cannot keep, and not made', needs(noOldLimits), async () => {
   await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
-    code: 'READER_REFUSED',
+    code: 'GRANT_READER_REFUSED',
     message: expect.stringContaining('needs Postgres 15') as unknown,
   });
   expect(await query(created.url, `select from pg_roles where rolname = '${limited}'`)).toEqual([]);
@@ -140,11 +140,11 @@ describe('a role that is limited to parties', needs(noLimits), () => {
         'exercises',
         'archives',
         'reassignments',
-        'plain_contracts',
-        'plain_exercises',
-        'plain_archives',
-        'plain_interface_views',
-        'plain_reassignments',
+        'decoded_contracts',
+        'decoded_exercises',
+        'decoded_archives',
+        'decoded_interface_views',
+        'decoded_reassignments',
       ]) {
         expect(seen.get(`ledger.${table}`), table).toContainEqual(expect.stringContaining('own'));
       }
@@ -241,14 +241,16 @@ describe('a role that is limited to parties', needs(noLimits), () => {
   });
 
   it('is not widened by accident, and never given to a role that policies do not bind', async () => {
-    await expect(grant(limited)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await expect(grant(limited)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
     const superuser = new URL(created.url).username;
-    await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
     await query(created.url, `create role member_${suffix} in role ${full}`);
-    await expect(grant(`member_${suffix}`, '--party', frames.alice)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await expect(grant(`member_${suffix}`, '--party', frames.alice)).rejects.toMatchObject({
+      code: 'GRANT_READER_REFUSED',
+    });
     await query(created.url, `drop role member_${suffix}`);
     await query(created.url, `grant insert on ledger.contracts to ${full}`);
-    await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
     await query(created.url, `revoke insert on ledger.contracts from ${full}`);
   });
 });
@@ -263,7 +265,7 @@ describe('everybody else', () => {
     await as(full, async (client) => {
       for (const [name, count] of counts) expect(await rowsOf(client, countOf(name)), name).toEqual(count);
       expect(
-        await rowsOf(client, `select payload::text as line from plain_contracts where contract_id = 'foreign-1'`),
+        await rowsOf(client, `select payload::text as line from decoded_contracts where contract_id = 'foreign-1'`),
       ).toHaveLength(1);
       expect(await rowsOf(client, 'show search_path')).toHaveLength(1);
       const { rows } = await client.query<{ timeout: string }>(
@@ -277,14 +279,14 @@ describe('everybody else', () => {
   it('writes as before: the indexer', async () => {
     await write([...historyOf('late', frames.alice, 31)]);
     if (!canLimit) return;
-    const late = `select contract_id as line from plain_contracts where contract_id like 'late-%' order by 1`;
+    const late = `select contract_id as line from decoded_contracts where contract_id like 'late-%' order by 1`;
     await as(limited, async (client) => expect(await rowsOf(client, late)).toHaveLength(5));
   });
 });
 
 it('never makes a reader of the role that writes: it would be read-only from then on', async () => {
   const owner = new URL(created.url).username;
-  await expect(grant(owner)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+  await expect(grant(owner)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   await write([frames.topology(41)]);
   expect(await query(created.url, 'show default_transaction_read_only')).toEqual([
     { default_transaction_read_only: 'off' },

@@ -53,7 +53,7 @@ beforeAll(async () => {
      create policy everybody on ledger.updates using (true); alter table ledger.updates enable row level security;
      create index updates_of_people on ledger.updates (lower(command_id));
      insert into ledger.retention_holds (name, "offset", reason) values ('replica', 5, 'mine');
-     insert into ledger.verifications values ('sql', 'equal', 5, now(), 1, 2, 0, 0, 'mine')`,
+     insert into ledger.verifications values ('invariants', 'equal', 5, now(), 1, 2, 0, 0, 'mine')`,
   );
 }, 90_000);
 afterAll(async () => {
@@ -117,7 +117,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
       await held?.end();
     }
     // Cut between the two commits it can only be finished: here nobody knows whether the second one came.
-    await expect(world.command('works cancel rebuild')).rejects.toMatchObject({ code: 'WORK_REFUSED' });
+    await expect(world.command('jobs cancel rebuild')).rejects.toMatchObject({ code: 'JOB_REFUSED' });
     const early = await world.parks('ledger', { ...whole, DATABASE_URL: server.url });
     expect(early.code).toBe('STREAM_NOT_OPEN');
     const at = await world.checkpoint();
@@ -140,7 +140,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
 
   it('has what no ledger tells, and what can be made there of what people made', async () => {
     expect(await there(`select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
-    expect(await there(`select at_offset from ledger.verifications where kind = 'sql'`)).toBe('5');
+    expect(await there(`select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     const gone = `select payload is null and redaction_id is not null from ledger.contracts where ledger.id_text(contract_id) = '${redacted}'`;
     expect(await there(gone)).toBe(true);
     const names = `select string_agg(view_name, ' ' order by view_name) from ledger.typed_views`;
@@ -148,10 +148,8 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await there(`select to_regclass('ledger.updates_of_people') is not null`)).toBe(true);
     expect(await there(`select has_table_privilege('${known}', 'explore.contracts', 'select')`)).toBe(true);
     expect(await there(`select count(*) from pg_policy where polname = 'everybody'`)).toBe('1');
-    expect(await there(`select state || ' ' || step from ledger.works where name = 'rebuild'`)).toBe(
-      'done handed over',
-    );
-    expect(await value(world, `select state || ' ' || step from ledger.works where name = 'rebuild'`)).toBe(
+    expect(await there(`select state || ' ' || step from ledger.jobs where name = 'rebuild'`)).toBe('done handed over');
+    expect(await value(world, `select state || ' ' || step from ledger.jobs where name = 'rebuild'`)).toBe(
       'done handed over',
     );
     const ranges = 'select min(from_offset) from ledger.completion_ranges';
@@ -177,8 +175,8 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
 
   it('stays where it is when it is given up, and nothing is left there', async () => {
     await query(server.url, 'drop schema ledger, explore, typed, pqs, pqs_multisync cascade');
-    expect(await rebuild(world, `--into-file ${secretFile(server.url)} --level --yes`, whole)).toContain(
-      'is level; to hand over',
+    expect(await rebuild(world, `--into-file ${secretFile(server.url)} --no-swap --yes`, whole)).toContain(
+      'has caught up; to hand over',
     );
     expect(await turns()).toEqual([null, 'filling']);
     const reader = new Client({ connectionString: world.database.url });
@@ -188,10 +186,10 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     const running = rebuild(world, `--into-file ${secretFile(server.url)} --yes`, whole);
     await waitFor(
       'it is hindered',
-      async () => (await value(world, `select problem from ledger.works where name = 'rebuild'`)) ?? undefined,
+      async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
-    await world.command('works cancel rebuild');
-    expect(await running).toContain('the rebuild was given up');
+    await world.command('jobs cancel rebuild');
+    expect(await running).toContain('the rebuild was cancelled');
     await reader.end();
     expect(
       await there(

@@ -40,7 +40,7 @@ async function stored(): Promise<void> {
 }
 
 const isSwapped = async (): Promise<boolean> =>
-  (await value(world, `select count(*) from pg_namespace where nspname = 'ledger_before'`)) === '1';
+  (await value(world, `select count(*) from pg_namespace where nspname = 'ledger_previous'`)) === '1';
 
 /** Three others are in one transaction with "carrying". `npm run chaos -- --operations` draws from all steps. */
 const killedAt = steps.filter((step) => !['locking', 'renaming', 'making views anew'].includes(step));
@@ -69,7 +69,7 @@ describe('a rebuild that is killed', { timeout: 240_000 }, () => {
     await stored();
     await world.index('fresh', whole);
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
-    await rebuild(world, '--drop-old --yes');
+    await rebuild(world, '--drop-previous --yes');
   });
 
   it('swaps although the indexer beside it is killed, and another takes over', async () => {

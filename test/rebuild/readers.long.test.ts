@@ -91,7 +91,7 @@ describe('readers', { timeout: 240_000 }, () => {
         await pause(40);
       }
     })();
-    for (const words of ['--yes', '--back --yes', '--back --yes']) {
+    for (const words of ['--yes', '--rollback --yes', '--rollback --yes']) {
       const counts = new Map(reads);
       expect(await rebuild(world, words)).toContain('done: swapped');
       for (const name of Object.keys(readers)) {

@@ -37,8 +37,8 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
     const [ledger, fresh] = await digests('ledger', 'fresh');
     expect(ledger).toBe(fresh);
     expect(await world.broken()).toEqual([]);
-    expect(await schemas()).toEqual(['ledger', 'ledger_before']);
-    expect(await value(world, `select state from ledger.works where name = 'rebuild'`)).toBe('done');
+    expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
+    expect(await value(world, `select state from ledger.jobs where name = 'rebuild'`)).toBe('done');
   });
 
   it('has the history of another filter, which an indexer that is configured otherwise parks for', async () => {
@@ -114,21 +114,21 @@ describe('the former storage', { timeout: 120_000 }, () => {
     const newer = await value(world, `select 'ledger.updates'::regclass::oid`);
     await expect(rebuild(world, '--yes')).rejects.toMatchObject({
       code: 'REBUILD_REFUSED',
-      remedy: expect.stringContaining('--drop-old') as string,
+      remedy: expect.stringContaining('--drop-previous') as string,
     });
-    await rebuild(world, '--back --yes');
-    expect(await value(world, `select 'ledger_before.updates'::regclass::oid`)).toBe(newer);
+    await rebuild(world, '--rollback --yes');
+    expect(await value(world, `select 'ledger_previous.updates'::regclass::oid`)).toBe(newer);
     world.grow(60);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     await world.index('fresh', whole);
     const [ledger, fresh] = await digests('ledger', 'fresh');
     expect(ledger).toBe(fresh);
-    expect(await rebuild(world, '--drop-old')).toContain('would be dropped');
-    expect(await schemas()).toEqual(['ledger', 'ledger_before']);
-    await rebuild(world, '--drop-old --yes');
+    expect(await rebuild(world, '--drop-previous')).toContain('would be deleted');
+    expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
+    await rebuild(world, '--drop-previous --yes');
     expect(await schemas()).toEqual(['ledger']);
-    await expect(rebuild(world, '--back --yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
-    await expect(rebuild(world, '--drop-old --yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+    await expect(rebuild(world, '--rollback --yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+    await expect(rebuild(world, '--drop-previous --yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
     await rebuild(world, '--yes');
     world.grow(20);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
@@ -138,7 +138,7 @@ describe('the former storage', { timeout: 120_000 }, () => {
 describe('a rebuild', { timeout: 120_000 }, () => {
   it('ends when it is level if it is told to, and the next one swaps what is there', async () => {
     await world.index('ledger', whole);
-    expect(await rebuild(world, '--level --yes')).toContain('schema "ledger_next" is level');
+    expect(await rebuild(world, '--no-swap --yes')).toContain('schema "ledger_next" has caught up');
     const filled = await value(world, `select 'ledger_next.updates'::regclass::oid`);
     world.grow(40);
     await world.index('ledger', whole);
@@ -151,7 +151,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
 
   it('is not swapped in before it is level, and carries what was redacted since it was', async () => {
     await world.index('ledger', whole);
-    await rebuild(world, '--level --yes');
+    await rebuild(world, '--no-swap --yes');
     const contract = String(
       await value(world, 'select contract_id from explore.contracts where not is_active limit 1'),
     );
@@ -165,21 +165,21 @@ describe('a rebuild', { timeout: 120_000 }, () => {
       const halted = await halt(live);
       const last = await complete(live, next);
       const behind = swap(live, { ...given, halted, last, writer: 'test' });
-      await expect(behind).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      await expect(behind).rejects.toMatchObject({ code: 'WRITER_FENCED' });
       // Level with where the live stream was, which has moved since.
       const filled = Number(await value(world, 'select checkpoint from ledger_next.stream'));
       const moved = swap(live, { ...given, halted: { ...halted, checkpoint: filled }, last, writer: 'test' });
-      await expect(moved).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      await expect(moved).rejects.toMatchObject({ code: 'WRITER_FENCED' });
     }
     expect(await schemas()).toEqual(['ledger', 'ledger_next']);
     await rebuild(world, '--yes');
     const kept = `select payload is null as gone, redaction_id is not null as noted from ledger.contracts
       where ledger.id_text(contract_id) = '${contract}'`;
     expect(await query(world.database.url, kept)).toEqual([{ gone: true, noted: true }]);
-    expect(await schemas()).toEqual(['ledger', 'ledger_before']);
+    expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
   });
 
-  it('rests when it is stopped in table works, goes on when resumed, and leaves nothing when it is given up', async () => {
+  it('rests when it is stopped in table jobs, goes on when resumed, and leaves nothing when it is given up', async () => {
     await world.index('ledger', whole);
     const tell = (text: string) => query(world.database.url, text);
     // A reader in the middle of a transaction keeps the swap from its place for as long as it likes.
@@ -187,27 +187,27 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     const running = rebuild(world, '--yes');
     await waitFor(
       'the swap is hindered',
-      async () => (await value(world, `select problem from ledger.works where name = 'rebuild'`)) ?? undefined,
+      async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
-    await tell(`update ledger.works set state = 'stopped' where name = 'rebuild'`);
+    await tell(`update ledger.jobs set state = 'paused' where name = 'rebuild'`);
     await waitFor('nobody writes to the next storage', async () => {
       const holders = `select count(*) from pg_locks where locktype = 'advisory' and objid = hashtext('ledger_next')::oid and granted`;
       return (await value(world, holders)) === '0' ? true : undefined;
     });
     expect(await schemas()).toEqual(['ledger', 'ledger_next']);
     await reader.end();
-    await tell(`update ledger.works set state = 'asked' where name = 'rebuild'`);
+    await tell(`update ledger.jobs set state = 'requested' where name = 'rebuild'`);
     expect(await running).toContain('done: swapped');
-    await rebuild(world, '--drop-old --yes');
+    await rebuild(world, '--drop-previous --yes');
 
     const again = await openReader(world.database.url);
     const second = rebuild(world, '--yes');
     await waitFor(
       'the swap is hindered',
-      async () => (await value(world, `select problem from ledger.works where name = 'rebuild'`)) ?? undefined,
+      async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
-    await tell(`delete from ledger.works where name = 'rebuild'`);
-    expect(await second).toContain('the rebuild was given up, and what it has filled is gone');
+    await tell(`delete from ledger.jobs where name = 'rebuild'`);
+    expect(await second).toContain('the rebuild was cancelled, and its schema is deleted');
     expect(await schemas()).toEqual(['ledger']);
     await again.end();
   });

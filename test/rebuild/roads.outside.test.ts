@@ -119,7 +119,7 @@ describe('readers elsewhere', needs(noBouncer), () => {
         await pause(40);
       }
     })();
-    for (const words of [['--yes'], ['--back', '--yes']]) {
+    for (const words of [['--yes'], ['--rollback', '--yes']]) {
       const counts = new Map(reads);
       expect(await rebuild(...words)).toContain('done: swapped');
       const swapped = `select 'ledger.updates'::regclass::oid::text as oid`;

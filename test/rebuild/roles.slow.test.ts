@@ -1,4 +1,4 @@
-/** The indexer is a role that may do no more than write, a rebuild or widening takes one that becomes the owner. */
+/** The indexer is a role that may do no more than write, a rebuild or filter extension takes one that becomes the owner. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,8 +11,8 @@ import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { runCommand } from '../support/run-command.ts';
-import { untilWidened } from '../history/widen-world.ts';
-import { stageOf } from '../support/widened.ts';
+import { untilExtended } from '../history/extend-filter-world.ts';
+import { stageOf } from '../support/extended-filter.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { rebuild, value, whole } from './world.ts';
 
@@ -62,7 +62,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     expect([await value(world, rights), await value(world, guards)]).toEqual(before);
     const forged = query(urlOf('redactor'), `update ledger.contracts set payload = 'null'`);
     await expect(forged).rejects.toThrow('may only be set to null');
-    const beyond = query(urlOf('redactor'), 'update ledger.stream set kept_offset = checkpoint + 1');
+    const beyond = query(urlOf('redactor'), 'update ledger.stream set pruned_to_offset = checkpoint + 1');
     await expect(beyond).rejects.toThrow('to the checkpoint');
     const owners = `select array_agg(distinct relowner::regrole::text) from pg_class
       where relnamespace = 'ledger'::regnamespace and relkind in ('r', 'v')`;
@@ -74,7 +74,7 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
   });
 
   it('a role that may only write or read cannot rebuild, and the writer does not give way to it', async () => {
-    await rebuild(world, '--drop-old --yes', { DATABASE_URL: urlOf('migrator') });
+    await rebuild(world, '--drop-previous --yes', { DATABASE_URL: urlOf('migrator') });
     await expect(rebuild(world, '--yes', { DATABASE_URL: urlOf('writer') })).rejects.toMatchObject({
       code: 'STORE_NOT_PERMITTED',
     });
@@ -97,28 +97,28 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     await reader.query(wait).catch(refused);
     await reader.end();
     expect(refusals).toEqual(['42501', '57014']);
-    expect(indexer.log.join('')).not.toContain('STORE_LOCK_ASKED');
+    expect(indexer.log.join('')).not.toContain('STORE_LOCK_REQUESTED');
   });
 
-  it('the writer says that it cannot widen, at whatever step; started as the owner it goes on', async () => {
+  it('the writer says that it cannot extend the filter, at whatever step; started as the owner it goes on', async () => {
     const wide = { ...whole, LEDGER_CREATED_EVENT_BLOBS: 'true' };
     const start = (kind: (typeof kinds)[number]) =>
       world.run('ledger', { ...whole, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });
     const asked = async (): Promise<void> => {
       await using indexer = await start('writer');
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      const problem = `select problem from ledger.works where name = 'widen' and state = 'failed'`;
+      const problem = `select problem from ledger.jobs where name = 'filter-extend' and state = 'failed'`;
       const found = await waitFor('it is refused', async () => (await value(world, problem)) ?? undefined);
-      expect(found).toMatch(/WIDEN_REFUSED: role ".*_writer" may add rows.*works resume widen/u);
+      expect(found).toMatch(/FILTER_EXTEND_REFUSED: role ".*_writer" may add rows.*jobs resume filter-extend/u);
     };
-    await world.command('widen --yes', 'ledger', { ...wide, DATABASE_URL: urlOf('migrator') });
+    await world.command('filter extend --yes', 'ledger', { ...wide, DATABASE_URL: urlOf('migrator') });
     await asked();
     const holder = new Client({ connectionString: world.database.url });
     await holder.connect();
     await holder.query('begin; select pqs.__retention_lock()');
     {
       await using _ = await start('migrator');
-      await world.command('works resume widen');
+      await world.command('jobs resume filter-extend');
       await waitFor('contracts are being added', async () =>
         (await stageOf(world.database.url)) === 'adding' ? true : undefined,
       );
@@ -126,8 +126,8 @@ describe('with roles of its own', { timeout: 120_000 }, () => {
     await holder.end();
     await asked();
     await using indexer = await start('migrator');
-    await world.command('works resume widen');
-    await untilWidened(world);
+    await world.command('jobs resume filter-extend');
+    await untilExtended(world);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     expect(await world.broken()).toEqual([]);
   });

@@ -43,7 +43,7 @@ beforeAll(async () => {
      create view public.exercised as select count(*) as n from typed."${typed}";
      create function public.newest() returns bigint language sql stable begin atomic select explore.latest_offset(); end;
      create view public.direct with (security_barrier = true) as
-       select ledger.id_text(contract_id) as contract_id, "offset" from ledger.live where unknown_since is null;
+       select ledger.id_text(contract_id) as contract_id, "offset" from ledger.live where unhosted_since is null;
      create function public.direct_count() returns bigint language sql stable
        begin atomic select count(*) from ledger.updates; end;
      create table ledger.notes (contract_id text primary key, note text);
@@ -64,7 +64,7 @@ beforeAll(async () => {
      create function public.see() returns trigger language plpgsql as $$ begin insert into public.seen values (new."offset"); return new; end $$;
      create trigger seeing after insert on ledger.updates for each row execute function public.see();
      insert into ledger.retention_holds (name, "offset") values ('replica', 5);
-     insert into ledger.verifications values ('sql', 'equal', 5, now(), 1, 5, 0, 0, null)
+     insert into ledger.verifications values ('invariants', 'equal', 5, now(), 1, 5, 0, 0, null)
        on conflict (kind) do nothing;`,
   );
   const env = world.env();
@@ -90,7 +90,7 @@ describe('after a swap', () => {
   });
 
   it('views and functions of users answer from the new storage', async () => {
-    const live = await value(world, 'select count(*) from ledger.live where unknown_since is null');
+    const live = await value(world, 'select count(*) from ledger.live where unhosted_since is null');
     expect(await value(world, 'select n from public.active')).toBe(live);
     expect(await value(world, 'select count(*) from public.direct')).toBe(live);
     expect(await value(world, 'select public.newest()')).toBe(
@@ -113,7 +113,7 @@ describe('after a swap', () => {
   });
 
   it('nothing outside depends on the former storage', async () => {
-    expect(await rebuild(world, '--drop-old')).toContain('would be dropped');
+    expect(await rebuild(world, '--drop-previous')).toContain('would be deleted');
   });
 
   it('a role that is limited to a party sees what it saw, and no more', async () => {
@@ -171,7 +171,7 @@ describe('after a swap', () => {
 
   it('what was asked for is kept: holds, results of verify, redactions and what they removed', async () => {
     expect(await value(world, `select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
-    expect(await value(world, `select at_offset from ledger.verifications where kind = 'sql'`)).toBe('5');
+    expect(await value(world, `select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     expect(await value(world, 'select note from ledger.notes')).toBe('mine');
     const contract = await query(
       world.database.url,
@@ -190,12 +190,12 @@ describe('after a swap', () => {
 
   it('functions of the storage work in the schema they are in, or name every schema', async () => {
     const paths = `select array_agg(distinct n.nspname || ' ' || c) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_before') and c like 'search_path%'`;
+      cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_previous') and c like 'search_path%'`;
     expect(await value(world, paths)).toEqual([
       'ledger search_path=ledger, pg_temp',
       'ledger search_path=pg_catalog, pg_temp',
-      'ledger_before search_path=ledger_before, pg_temp',
-      'ledger_before search_path=pg_catalog, pg_temp',
+      'ledger_previous search_path=ledger_previous, pg_temp',
+      'ledger_previous search_path=pg_catalog, pg_temp',
     ]);
   });
 });
@@ -203,7 +203,7 @@ describe('after a swap', () => {
 describe('what cannot be carried', () => {
   it('is refused before anything is begun', async () => {
     await query(world.database.url, 'create materialized view public.fixed as select count(*) from ledger.updates');
-    await rebuild(world, '--drop-old --yes');
+    await rebuild(world, '--drop-previous --yes');
     await expect(rebuild(world, '')).rejects.toMatchObject({
       code: 'REBUILD_REFUSED',
       message: expect.stringContaining('fixed') as string,

@@ -21,7 +21,7 @@ function addLifetimes({ rows, lifetimes }: Expected): void {
     rows.add('lifetimes', {
       ...row,
       deactivated_offset: deactivated,
-      unknown_since: null,
+      unhosted_since: null,
       ended_by: deactivated === null ? null : update?.['kind'] === 'transaction' ? 'a' : 'r',
       ended_at: effective_at ?? record_time,
       ended_node_id: nodes.get(keyOf(ending, ['contract_id', 'offset'])) ?? null,

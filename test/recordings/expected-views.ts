@@ -38,7 +38,8 @@ export function addViews(expected: Expected, second: Recording['second']): void 
     },
   };
   const contracts = new Map<string, Row>();
-  for (const row of rows.of('updates')) rows.add('explore.updates', { ...row, ...hostOf(row['offset'], second) });
+  for (const row of rows.of('updates'))
+    rows.add('explore.updates', { ...row, ...participantColumns(row['offset'], second) });
   for (const row of rows.of('contracts')) {
     contracts.set(keyOf(row, ['contract_id', 'offset']), row);
     rows.add('explore.contracts', contractRow(row, seen));
@@ -53,10 +54,13 @@ export function addViews(expected: Expected, second: Recording['second']): void 
 }
 
 /** Who sent it, and where. */
-function hostOf(offset: Json | undefined, second: Recording['second']): Row {
+function participantColumns(offset: Json | undefined, second: Recording['second']): Row {
   const at = asInteger(offset);
   const isSecond = second !== undefined && at > second.from;
-  return { host: integer(isSecond ? 2 : 1), host_offset: integer(isSecond ? at - second.shift : at) };
+  return {
+    participant_number: integer(isSecond ? 2 : 1),
+    participant_offset: integer(isSecond ? at - second.shift : at),
+  };
 }
 
 /** Name and parts of a template, from its id and the name of its package. */
@@ -85,7 +89,7 @@ function contractRow(row: Row, seen: Seen): Row {
     created_at_offset: row['offset'] ?? null,
     archived_at_offset: end ?? null,
     archived_at: ending['effective_at'] ?? ending['record_time'] ?? null,
-    unknown_since: null,
+    unhosted_since: null,
   };
 }
 

@@ -47,7 +47,7 @@ export function readRecording(name: string): Recording {
   return {
     updates,
     version: fixture(`recordings/${name}/version.json`),
-    participantId: hostOf(first),
+    participantId: participantOf(first),
     end: last.offset,
     activeContracts: lines('active-contracts.jsonl').map(entryOf),
   };
@@ -67,7 +67,7 @@ function entryOf(text: string): Entry {
 }
 
 /** A participant's ledger begins with its own party. */
-function hostOf(frame: Frame): string {
+function participantOf(frame: Frame): string {
   const [event] = frame.value.fields.get('events') as readonly Json[];
   const [, holder] = onlyField(asObject(event).fields.get('event'));
   return asText(asObject(asObject(holder).fields.get('value')).fields.get('participantId'));

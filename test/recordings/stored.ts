@@ -37,19 +37,19 @@ export const tables: readonly Relation[] = [
   {
     name: 'updates',
     key: ['offset'],
-    sql: 'select u.*, s.synchronizer_id from ledger.plain_updates u left join ledger.synchronizers s using (synchronizer_pk)',
+    sql: 'select u.*, s.synchronizer_id from ledger.decoded_updates u left join ledger.synchronizers s using (synchronizer_pk)',
   },
   {
     name: 'contracts',
     key: ['contract_id', 'offset'],
-    sql: `select c.*, s.synchronizer_id, ${id('t')} as template_id, t.package_name from ledger.plain_contracts c
+    sql: `select c.*, s.synchronizer_id, ${id('t')} as template_id, t.package_name from ledger.decoded_contracts c
       left join ledger.synchronizers s using (synchronizer_pk) left join ledger.templates t using (template_pk)`,
   },
   {
     name: 'exercises',
     key: ['offset', 'node_id'],
     sql: `select e.*, h.choice, ${id('t')} as template_id, t.package_name, ${id('i')} as interface_id
-      from ledger.plain_exercises e left join ledger.templates t using (template_pk)
+      from ledger.decoded_exercises e left join ledger.templates t using (template_pk)
       left join ledger.choices h on h.choice_pk = e.choice_pk and h.template_pk = e.template_pk
       left join ledger.templates i on i.template_pk = h.interface_pk`,
   },
@@ -57,13 +57,13 @@ export const tables: readonly Relation[] = [
     name: 'archives',
     key: ['offset', 'node_id'],
     sql: `select a.*, ${id('t')} as template_id, t.package_name
-      from ledger.plain_archives a left join ledger.templates t using (template_pk)`,
+      from ledger.decoded_archives a left join ledger.templates t using (template_pk)`,
   },
   {
     name: 'interface_views',
     key: ['contract_id', 'offset', 'interface_id'],
     sql: `select v.*, ${id('i')} as interface_id
-      from ledger.plain_interface_views v left join ledger.templates i on i.template_pk = v.interface_pk`,
+      from ledger.decoded_interface_views v left join ledger.templates i on i.template_pk = v.interface_pk`,
   },
   {
     name: 'template_interfaces',
@@ -75,7 +75,7 @@ export const tables: readonly Relation[] = [
     name: 'reassignments',
     key: ['contract_id', 'offset', 'kind'],
     sql: `select r.*, a.synchronizer_id as source, b.synchronizer_id as target, ${id('t')} as template_id, t.package_name
-      from ledger.plain_reassignments r left join ledger.templates t using (template_pk)
+      from ledger.decoded_reassignments r left join ledger.templates t using (template_pk)
       left join ledger.synchronizers a on a.synchronizer_pk = r.source_pk
       left join ledger.synchronizers b on b.synchronizer_pk = r.target_pk`,
   },

@@ -5,7 +5,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
-import { move } from '../move/move-run.ts';
+import { switchParticipant } from '../switch-participant/switch-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runsFor } from '../support/chance/property.ts';
 import { fixtureLines } from '../support/wire/fixtures.ts';
@@ -87,7 +87,7 @@ describe('two participants that tell the same', () => {
       await client.query(`drop schema if exists ${schema} cascade`);
     servers[0].growTo(at);
     await follow(servers[0], at);
-    expect(await move(env(servers[1]))).toContain(`  ${cut} updates there`);
+    expect(await switchParticipant(env(servers[1]))).toContain(`  ${cut} updates there`);
     const shift = at - own;
     await follow(servers[1], last + shift);
     const after = theirs.slice(cut).map((frame) => shifted(frame, shift));

@@ -24,8 +24,8 @@ async function hold(schema: string, ...words: string[]): Promise<readonly string
   return lines;
 }
 
-async function keptOffset(schema: string): Promise<number> {
-  const [row] = await world.query<{ kept: string | null }>(`select kept_offset as kept from ${schema}.stream`);
+async function prunedToOffset(schema: string): Promise<number> {
+  const [row] = await world.query<{ kept: string | null }>(`select pruned_to_offset as kept from ${schema}.stream`);
   return Number(row?.kept ?? 0);
 }
 
@@ -41,7 +41,7 @@ async function tooOld(schema: string): Promise<number> {
 /** Resolves once history begins where it should. */
 function untilPruned(schema: string, offset: number): Promise<true> {
   return waitFor(`history of ${schema} begins after ${String(offset)}`, async () =>
-    (await keptOffset(schema)) === offset ? true : undefined,
+    (await prunedToOffset(schema)) === offset ? true : undefined,
   );
 }
 

@@ -45,7 +45,7 @@ function urlOf(kind: string): string {
 
 async function archived(): Promise<string> {
   const [row] = await world.query<{ id: string }>(
-    `select l.contract_id as id from ledger.lifetimes l join ledger.plain_contracts c using (contract_id)
+    `select l.contract_id as id from ledger.lifetimes l join ledger.decoded_contracts c using (contract_id)
       where l.deactivated_offset > $1 and c.payload is not null order by 1 limit 1`,
     [middle],
   );
@@ -155,7 +155,7 @@ describe('prune_archived_to_offset', () => {
   it('leaves what verify has nothing to say against', async () => {
     const quiet = { stdout: new Sink(), stderr: new Sink(), stop: new AbortController().signal };
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.url };
-    const code = await runCommand(verifyCommand, ['--sql', '--acs', '--tail', '50'], env, quiet);
+    const code = await runCommand(verifyCommand, ['--invariants', '--acs', '--tail', '50'], env, quiet);
     expect([code, code === 0 ? '' : quiet.stdout.text]).toEqual([0, '']);
   });
 });
@@ -171,7 +171,7 @@ class Sink extends Writable {
 describe('a reader limited to parties', needs(noLimits), () => {
   it('sees that contents are missing, and not who asked for it', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
-      `select signatories[1] as party, contract_id as id from ledger.plain_contracts where redaction_id is not null limit 1`,
+      `select signatories[1] as party, contract_id as id from ledger.decoded_contracts where redaction_id is not null limit 1`,
     );
     const file = join(folder, 'reader');
     const argv = [`${prefix}_limited`, '--party', row?.party ?? '', '--password-file', file];

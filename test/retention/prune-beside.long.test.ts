@@ -90,7 +90,7 @@ describe('prune', () => {
       (await query(world.url, ended)).length === 0 ? true : undefined,
     );
     const [half] = await world.query(
-      `select (select kept_offset::int from killed.stream) as kept,
+      `select (select pruned_to_offset::int from killed.stream) as kept,
               (select count(*) > 0 from killed.exercises where "offset" <= $1) as left,
               (select count(*)::int from killed.lifetimes where deactivated_offset <= $1) as ended`,
       [boundary],

@@ -65,7 +65,7 @@ describe('prune', () => {
                   and not exists (select from a.topology_events y where y."offset" = u."offset")) as updates,
               (select array_agg(distinct y.participant_id = st.participant_id)
                  from a.topology_events y cross join a.stream st where y."offset" <= $1) as "own topology",
-              (select kept_offset::int from a.stream) as kept`,
+              (select pruned_to_offset::int from a.stream) as kept`,
       [middle],
     );
     const hosting = { 'own topology': [true] };
@@ -102,11 +102,11 @@ describe('prune', () => {
       'select max("offset") as last from b.updates where "offset" < $1',
       [at?.offset],
     );
-    expect(plan['oldestAfter']).toBe(Number(at?.offset));
+    expect(plan['oldestRemaining']).toBe(Number(at?.offset));
     expect(plan['boundary']).toBeGreaterThanOrEqual(Number(below?.last));
     await world.prune('b', '--before', '999999999', '--yes');
     const [row] = await world.query(
-      `select s.kept_offset = s.checkpoint as whole, a.id_text(u.update_id) = s.checkpoint_update_id as proof
+      `select s.pruned_to_offset = s.checkpoint as whole, a.id_text(u.update_id) = s.checkpoint_update_id as proof
          from b.stream s left join b.updates u on u."offset" = s.checkpoint_update_offset`,
     );
     expect(row).toEqual({ whole: true, proof: true });
@@ -143,7 +143,7 @@ describe('prune', () => {
       heldBy: {
         name: `update ${String(offset)}, recorded at 2099-01-01T00:00:00.000Z,`,
         offset: offset - 1,
-        isUpdate: true,
+        isFutureUpdate: true,
       },
     });
     expect(await world.prune('ahead', '--before', String(offset + 50))).toMatchObject({
@@ -197,7 +197,7 @@ describe('prune', () => {
       end,
     ]);
     const target = await world.prune('many', '--before', row?.time.toISOString() ?? '');
-    expect(target).toMatchObject({ boundary: first - 1, heldBy: { offset: first - 1, isUpdate: true } });
+    expect(target).toMatchObject({ boundary: first - 1, heldBy: { offset: first - 1, isFutureUpdate: true } });
   });
 
   it('does the same in shape ACS_DELTA, and in a stream that began with a seed', async () => {

@@ -30,15 +30,15 @@ async function contract(schema: string, archived: boolean): Promise<string> {
 
 async function contents(schema: string, id: string): Promise<unknown> {
   const [row] = await world.query(
-    `select (select jsonb_agg(jsonb_build_array(payload, contract_key, created_event_blob)) from ${schema}.plain_contracts
+    `select (select jsonb_agg(jsonb_build_array(payload, contract_key, created_event_blob)) from ${schema}.decoded_contracts
               where contract_id = $1) as contracts,
-            (select jsonb_agg(jsonb_build_array(view, status_message)) from ${schema}.plain_interface_views
+            (select jsonb_agg(jsonb_build_array(view, status_message)) from ${schema}.decoded_interface_views
               where contract_id = $1) as views,
-            (select jsonb_agg(jsonb_build_array(argument, result)) from ${schema}.plain_exercises
+            (select jsonb_agg(jsonb_build_array(argument, result)) from ${schema}.decoded_exercises
               where contract_id = $1) as exercises,
             (select array_agg(distinct x) from (
-                select redaction_id from ${schema}.plain_contracts where contract_id = $1
-                union all select redaction_id from ${schema}.plain_interface_views where contract_id = $1) y (x)) as redactions`,
+                select redaction_id from ${schema}.decoded_contracts where contract_id = $1
+                union all select redaction_id from ${schema}.decoded_interface_views where contract_id = $1) y (x)) as redactions`,
     [id],
   );
   return row;
@@ -76,7 +76,7 @@ describe('redact', () => {
     await expect(world.redact('a', 'contract', id, '--reason', 'r', '--yes')).rejects.toMatchObject({
       code: 'REDACTION_REFUSED',
     });
-    expect(await world.redact('a', 'contract', id, '--reason', 'r', '--active', '--yes')).toMatchObject({
+    expect(await world.redact('a', 'contract', id, '--reason', 'r', '--include-active', '--yes')).toMatchObject({
       contracts: 1,
     });
     expect(await contents('a', id)).toMatchObject({ contracts: [[null, null, null]] });
@@ -84,7 +84,7 @@ describe('redact', () => {
 
   it('removes argument and result of one exercise', async () => {
     const [e] = await world.query<{ at: string; id: string }>(
-      `select "offset" || ':' || node_id as at, contract_id as id from a.plain_exercises
+      `select "offset" || ':' || node_id as at, contract_id as id from a.decoded_exercises
         where argument is not null order by 1 limit 1`,
     );
     const done = await world.redact('a', 'exercise', e?.at ?? '', '--reason', 'r', '--yes');
@@ -102,16 +102,16 @@ describe('redact', () => {
          from (select distinct unnest(c.signatories || c.observers) as party, c.contract_id,
                       not exists (select from a.lifetimes l
                                    where l.contract_id = c.contract_id and l.deactivated_offset is null) as gone
-                 from a.plain_contracts c where c.redaction_id is null) x
+                 from a.decoded_contracts c where c.redaction_id is null) x
         group by 1 having count(*) filter (where gone) > 5 and count(*) filter (where not gone) > 0
         order by 2, 1 limit 1`,
     );
     const party = p?.party ?? '';
     const plan = await world.redact('a', 'party', party, '--reason', 'left');
-    expect(plan).toMatchObject({ contracts: p?.archived, leftActive: p?.active });
+    expect(plan).toMatchObject({ contracts: p?.archived, skippedActive: p?.active });
     expect(await world.redact('a', 'party', party, '--reason', 'left', '--yes')).toMatchObject({
       contracts: p?.archived,
-      leftActive: p?.active,
+      skippedActive: p?.active,
     });
     expect(await world.redact('a', 'party', party, '--reason', 'left')).toMatchObject({ contracts: 0 });
   });
@@ -143,12 +143,12 @@ describe('redact', () => {
 describe('what was redacted stays removed', () => {
   /** Everything redacted in schema a, asked of another schema. */
   const stillThere = (schema: string): string => `
-    select (select count(*)::int from ${schema}.plain_contracts c join ${schema}.redacted_contracts r using (contract_id)
+    select (select count(*)::int from ${schema}.decoded_contracts c join ${schema}.redacted_contracts r using (contract_id)
              where c.payload is not null or c.created_event_blob is not null
                 or c.redaction_id is distinct from r.redaction_id) as contracts,
-           (select count(*)::int from ${schema}.plain_interface_views v join ${schema}.redacted_contracts r using (contract_id)
+           (select count(*)::int from ${schema}.decoded_interface_views v join ${schema}.redacted_contracts r using (contract_id)
              where v.view is not null or v.redaction_id is distinct from r.redaction_id) as views,
-           (select count(*)::int from ${schema}.plain_exercises e
+           (select count(*)::int from ${schema}.decoded_exercises e
              where (e.argument is not null or e.redaction_id is null)
                and (exists (select from ${schema}.redacted_exercises r
                              where r."offset" = e."offset" and r.node_id = e.node_id)
@@ -191,16 +191,16 @@ describe('what was redacted stays removed', () => {
     await using indexer = await world.index('a', env);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const [busiest] = await world.query<{ party: string }>(
-      `select c.signatories[1] as party from a.plain_contracts c join a.lifetimes l using (contract_id)
+      `select c.signatories[1] as party from a.decoded_contracts c join a.lifetimes l using (contract_id)
         where l.deactivated_offset is null group by 1 order by count(*) desc, 1 limit 1`,
     );
     const end = world.sandbox.ledger.ledgerEnd();
-    const argv = ['party', busiest?.party ?? '', '--reason', 'r', '--active', '--with-exercises', '--yes'];
+    const argv = ['party', busiest?.party ?? '', '--reason', 'r', '--include-active', '--with-exercises', '--yes'];
     expect(Number((await world.redact('a', ...argv))['contracts'])).toBeGreaterThan(10);
     world.grow(300);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
     const [later] = await world.query<{ exercises: number }>(
-      `select count(*)::int as exercises from a.plain_exercises e join a.redacted_contracts r using (contract_id)
+      `select count(*)::int as exercises from a.decoded_exercises e join a.redacted_contracts r using (contract_id)
         where e."offset" > $1`,
       [end],
     );

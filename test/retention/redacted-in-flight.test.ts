@@ -47,7 +47,7 @@ describe('redacted while the next batch is being written', () => {
     written.catch(() => undefined);
     await take();
     commit();
-    await expect(written).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+    await expect(written).rejects.toMatchObject({ code: 'WRITER_FENCED' });
     await write(1, updates);
     expect(await traces()).toEqual([]);
     const [row] = await query(
@@ -131,8 +131,8 @@ describe('more of it comes', () => {
     const late = frames.text(arrive(3));
     await (
       await openSession(database, identity)
-    ).quarantine({ offset: 3, code: 'X', found: 'x', frame: Buffer.from(late) }, 2);
-    expect(await take()).toMatchObject({ setAside: [3] });
+    ).quarantine({ offset: 3, code: 'X', problem: 'x', frame: Buffer.from(late) }, 2);
+    expect(await take()).toMatchObject({ quarantined: [3] });
     expect(await traces()).toEqual(['quarantine']);
     await write(3, [exercise(4, true)]);
     const lines: string[] = [];

@@ -88,7 +88,7 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
     );
     const party = { ...request, subject: { kind: 'party', party: frames.bob } } as const;
     expect(await redact(database, { ...party, active: false }, new AbortController().signal)).toMatchObject({
-      leftActive: 1,
+      skippedActive: 1,
     });
     await redact(database, how === 'arriving' ? party : request, new AbortController().signal);
     expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);

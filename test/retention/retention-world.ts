@@ -91,16 +91,16 @@ export async function keptFacts(world: RetentionWorld, schema: string, boundary:
     await hashed(`lifetimes at ${at}`, `${explore}.lifetimes_at(${at}, null)`);
   }
   for (const table of [
-    'plain_updates',
-    'plain_exercises',
-    'plain_archives',
-    'plain_reassignments',
+    'decoded_updates',
+    'decoded_exercises',
+    'decoded_archives',
+    'decoded_reassignments',
     'topology_events',
   ]) {
     await hashed(table, `${schema}.${table}`, `"offset" > ${boundary}`);
   }
   await hashed('contracts', `${explore}.contracts`, `is_active or archived_at_offset > ${boundary}`);
-  await hashed('new contracts', `${schema}.plain_contracts`, `"offset" > ${boundary}`);
+  await hashed('new contracts', `${schema}.decoded_contracts`, `"offset" > ${boundary}`);
   await hashed('views', `${explore}.interface_views`, `is_active or archived_at_offset > ${boundary}`);
   await hashed('counts', `${schema}.active_counts`);
   await hashed('activity', `${schema}.activity_hourly`);

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
-import { tokenCommand } from '../../src/cli/roles/token.ts';
+import { readerTokenCommand } from '../../src/cli/roles/reader-token.ts';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { loginPasswordOf } from '../../src/reader-token.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
@@ -51,7 +51,7 @@ it('work, but readers limited to parties are refused, because nobody could give 
   expect(await attempt(writer, 'delete from ledger.synchronizers')).toBe('42501');
   await writer.end();
   const limited = runCommand(grantReaderCommand, [`${prefix}_x`, '--party', 'a::1'], { DATABASE_URL: url });
-  await expect(limited).rejects.toMatchObject({ code: 'READER_REFUSED' });
+  await expect(limited).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
 });
 
 it('have tokens whose logins are dropped with what they made', async () => {
@@ -59,12 +59,17 @@ it('have tokens whose logins are dropped with what they made', async () => {
   await runCommand(grantReaderCommand, [role], { DATABASE_URL: url });
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
-  await runCommand(tokenCommand, ['create', '--role', role], { DATABASE_URL: url }, io);
+  await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: url }, io);
   const [found] = await query(url, 'select id, login_name as login from ledger.reader_tokens');
   const own = new URL(url);
   [own.username, own.password] = [String(found?.['login']), loginPasswordOf(token)];
   await query(own.href, `begin read write; select lo_from_bytea(0, 'x'); commit`);
-  await runCommand(tokenCommand, ['revoke', String(found?.['id'])], { DATABASE_URL: url }, { print: () => undefined });
+  await runCommand(
+    readerTokenCommand,
+    ['revoke', String(found?.['id'])],
+    { DATABASE_URL: url },
+    { print: () => undefined },
+  );
   expect(await query(url, `select from pg_roles where rolname = '${own.username}'`)).toEqual([]);
   expect(await query(url, 'select from pg_largeobject_metadata')).toEqual([]);
   await query(created.url, `drop owned by ${role}; drop role ${role}`);
@@ -74,7 +79,7 @@ it('are refused with a name that others could use for more', async () => {
   await query(created.url, `alter role ${prefix}_writer createdb`);
   const again = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: url });
   await expect(again).rejects.toMatchObject({
-    code: 'ROLES_REFUSED',
+    code: 'GRANT_ROLES_REFUSED',
     message: expect.stringContaining('_writer') as unknown,
   });
   await query(created.url, `alter role ${prefix}_writer nocreatedb`);

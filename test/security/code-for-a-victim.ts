@@ -79,8 +79,8 @@ function plantOf({ kind, name, parameters, returns }: Original, at: number): str
     create aggregate public.${name}(${list}) (sfunc = public.${called}, stype = ${returns})`;
 }
 
-/** One pair of value and padding for each way that a value is completed. */
-const paddings: readonly (readonly [string, string])[] = [
+/** One pair of value and omitted fields for each way that a value is completed. */
+const omissions: readonly (readonly [string, string])[] = [
   ['{"a":{"b":1}}', '{"nulls":{"a":null,"z":null},"fields":{"a":{"nulls":{"c":null},"fields":{}}}}'],
   ['[{"b":1}]', '{"items":{"nulls":{"c":null},"fields":{}}}'],
   ['[["k",{"b":1}]]', '{"entries":[{},{"nulls":{"c":null},"fields":{}}]}'],
@@ -102,8 +102,8 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
   );
   const statements = [
     ...functions.flatMap((each) => callsOf(each).slice(0, 6)),
-    ...paddings.map(([value, padding]) => `select pqs.padded('${value}'::jsonb, '${padding}'::jsonb)`),
-    `select pqs.padded_payload(a) from pqs.active() a`,
+    ...omissions.map(([value, omitted]) => `select pqs.with_nulls('${value}'::jsonb, '${omitted}'::jsonb)`),
+    `select pqs.payload_with_nulls(a) from pqs.active() a`,
     `select pqs.stakeholders(a) from pqs.active() a`,
     `call pqs.create_index_for_contract('bait', 'Iou', $$(payload -> 'secret')$$, 'btree')`,
     ...views.map(({ name }) => `select * from ${name}`),

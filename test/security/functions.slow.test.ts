@@ -91,10 +91,10 @@ describe('functions of our schemas', () => {
     expect(names('redactor').filter((name) => !/prun|redact|__(?:contract_state|re)/.test(name))).toEqual([]);
     expect(names(undefined)).toEqual([
       'ledger.filter_before_history()',
-      'ledger.kept_offset_in_history()',
       'ledger.next_epoch()',
       'ledger.only_remove()',
       'ledger.own_redaction()',
+      'ledger.pruned_to_offset_in_history()',
       'ledger.redacted_stays()',
       'pqs.create_index_for_contract(text,text,text,text,text)',
     ]);
@@ -105,10 +105,10 @@ describe('functions of our schemas', () => {
     const triggers = (await routines()).filter(({ returns }) => returns.endsWith('trigger'));
     expect(triggers.map(({ name, owners, callers }) => ({ name, owners, callers }))).toEqual([
       { name: 'ledger.filter_before_history()', owners: false, callers: [] },
-      { name: 'ledger.kept_offset_in_history()', owners: false, callers: [] },
       { name: 'ledger.next_epoch()', owners: false, callers: [] },
       { name: 'ledger.only_remove()', owners: false, callers: [] },
       { name: 'ledger.own_redaction()', owners: false, callers: [] },
+      { name: 'ledger.pruned_to_offset_in_history()', owners: false, callers: [] },
       { name: 'ledger.redacted_stays()', owners: false, callers: [] },
     ]);
   });
@@ -119,7 +119,7 @@ describe('functions of our schemas', () => {
       // It names nothing.
       'explore.with_name(text)',
       // Called for every row; every name in it has its schema.
-      'pqs.padded(jsonb,jsonb)',
+      'pqs.with_nulls(jsonb,jsonb)',
     ]);
   });
 
@@ -131,7 +131,7 @@ describe('functions of our schemas', () => {
     );
     const granted = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: created.url });
     await expect(granted).rejects.toMatchObject({
-      code: 'ROLES_REFUSED',
+      code: 'GRANT_ROLES_REFUSED',
       message: expect.stringContaining('typed.strange()') as unknown,
     });
     await query(created.url, 'drop function typed.strange()');

@@ -244,7 +244,7 @@ describe('names', () => {
     'indexer.example.evil',
   ])('a page that had %s lead here reads nothing', async (host) => {
     for (const path of guarded) {
-      expect(await asked(path, host), path).toMatch(/^HTTP\/1.1 421 [^]*INDEXER_HTTP_NAMES/);
+      expect(await asked(path, host), path).toMatch(/^HTTP\/1.1 421 [^]*INDEXER_HTTP_ALLOWED_HOSTS/);
     }
   });
 
@@ -261,7 +261,7 @@ describe('names', () => {
   });
 
   it('probes are answered by any name, and say why by one of ours only', async () => {
-    const why = /"because":"not connected yet"/;
+    const why = /"reason":"not connected yet"/;
     const verdict = /^{"ready":false,"live":true}\r?$/m;
     for (const [path, status] of Object.entries({ '/livez': 200, '/readyz': 503 })) {
       const answer = await asked(path, 'balancer.example');

@@ -42,12 +42,12 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   choices: 'all',
   template_interfaces: 'all',
   packages: 'all',
-  paddings: 'all',
+  omitted_fields: 'all',
   typed_views: 'all',
   typed_columns: 'all',
   coverage: 'all',
   filter_interfaces: 'all',
-  hosts: 'all',
+  participants: 'all',
   batches: 'all',
   schema_migrations: 'all',
   active_counts: 'none',
@@ -58,17 +58,17 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   redacted_exercises: 'none',
   verifications: 'none',
   retention_holds: 'none',
-  works: 'none',
+  jobs: 'none',
   webhooks: 'none',
   webhook_secrets: 'none',
-  webhook_dead: 'none',
+  webhook_dead_letters: 'none',
   reader_tokens: 'none',
-  filter_parts: 'none',
+  filter_additions: 'none',
 };
 
 /** Columns that name the parties the indexer reads for, or let somebody ask the ledger on. */
 export const hidden: Readonly<Record<string, readonly string[]>> = {
-  'ledger.stream': ['filter', 'filter_hash', 'seed_token', 'widened_from'],
+  'ledger.stream': ['filter', 'filter_hash', 'seed_token', 'filter_extended_from'],
   'ledger.completion_ranges': ['parties'],
 };
 

@@ -112,16 +112,16 @@ beforeAll(async () => {
     `insert into ledger.quarantine values (1, 'X', 'secret', 'secret', 1);
      insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'secret', 'me');
      insert into ledger.redacted_contracts values ('secret', 'r');
-     insert into ledger.filter_parts values ('party', 'secret', 1, 1);
+     insert into ledger.filter_additions values ('party', 'secret', 1, 1);
      insert into ledger.redacted_exercises values (1, 0, 'u', 'r');
-     insert into ledger.hosts (host, participant_id, from_offset, shift, repeats_to) select 1, participant_id, 0, 0, 0 from ledger.stream;
+     insert into ledger.participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset) select 1, participant_id, 0, 0, 0 from ledger.stream;
      insert into ledger.retention_holds values ('secret', 1, 'secret');
      insert into ledger.webhooks (name, role_name, party) values ('secret', 'secret', 'secret');
      insert into ledger.webhook_secrets values ('secret', 'https://secret', 'whsec_secret');
-     insert into ledger.webhook_dead values ('secret', 1, 0, 'secret', 1, 'secret');
+     insert into ledger.webhook_dead_letters values ('secret', 1, 0, 'secret', 1, 'secret');
      insert into ledger.reader_tokens (id, hash, role_name, login_name, name) values ('secret', '\\x00', 'secret', 'secret', 'secret');
-     insert into ledger.works (name, state, wanted, problem) values ('widen', 'failed', '{}', 'secret');
-     insert into ledger.verifications values ('sql', 'equal', 1, now(), 1, 1, 0, 0)`,
+     insert into ledger.jobs (name, state, request, problem) values ('filter-extend', 'failed', '{}', 'secret');
+     insert into ledger.verifications values ('invariants', 'equal', 1, now(), 1, 1, 0, 0)`,
   );
   tables = await relations(created.url);
 });
@@ -229,7 +229,7 @@ describe('limited readers', needs(noLimits), () => {
         'explore.filter_coverage',
         'explore.interface_coverage',
         'ledger.filter_interfaces',
-        'ledger.paddings',
+        'ledger.omitted_fields',
       ].sort(),
     );
     for (const { name } of tables) {

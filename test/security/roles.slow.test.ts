@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
-import { tokenCommand } from '../../src/cli/roles/token.ts';
+import { readerTokenCommand } from '../../src/cli/roles/reader-token.ts';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
@@ -207,7 +207,7 @@ it('park an indexer that finds history and no published seed, and leave the hist
     const env = { LEDGER_URL: sandbox.url, DATABASE_URL: urlOf('writer'), POSTGRES_MIGRATE: 'never' };
     await using indexer = await runIndexer(env);
     await waitFor('parked', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
-    expect(indexer.log.join('')).toContain('STORE_SCHEMA');
+    expect(indexer.log.join('')).toContain('STORE_SCHEMA_MISMATCH');
     expect(await query(created.url, count)).toEqual(before);
   } finally {
     await query(created.url, `update ledger.stream set seeded_at = '${String(seeded)}'`);
@@ -237,9 +237,9 @@ it('let the writer deliver to webhooks, as whoever is told reads, and note dead 
   receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
   // What came first is refused, once.
   receiver.reply = ({ place }) => ({ status: place === receiver.heard[0]?.place ? 422 : 204 });
-  const env = { INDEXER_WEBHOOKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '1', POSTGRES_MIGRATE: 'never' };
+  const env = { INDEXER_WEBHOOK_NETWORKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '1', POSTGRES_MIGRATE: 'never' };
   await using indexer = await live(urlOf('writer'), 'ledger', env);
-  const dead = () => query(created.url, 'select from ledger.webhook_dead');
+  const dead = () => query(created.url, 'select from ledger.webhook_dead_letters');
   await waitFor('there is a dead letter', async () => ((await dead()).length > 0 ? true : undefined));
   receiver.reply = () => ({ status: 204 });
   await webhook(urlOf('migrator'), 'replay', 'told');
@@ -278,11 +278,11 @@ it('let the redactor redact and prune', async () => {
   const lines: string[] = [];
   const [gone] = await query(
     created.url,
-    `select e.contract_id as id from ledger.plain_exercises e join ledger.plain_contracts c using (contract_id) where e.consuming limit 1`,
+    `select e.contract_id as id from ledger.decoded_exercises e join ledger.decoded_contracts c using (contract_id) where e.consuming limit 1`,
   );
   const words = ['contract', String(gone?.['id']), '--reason', 'asked for', '--with-exercises', '--yes'];
   await runCommand(redactCommand, words, env, { stop: never, print: (line) => lines.push(line) });
-  const left = `select count(*)::int as n from ledger.plain_contracts where contract_id = '${String(gone?.['id'])}' and payload is not null`;
+  const left = `select count(*)::int as n from ledger.decoded_contracts where contract_id = '${String(gone?.['id'])}' and payload is not null`;
   expect(await query(created.url, left)).toEqual([{ n: 0 }]);
   const [middle] = await query(created.url, 'select min("offset") + 20 as offset from ledger.updates');
   await runCommand(pruneCommand, ['--before', String(middle?.['offset']), '--yes'], env, {
@@ -291,7 +291,7 @@ it('let the redactor redact and prune', async () => {
   });
   // Updates whose contracts are still active stay.
   expect(lines.join('\n')).toMatch(/pruned up to and including offset \d+/);
-  expect(await query(created.url, 'select kept_offset is not null as kept from ledger.stream')).toEqual([
+  expect(await query(created.url, 'select pruned_to_offset is not null as kept from ledger.stream')).toEqual([
     { kept: true },
   ]);
 });
@@ -314,7 +314,7 @@ it('let the writer go on beside a reader that is limited to parties', needs(noLi
   expect(await query(created.url, secured)).toEqual([{ secured: true }]);
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
-  await runCommand(tokenCommand, ['create', '--role', role], { DATABASE_URL: created.url }, io);
+  await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: created.url }, io);
   // The writer has become a member of the role: a stream that is granted anew takes that, and nothing of the role binds the writer.
   await grant();
   const all = await query(created.url, 'select count(*)::int as n from ledger.contracts');
@@ -346,7 +346,7 @@ async function endsWithToken(token: string): Promise<void> {
   await waitFor('the session of the expired token is ended', () => (ended ? true : undefined));
   const mayLogIn = `select rolcanlogin from pg_roles where rolname = '${url.username}'`;
   expect(await query(created.url, mayLogIn)).toEqual([{ rolcanlogin: true }]);
-  await runCommand(tokenCommand, ['list'], { DATABASE_URL: created.url }, { print: () => undefined });
+  await runCommand(readerTokenCommand, ['list'], { DATABASE_URL: created.url }, { print: () => undefined });
   expect(await query(created.url, mayLogIn)).toEqual([{ rolcanlogin: false }]);
 }
 

@@ -101,7 +101,7 @@ describe('the rights of the writer', () => {
   });
 
   it('fail the check of a redactor that lacks a right as those of a reader', async () => {
-    const [kept, login] = ['update (kept_offset) on ledger.stream', `${prefix}_redactor`];
+    const [kept, login] = ['update (pruned_to_offset) on ledger.stream', `${prefix}_redactor`];
     const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
     await query(created.url, `alter role ${login} login password 'secret'; revoke ${kept} from ${login}`);
     const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: url });
@@ -112,8 +112,8 @@ describe('the rights of the writer', () => {
   it.each([
     'insert on completions',
     'update (parties) on completion_ranges',
-    'delete on webhook_dead',
-    'execute on function "ledger".mark_unknown(bigint, boolean)',
+    'delete on webhook_dead_letters',
+    'execute on function "ledger".mark_unhosted(bigint, boolean)',
   ])('fail the check without %s', async (right) => {
     await without(right, async () => {
       const { code, stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });

@@ -43,7 +43,7 @@ async function stored(schema: string, history: DeltaHistory, rendering: Renderin
     const taken = left.slice(0, next === -1 ? most : Math.min(most, Math.max(next, 1)));
     const [first] = taken;
     if (first !== undefined && aside.includes(first.offset)) {
-      const update = { offset: first.offset, code: 'X', found: 'x', frame: Buffer.from(first.text) };
+      const update = { offset: first.offset, code: 'X', problem: 'x', frame: Buffer.from(first.text) };
       await session.quarantine(update, checkpoint);
       checkpoint = first.offset;
       left = left.slice(1);
@@ -118,7 +118,7 @@ async function expectArchives(schema: string, { expected }: DeltaHistory): Promi
   const archived = await rows(
     `select a."offset"::int as "offset", a.node_id as node, a.contract_id as contract, ${template} as template,
             a.witness_parties as witnesses
-       from ${schema}.plain_archives a join ${schema}.templates t using (template_pk) order by 1, 2`,
+       from ${schema}.decoded_archives a join ${schema}.templates t using (template_pk) order by 1, 2`,
   );
   expect(archived).toEqual(expected.archives);
   const events = await rows(

@@ -115,7 +115,7 @@ describe('COPY in binary form', () => {
         const { rows } = await client.query(
           `select array[c.contract_id, c.contract_key_hash, c.created_event_blob] as contract,
                   array[u.update_id, u.external_transaction_hash, u.transaction_hash, u.trace_parent] as update
-             from plain_contracts c join plain_updates u using ("offset") order by "offset"`,
+             from decoded_contracts c join decoded_updates u using ("offset") order by "offset"`,
         );
         const expected = values.map(([text, hash, parent]) => ({ contract: [text, hash, hash], update: [text, text, text, parent] })); // prettier-ignore
         expect(rows).toEqual(expected);

@@ -1,4 +1,4 @@
-/** Contracts of parties that left the participant are unknown from there on: who is meant, and that the order of writing does not matter. */
+/** Contracts of parties that left the participant are unhosted from there on: who is meant, and that the order of writing does not matter. */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -56,7 +56,7 @@ async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Prom
     const offset = index + 1;
     const text = frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:${10 + offset}:00.000000Z`);
     if (offset === late) {
-      await session.quarantine({ offset, code: 'X', found: 'x', frame: Buffer.from(text) }, checkpoint);
+      await session.quarantine({ offset, code: 'X', problem: 'x', frame: Buffer.from(text) }, checkpoint);
       checkpoint = offset;
       batch = session.newBatch(checkpoint);
       continue;
@@ -78,7 +78,7 @@ async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Prom
 async function statuses(schema: string): Promise<Record<string, string>> {
   const rows = await query(
     schemas.url,
-    `select contract_id, status || coalesce(' ' || unknown_since, '') as status from ${schema}_explore.contracts`,
+    `select contract_id, status || coalesce(' ' || unhosted_since, '') as status from ${schema}_explore.contracts`,
   );
   return Object.fromEntries(rows.map((row) => [row['contract_id'], row['status']]));
 }
@@ -111,7 +111,7 @@ const archive = (offset: number, contractId: string) =>
 const hosting = (offset: number, ...changes: HostingChange[]) => frames.hosting(offset, changes);
 
 describe('a party that leaves', () => {
-  it('makes contracts unknown that none of the parties sees that are known to be here', async () => {
+  it('makes contracts unhosted that none of the parties sees that are known to be here', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other], ['Added', remote, 'q::1220']),
       create(2, 'alone', [guest]),
@@ -124,9 +124,9 @@ describe('a party that leaves', () => {
       create(9, 'later', [guest]),
     ]);
     expect(await statuses(schema)).toEqual({
-      alone: 'unknown 8',
+      alone: 'unhosted 8',
       'with one who stays': 'active',
-      'with one who lives elsewhere': 'unknown 8',
+      'with one who lives elsewhere': 'unhosted 8',
       'with one of the own namespace': 'active',
       'seen only': 'active',
       'on another synchronizer': 'active',
@@ -135,15 +135,15 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('leaves another participant, or is named in the filter with others: nothing becomes unknown', async () => {
+  it('leaves another participant, or is named in the filter with others: nothing becomes unhosted', async () => {
     const elsewhere = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest, 'q::1220'])];
     expect(await statuses(await stored(elsewhere))).toEqual({ a: 'active' });
     const named = [create(1, 'a', [guest, other]), create(2, 'b', [guest]), hosting(3, ['Revoked', guest])];
     const parties = [guest, other];
-    expect(await statuses(await stored(named, { parties }))).toEqual({ a: 'active', b: 'unknown 3' });
+    expect(await statuses(await stored(named, { parties }))).toEqual({ a: 'active', b: 'unhosted 3' });
   });
 
-  it('is the last of several, and may come back: what is unknown stays so until an event ends it', async () => {
+  it('is the last of several, and may come back: what is unhosted stays so until an event ends it', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other]),
       create(2, 'a', [guest, other]),
@@ -154,7 +154,7 @@ describe('a party that leaves', () => {
       archive(7, 'a'),
       create(8, 'c', [guest]),
     ]);
-    expect(await statuses(schema)).toEqual({ a: 'archived', b: 'unknown 5', c: 'active' });
+    expect(await statuses(schema)).toEqual({ a: 'archived', b: 'unhosted 5', c: 'active' });
     const at = async (offset: number): Promise<unknown> =>
       (
         await query(
@@ -165,9 +165,9 @@ describe('a party that leaves', () => {
       )[0]?.['ids'];
     // That a was archived at 7 proves that it was active until then.
     expect([await at(4), await at(5), await at(6), await at(7), await at(8)]).toEqual(['a,b', 'a', 'a', '', 'c']);
-    const counts = await query(schemas.url, `select active, activated, unknown from ${schema}_explore.templates`);
+    const counts = await query(schemas.url, `select active, activated, unhosted from ${schema}_explore.templates`);
     expect(counts.filter(({ activated }) => activated !== '0')).toEqual([
-      { active: '1', activated: '3', unknown: '1' },
+      { active: '1', activated: '3', unhosted: '1' },
     ]);
   });
 
@@ -186,7 +186,7 @@ describe('a party that leaves', () => {
     await (
       await openSession(schemas.open(schema), { participantId: 'p::1220', ...asking([]) })
     ).noteParticipant('p::1220');
-    expect(await statuses(schema)).toEqual({ a: 'unknown 2' });
+    expect(await statuses(schema)).toEqual({ a: 'unhosted 2' });
   });
 });
 

@@ -94,16 +94,16 @@ const template = (alias: string): string =>
   `concat_ws(':', ${alias}.package_id, ${alias}.module_name, ${alias}.entity_name)`;
 const contractNames = (schema: string): string =>
   `select c.contract_id as contract, ${template('t')} as template, t.package_name as package, s.synchronizer_id as synchronizer
-     from ${schema}.plain_contracts c left join ${schema}.templates t using (template_pk)
+     from ${schema}.decoded_contracts c left join ${schema}.templates t using (template_pk)
      left join ${schema}.synchronizers s using (synchronizer_pk) order by c."offset", c.node_id`;
 const exerciseNames = (schema: string): string =>
   `select ${template('t')} as template, h.choice, nullif(${template('i')}, '') as interface, h.template_pk = e.template_pk as own
-     from ${schema}.plain_exercises e left join ${schema}.choices h using (choice_pk)
+     from ${schema}.decoded_exercises e left join ${schema}.choices h using (choice_pk)
      left join ${schema}.templates t on t.template_pk = e.template_pk
      left join ${schema}.templates i on i.template_pk = h.interface_pk order by e."offset", e.node_id`;
 const viewNames = (schema: string): string =>
   `select v.contract_id as contract, ${template('i')} as interface, ${template('t')} as template
-     from ${schema}.plain_interface_views v left join ${schema}.templates i on i.template_pk = v.interface_pk
+     from ${schema}.decoded_interface_views v left join ${schema}.templates i on i.template_pk = v.interface_pk
      left join ${schema}.template_interfaces m on m.interface_pk = v.interface_pk
      left join ${schema}.templates t on t.template_pk = m.template_pk order by v."offset"`;
 /** What the hours count and the rows do not, or the other way round. */
@@ -111,10 +111,10 @@ const miscounted = (schema: string): string =>
   `with counted as (
      select template_pk, choice_pk, synchronizer_pk, creates, exercises from ${schema}.activity_hourly where template_pk <> 0),
    told as (
-     select template_pk, 0 as choice_pk, synchronizer_pk, count(*) as creates, 0 as exercises from ${schema}.plain_contracts group by 1, 3
+     select template_pk, 0 as choice_pk, synchronizer_pk, count(*) as creates, 0 as exercises from ${schema}.decoded_contracts group by 1, 3
      union all
-     select e.template_pk, e.choice_pk, u.synchronizer_pk, 0, count(*) from ${schema}.plain_exercises e
-       join ${schema}.plain_updates u using ("offset") group by 1, 2, 3)
+     select e.template_pk, e.choice_pk, u.synchronizer_pk, 0, count(*) from ${schema}.decoded_exercises e
+       join ${schema}.decoded_updates u using ("offset") group by 1, 2, 3)
    (table counted except table told) union all (table told except table counted)`;
 
 describe('a batch that brings a hundred new names of each kind', () => {

@@ -92,7 +92,7 @@ describe('what comes back', () => {
       await session.writeBatch(batch, from);
     }
     const last = texts.length;
-    const aside = { offset: last + 1, code: 'X', found: 'x', frame: Buffer.from('') };
+    const aside = { offset: last + 1, code: 'X', problem: 'x', frame: Buffer.from('') };
     await session.quarantine(aside, last);
     await storeLate(database, decodeUpdate(exercise(last + 1, texts[0] ?? '')));
     return database;
@@ -113,7 +113,7 @@ describe('what comes back', () => {
     }
     const ofPqs = '(select e.exercised_at_offset as "offset", e.* from filled_json_pqs.exercises() e) e';
     expect(await shown(asSent, ofPqs)).toEqual(rows);
-    expect(await shown(asSent, 'plain_exercises')).toEqual(rows);
+    expect(await shown(asSent, 'decoded_exercises')).toEqual(rows);
     expect((await shown(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
 
@@ -128,7 +128,7 @@ describe('what comes back', () => {
     await expect(write(await made('huge_jsonb', 'jsonb'))).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
     const asSent = await made('huge_json', 'json');
     await write(asSent);
-    await expect(shown(asSent, 'plain_exercises')).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+    await expect(shown(asSent, 'decoded_exercises')).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
     expect(await shown(asSent, 'exercises')).toMatchObject([{ argument: '{"n":1e200000}' }]);
   });
 });

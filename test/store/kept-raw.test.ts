@@ -60,7 +60,7 @@ describe('kept as it came', () => {
       const raw = `{"Prophecy":{"value":{"offset":${String(nextOffset())},"updateId":"u","deep":${value} }}}`;
       const offset = await write(`{"update":${raw}}`);
       const [row] = await query<{ kind: string; raw: string }>(
-        `select kind, ${asSent('raw')} as raw from plain_updates where "offset" = $1`,
+        `select kind, ${asSent('raw')} as raw from decoded_updates where "offset" = $1`,
         [offset],
       );
       expect(row).toEqual({ kind: 'unknown', raw });
@@ -99,7 +99,7 @@ describe('kept as it came', () => {
     );
     const offset = await write(frame.replace('"HERE"', `[${views.join(',')}]`));
     const rows = await query(
-      'select status_details::text as details from plain_interface_views where "offset" = $1 order by interface_pk',
+      'select status_details::text as details from decoded_interface_views where "offset" = $1 order by interface_pk',
       [offset],
     );
     expect(rows.map((row) => (row as { details: unknown }).details)).toEqual([null, null, null, '[1.0]']);

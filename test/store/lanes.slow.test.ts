@@ -47,7 +47,7 @@ const create = { CreatedEvent: frames.created({ contractId: 'one' }) };
 const archive = { ExercisedEvent: frames.exercised({ contractId: 'one', consuming: true, acsDelta: true }) };
 
 const stored = `select (select checkpoint from ledger.stream) as checkpoint,
-  (select array_agg("offset" order by "offset") from ledger.plain_updates) as offsets,
+  (select array_agg("offset" order by "offset") from ledger.decoded_updates) as offsets,
   (select array_agg(deactivated_offset) from ledger.lifetimes) as ends`;
 
 /** Sessions of ours that wait in an open transaction: the rows are sent, the commit is not. */

@@ -75,10 +75,10 @@ describe('two batches with thousands of contracts of one template', () => {
 
   it('store every row', async () => {
     const [stored] = await rows(
-      `select (select count(*)::int from ledger.plain_updates) as updates, (select count(*)::int from ledger.plain_contracts) as contracts,
-              (select count(distinct contract_id)::int from ledger.plain_contracts) as ids,
-              (select count(*)::int from ledger.plain_exercises) as exercises, (select count(*)::int from ledger.plain_interface_views) as views,
-              (select sum(event_count)::int from ledger.plain_updates) as events, (select checkpoint::int from ledger.stream) as checkpoint`,
+      `select (select count(*)::int from ledger.decoded_updates) as updates, (select count(*)::int from ledger.decoded_contracts) as contracts,
+              (select count(distinct contract_id)::int from ledger.decoded_contracts) as ids,
+              (select count(*)::int from ledger.decoded_exercises) as exercises, (select count(*)::int from ledger.decoded_interface_views) as views,
+              (select sum(event_count)::int from ledger.decoded_updates) as events, (select checkpoint::int from ledger.stream) as checkpoint`,
     );
     expect(stored).toEqual({
       updates: checkpoint,
@@ -95,7 +95,7 @@ describe('two batches with thousands of contracts of one template', () => {
     const [ends] = await rows(
       `select count(*)::int as lifetimes, count(l.deactivated_offset)::int as ended,
               count(*) filter (where l.deactivated_offset is distinct from e."offset")::int as wrong
-         from ledger.lifetimes l left join ledger.plain_exercises e using (contract_id)`,
+         from ledger.lifetimes l left join ledger.decoded_exercises e using (contract_id)`,
     );
     expect(ends).toEqual({ lifetimes: all + others, ended, wrong: 0 });
   });
@@ -169,7 +169,7 @@ describe('a seed with thousands of contracts of one template in a batch', () => 
     }
     const [counted] = await query(
       created.url,
-      `select (select seed_contracts::int from seeded.stream) as entries, (select count(*)::int from seeded.plain_contracts) as rows,
+      `select (select seed_contracts::int from seeded.stream) as entries, (select count(*)::int from seeded.decoded_contracts) as rows,
               a.activated::int, a.deactivated::int, s.synchronizer_id as synchronizer
          from seeded.active_counts a, seeded.synchronizers s`,
     );

@@ -22,7 +22,7 @@ async function stored(schema: string, updates: readonly string[], aside?: number
   await session.publishSeed(0, 'genesis');
   for (const [from, text] of updates.entries()) {
     if (from + 1 === aside) {
-      await session.quarantine({ offset: aside, code: 'X', found: 'x', frame: Buffer.from(text) }, from);
+      await session.quarantine({ offset: aside, code: 'X', problem: 'x', frame: Buffer.from(text) }, from);
       continue;
     }
     const batch = session.newBatch(from);
@@ -77,6 +77,8 @@ it('is refused when ends of its contracts may have been pruned: they would be ac
   const database = await stored('pruned', updates, 1);
   await prune(database, { offset: 2 }, { stop: new AbortController().signal });
   const before = await digestOf(schemas.url, 'pruned');
-  await expect(storeLate(database, decodeUpdate(updates[0] ?? ''))).rejects.toMatchObject({ code: 'ENDS_UNKNOWN' });
+  await expect(storeLate(database, decodeUpdate(updates[0] ?? ''))).rejects.toMatchObject({
+    code: 'QUARANTINE_CONTRACT_MISSING',
+  });
   expect(await digestOf(schemas.url, 'pruned')).toBe(before);
 });

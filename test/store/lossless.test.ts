@@ -51,7 +51,7 @@ describe('batches', () => {
     const frame = frames.text(frames.transaction(nextOffset(), [{ CreatedEvent: event }]));
     const offset = await write(frame.replace('"HERE"', () => payload));
     const [row] = await query<{ whole: string; escaped: string | null }>(
-      `select payload::text as whole, payload->>'$escaped' as escaped from plain_contracts where "offset" = $1`,
+      `select payload::text as whole, payload->>'$escaped' as escaped from decoded_contracts where "offset" = $1`,
       [offset],
     );
     return { text: row?.escaped ?? row?.whole ?? '', escaped: typeof row?.escaped === 'string' };
@@ -149,7 +149,7 @@ describe('batches', () => {
       const [row] = await query(
         `select c.witness_parties, c.signatories, c.observers, t.module_name, t.entity_name, t.package_name,
               e.acting_parties, h.choice
-         from plain_contracts c join templates t using (template_pk) join plain_exercises e using ("offset")
+         from decoded_contracts c join templates t using (template_pk) join decoded_exercises e using ("offset")
          join choices h using (choice_pk) where c."offset" = $1`,
         [offset],
       );
@@ -169,7 +169,7 @@ describe('batches', () => {
       const ids = { commandId: 'a\u0000b', workflowId: 'x\ud800' };
       const offset = await write(frames.text(frames.transaction(nextOffset(), [], ids)));
       const [row] = await query<{ command_id: string; workflow_id: string }>(
-        'select command_id, workflow_id from plain_updates where "offset" = $1',
+        'select command_id, workflow_id from decoded_updates where "offset" = $1',
         [offset],
       );
       expect(row).toEqual({ command_id: String.raw`json:"a\u0000b"`, workflow_id: String.raw`json:"x\ud800"` });
@@ -183,7 +183,7 @@ describe('batches', () => {
       const iso = (column: string): string =>
         `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "${column}"`;
       const [row] = await query(
-        `select ${iso('effective_at')}, ${iso('record_time')}, paid_traffic_cost::text from plain_updates where "offset" = $1`,
+        `select ${iso('effective_at')}, ${iso('record_time')}, paid_traffic_cost::text from decoded_updates where "offset" = $1`,
         [offset],
       );
       expect(row).toEqual({
@@ -202,7 +202,7 @@ describe('batches', () => {
         await query(
           `select u.event_count, count(*)::int as stored, count(distinct c.contract_id)::int as distinct,
                 count(*) filter (where c.payload = jsonb_build_object('nodeId', c.node_id))::int as whole
-           from plain_updates u join plain_contracts c using ("offset") where "offset" = $1 group by 1`,
+           from decoded_updates u join decoded_contracts c using ("offset") where "offset" = $1 group by 1`,
           [offset],
         ),
       ).toEqual([{ event_count: 20_000, stored: 20_000, distinct: 20_000, whole: 20_000 }]);
@@ -210,8 +210,8 @@ describe('batches', () => {
   });
 
   describe('a batch is written whole, once, by one writer', () => {
-    const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from plain_updates u)::text as updates,
-    (select count(*) from plain_contracts)::int as contracts, (select count(*) from lifetimes)::int as lifetimes,
+    const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from decoded_updates u)::text as updates,
+    (select count(*) from decoded_contracts)::int as contracts, (select count(*) from lifetimes)::int as lifetimes,
     (select count(*) from templates)::int as templates, (select sum(creates) from activity_hourly)::text as activity,
     (select to_jsonb(s) - 'epoch' - 'writer' from stream s)::text as stream`;
 
@@ -227,7 +227,7 @@ describe('batches', () => {
       const before = await query(everything);
       const wrong = checkpoint - 1;
       await expect(session.writeBatch(batchOf(wrong, create(checkpoint + 5)), wrong)).rejects.toMatchObject({
-        code: 'CHECKPOINT_MOVED',
+        code: 'WRITER_FENCED',
         retry: 'fenced',
       });
       expect(await query(everything)).toEqual(before);
@@ -238,9 +238,9 @@ describe('batches', () => {
       const batch = batchOf(checkpoint, create(checkpoint + 1));
       session = await openSession(database, identity);
       const before = await query(everything);
-      await expect(old.writeBatch(batch, checkpoint)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
-      await expect(old.writeSeed(old.newBatch(0), 0)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
-      await expect(old.publishSeed(1, 'seed')).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      await expect(old.writeBatch(batch, checkpoint)).rejects.toMatchObject({ code: 'WRITER_FENCED' });
+      await expect(old.writeSeed(old.newBatch(0), 0)).rejects.toMatchObject({ code: 'WRITER_FENCED' });
+      await expect(old.publishSeed(1, 'seed')).rejects.toMatchObject({ code: 'WRITER_FENCED' });
       expect(await query(everything)).toEqual(before);
     });
 
@@ -273,7 +273,7 @@ describe('batches', () => {
       await write(frames.text(create(nextOffset())));
       const before = await query(everything);
       await expect(session.writeBatch(batchOf(from, create(from + 1)), from)).rejects.toMatchObject({
-        code: 'CHECKPOINT_MOVED',
+        code: 'WRITER_FENCED',
       });
       session = await openSession(database, identity);
       await expect(session.writeBatch(batchOf(checkpoint, create(checkpoint)), checkpoint)).rejects.toHaveProperty(

@@ -79,7 +79,9 @@ describe('migrate', () => {
 
   it('keeps what went before a broken migration and nothing of the broken one', async () => {
     const database = open(freshSchema());
-    await expect(migrate(database, { files: [first, second, broken] })).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
+    await expect(migrate(database, { files: [first, second, broken] })).rejects.toMatchObject({
+      code: 'STORE_SCHEMA_MISMATCH',
+    });
     expect(await counter(database)).toBe(1);
     await expect(assertMigrated(database, [first, second])).resolves.toBeUndefined();
   });
@@ -232,7 +234,7 @@ describe('checkServer', () => {
     const url = new URL(server.url);
     url.pathname = `/${name}`;
     const ascii = open('public', url.href);
-    await expect(checkServer(ascii)).rejects.toMatchObject({ code: 'STORE_ENCODING', exitCode: 78 });
+    await expect(checkServer(ascii)).rejects.toMatchObject({ code: 'STORE_ENCODING_UNSUPPORTED', exitCode: 78 });
     await ascii.close();
     await admin.pool.query(`drop database ${name} with (force)`);
   });

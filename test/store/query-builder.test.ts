@@ -50,7 +50,7 @@ describe('a statement of the query builder', () => {
       tablesOf(client).deleteFrom('synchronizers').where('synchronizer_pk', '=', 7).executeTakeFirst(),
     );
     expect(changed.numDeletedRows).toBe(0n);
-    expect(timed).toEqual(['change']);
+    expect(timed).toEqual(['write']);
   });
 
   it('fails as any statement does: by the catalogue, without contents', async () => {

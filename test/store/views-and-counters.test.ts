@@ -130,7 +130,7 @@ function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
 const storedViews = `
   select v.contract_id, v."offset", t.package_id || ':' || t.module_name || ':' || t.entity_name as interface, v.view,
          v.status_code, v.status_message, v.status_details, v.implementation_package_id
-    from plain_interface_views v join templates t on t.template_pk = v.interface_pk order by v."offset", 3`;
+    from decoded_interface_views v join templates t on t.template_pk = v.interface_pk order by v."offset", 3`;
 
 describe.each(writings)('views of %s frames', (_name, written) => {
   it.each([true, false])('keep status, message and details where they failed; together: %s', async (together) => {
@@ -204,10 +204,10 @@ function arriving(
 
 const storedCounters = `
   select 'contract' as row, contract_id as id, "offset", s.synchronizer_id as on, reassignment_counter as counter
-    from plain_contracts join synchronizers s using (synchronizer_pk)
+    from decoded_contracts join synchronizers s using (synchronizer_pk)
   union all
   select kind, contract_id, "offset", s.synchronizer_id, reassignment_counter
-    from plain_reassignments join synchronizers s on s.synchronizer_pk = case kind when 'assign' then target_pk else source_pk end
+    from decoded_reassignments join synchronizers s on s.synchronizer_pk = case kind when 'assign' then target_pk else source_pk end
    order by 2, 3, 1`;
 
 function counter(row: string, id: string, offset: number, on: string, value: number | null): JsonRecord {

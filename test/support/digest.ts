@@ -8,7 +8,7 @@ import { namedColumn, numberedTables } from './dictionary-names.ts';
 
 /** Columns that differ from run to run and say nothing about the ledger. */
 const volatileColumns: Readonly<Record<string, readonly string[]>> = {
-  stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'pruned_offset'],
+  stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'participant_pruned_offset'],
   updates: ['batch_offset'],
   schema_migrations: ['applied_at'],
   coverage: ['recorded_at'],
@@ -19,7 +19,7 @@ const volatileColumns: Readonly<Record<string, readonly string[]>> = {
 /** Filled beside the stream, when a package has been read, or as far as completions have come: the history alone does not decide. */
 const besideTheStream: ReadonlySet<string> = new Set([
   'packages',
-  'paddings',
+  'omitted_fields',
   'typed_views',
   'typed_columns',
   'verifications',
@@ -27,10 +27,10 @@ const besideTheStream: ReadonlySet<string> = new Set([
   'completions',
   'submitters',
   'retention_holds',
-  'works',
+  'jobs',
   'webhooks',
   'webhook_secrets',
-  'webhook_dead',
+  'webhook_dead_letters',
   'reader_tokens',
 ]);
 

@@ -40,7 +40,7 @@ async function index(schema: string, upTo: number, more: Readonly<Record<string,
   await indexer.reaches(upTo);
 }
 
-const words = ['--sql', '--tail', '100000', '--acs'];
+const words = ['--invariants', '--tail', '100000', '--acs'];
 
 it.each(['seeded', 'whole'])('finds nothing in what was %s', async (schema) => {
   const run = await runVerify(words, env(schema));
@@ -59,7 +59,7 @@ it('holds the same after the seed as when everything was followed', async () => 
   const later = (schema: string): string => `
     select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
            (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended
-      from ${schema}.plain_archives a join ${schema}.templates t using (template_pk) where a."offset" > ${half} order by 1, 2`;
+      from ${schema}.decoded_archives a join ${schema}.templates t using (template_pk) where a."offset" > ${half} order by 1, 2`;
   expect(await query(database.url, later('seeded'))).toEqual(await query(database.url, later('whole')));
   const active = (schema: string): string =>
     `select contract_id, activated_offset::int from ${schema}.lifetimes where deactivated_offset is null order by 1, 2`;

@@ -5,12 +5,12 @@ import { exitCodeOf, shownResults, type VerifyResult } from '../../src/cli/verif
 import { verifyArguments, verifyCommand } from '../../src/cli/verify/verify.ts';
 
 const nothing = {
-  sql: false,
+  invariants: false,
   tokens: false,
   tail: undefined,
   acs: false,
   at: undefined,
-  replay: undefined,
+  range: undefined,
   json: undefined,
 };
 
@@ -18,21 +18,21 @@ const argumentsOf = (argv: readonly string[]): unknown => verifyArguments(parse(
 
 describe('the arguments of verify', () => {
   it.each([
-    [[], { sql: true, acs: true, tail: 1000 }],
-    [['--json'], { sql: true, acs: true, tail: 1000, json: '-' }],
-    [['--sql'], { sql: true }],
+    [[], { invariants: true, acs: true, tail: 1000 }],
+    [['--json'], { invariants: true, acs: true, tail: 1000, json: '-' }],
+    [['--invariants'], { invariants: true }],
     [['--tokens'], { tokens: true }],
     [['--acs', '--at', '7'], { acs: true, at: 7 }],
     [['--acs', '--at=7', '--json=file.json'], { acs: true, at: 7, json: 'file.json' }],
-    [['--tail', '3', '--json', '--sql'], { sql: true, tail: 3, json: '-' }],
-    [['--replay', '3', '9', '--json', 'x'], { replay: [3, 9], json: 'x' }],
-    [['--sql', '--database-url', 'postgres://x', '--postgres-schema=s'], { sql: true }],
+    [['--tail', '3', '--json', '--invariants'], { invariants: true, tail: 3, json: '-' }],
+    [['--range', '3', '9', '--json', 'x'], { range: [3, 9], json: 'x' }],
+    [['--invariants', '--database-url', 'postgres://x', '--postgres-schema=s'], { invariants: true }],
   ] as const)('%j', (argv, expected) => {
     expect(argumentsOf(argv)).toEqual({ ...nothing, ...expected });
   });
 
   it('leave options to the configuration', () => {
-    const { options } = parse(verifyCommand, ['--sql', '--database-url', 'postgres://x', '--postgres-schema=s']);
+    const { options } = parse(verifyCommand, ['--invariants', '--database-url', 'postgres://x', '--postgres-schema=s']);
     expect(Object.fromEntries(options.values)).toEqual({ 'database-url': 'postgres://x', 'postgres-schema': 's' });
   });
 
@@ -41,8 +41,8 @@ describe('the arguments of verify', () => {
     [['--tail']],
     [['--tail', 'x']],
     [['--tail=-1']],
-    [['--replay', '3']],
-    [['--replay', '3', '--sql']],
+    [['--range', '3']],
+    [['--range', '3', '--invariants']],
   ])('refuses %j', (argv) => {
     expect(() => argumentsOf(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
   });
@@ -64,17 +64,17 @@ describe('results', () => {
 
   it('are lines that say what differs', () => {
     const different = result({
-      kind: 'replay',
+      kind: 'range',
       outcome: 'different',
       fromOffset: 3,
       different: 2,
       quarantined: 1,
       note: 'a note',
-      findings: [{ what: 'different', offset: 7, row: 'exercise 1', fields: ['result', 'argument'] }],
+      findings: [{ type: 'different', offset: 7, row: 'exercise 1', fields: ['result', 'argument'] }],
     });
     expect(shownResults([result({}), different])).toEqual([
       'acs     equal      at offset 12: 5 compared, 0 different, 1.3 s',
-      'replay  different  offsets 3 to 12: 5 compared, 2 different, the first 1 are listed, 1 explained by quarantine, 1.3 s\n  a note',
+      'range   different  offsets 3 to 12: 5 compared, 2 different, the first 1 are listed, 1 explained by quarantine, 1.3 s\n  a note',
       '  different: offset 7; row exercise 1; fields result, argument',
     ]);
   });

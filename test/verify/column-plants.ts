@@ -16,10 +16,10 @@ const twoRanges = `
     values (1, 2, 'seed', 'of old', 'LEDGER_EFFECTS');
   update coverage set origin = 'reseed', reason = 'a gap' where to_offset is null`;
 
-/** A stream that was moved where it stands. */
-const twoHosts = `
-  insert into hosts (host, participant_id, from_offset, shift, repeats_to) values (1, 'the one before', 0, 0, 0);
-  insert into hosts (host, participant_id, from_offset, shift, repeats_to, common_offset, common_update_id, reason)
+/** A stream that was switched to another participant where it stands. */
+const twoParticipants = `
+  insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset) values (1, 'the one before', 0, 0, 0);
+  insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset, common_offset, common_update_id, reason)
     select 2, participant_id, checkpoint, 0, checkpoint, checkpoint_update_offset, checkpoint_update_id, 'compared' from stream`;
 
 const kinds: Readonly<Record<string, Rows>> = {
@@ -48,7 +48,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   'reassignments in flight at a seed': { table: 'reassignments', where: 'incomplete' },
   'coverage, the open range': { table: 'coverage' },
   'coverage, a closed range': { table: 'coverage', where: 'to_offset is not null', setUp: twoRanges },
-  hosts: { table: 'hosts', where: 'host = 2', setUp: twoHosts },
+  participants: { table: 'participants', where: 'participant_number = 2', setUp: twoParticipants },
   'activity_hourly of templates': { table: 'activity_hourly', where: 'template_pk > 0' },
   'activity_hourly of updates': { table: 'activity_hourly', where: 'template_pk = 0 and paid_traffic_cost > 0' },
   'completions, accepted': { table: 'completions', where: 'status_code = 0' },
@@ -100,7 +100,13 @@ const entries: Readonly<Record<string, string>> = {
 };
 const dictionaries: readonly string[] = ['templates', 'choices', 'synchronizers'];
 /** Tables with one row for each entry. */
-const keyed: readonly string[] = ['active_counts', 'paddings', 'template_interfaces', 'activity_hourly', 'choices'];
+const keyed: readonly string[] = [
+  'active_counts',
+  'omitted_fields',
+  'template_interfaces',
+  'activity_hourly',
+  'choices',
+];
 
 /** Where another value of the type would not do. */
 const particular: Readonly<Record<string, string>> = {
@@ -128,7 +134,7 @@ const particular: Readonly<Record<string, string>> = {
   'stream.transaction_shape': `'ACS_DELTA'`,
   'typed_views.kind': `case kind when 'choice' then 'template' else 'choice' end`,
   'stream.filter': `filter || '{"createdEventBlobs": false}'`,
-  'verifications.kind': `'replay'`,
+  'verifications.kind': `'range'`,
   'verifications.outcome': `'undecided'`,
 };
 
@@ -140,7 +146,7 @@ export const lawfulChanges: Readonly<Record<string, string>> = {
                                             where value < '2026-06-01' limit 1)`,
   // Of the first batch: nothing comes before it.
   'batches.epoch': 'epoch - 1',
-  'stream.kept_offset': 'seed_offset + 5',
+  'stream.pruned_to_offset': 'seed_offset + 5',
   'coverage, a closed range.from_offset': 'from_offset - 1',
   'coverage, a closed range.to_offset': 'to_offset + 1',
   'coverage, a closed range.origin': `'oldest'`,

@@ -58,10 +58,10 @@ async function fill(ledger: Ledger, database: TestDatabase, env: Readonly<Record
   for (const update of sent) ledger.appendRaw(update(ledger.ledgerEnd() + 1));
   await indexer.reaches(ledger.ledgerEnd());
   await indexer.completionsReach(ledger.ledgerEnd());
-  await waitFor('typed views and paddings', async () => {
+  await waitFor('typed views and omitted fields', async () => {
     const [row] = await query(
       database.url,
-      'select exists (select from ledger.paddings) and exists (select from ledger.typed_columns) as made',
+      'select exists (select from ledger.omitted_fields) and exists (select from ledger.typed_columns) as made',
     );
     return row?.['made'] === true ? true : undefined;
   });
@@ -154,7 +154,7 @@ async function setAside(sandbox: Sandbox, database: TestDatabase, change: Column
   const frame = Buffer.from(`{"offset":${offset},"ledgerEnd":${sandbox.ledger.ledgerEnd()}}`).toString('hex');
   await change(`delete from updates where "offset" = ${offset}; delete from topology_events where "offset" = ${offset};
     delete from batches b where not exists (select from updates u where u.batch_offset = b.batch_offset);
-    insert into quarantine ("offset", code, found, frame, epoch, attempted_at)
+    insert into quarantine ("offset", code, problem, frame, epoch, attempted_at)
       values (${offset}, 'C', 'f', '\\x${frame}', 1, now())`);
 }
 
@@ -168,10 +168,10 @@ async function redactSome(database: TestDatabase): Promise<void> {
   try {
     const [contract, exercise] = await query(
       database.url,
-      `(select contract_id, "offset", node_id from ledger.plain_exercises e where consuming
-          and exists (select from ledger.plain_interface_views v where v.contract_id = e.contract_id) limit 1)
+      `(select contract_id, "offset", node_id from ledger.decoded_exercises e where consuming
+          and exists (select from ledger.decoded_interface_views v where v.contract_id = e.contract_id) limit 1)
        union all
-       (select contract_id, "offset", node_id from ledger.plain_exercises where not consuming limit 1)`,
+       (select contract_id, "offset", node_id from ledger.decoded_exercises where not consuming limit 1)`,
     );
     await redacted({ kind: 'contract', contractId: String(contract?.['contract_id']) });
     await redacted({ kind: 'exercise', offset: Number(exercise?.['offset']), nodeId: Number(exercise?.['node_id']) });

@@ -42,7 +42,7 @@ const everything = ['I01', '--acs', '--tail'];
 async function noticedBy(by: readonly string[]): Promise<readonly string[]> {
   const names = by.includes('refused') ? everything : by;
   const words = [
-    ...(names.some((name) => name.startsWith('I')) ? ['--sql'] : []),
+    ...(names.some((name) => name.startsWith('I')) ? ['--invariants'] : []),
     ...(names.includes('--acs') ? ['--acs'] : []),
     ...(names.includes('--tail') ? ['--tail', '100000'] : []),
   ];
@@ -51,7 +51,7 @@ async function noticedBy(by: readonly string[]): Promise<readonly string[]> {
     const refused = results.some(({ outcome }) => outcome === 'undecided') ? ['refused'] : [];
     const found = results.flatMap(({ kind, outcome, findings }) => {
       if (outcome !== 'different') return [];
-      return kind === 'sql' ? findings.map(({ rule = '' }) => rule.slice(0, 3)) : [`--${kind}`];
+      return kind === 'invariants' ? findings.map(({ rule = '' }) => rule.slice(0, 3)) : [`--${kind}`];
     });
     return [...new Set([...refused, ...found])];
   } catch (thrown) {

@@ -81,11 +81,11 @@ async function one(sql: string): Promise<Readonly<Record<string, unknown>>> {
 
 describe('compare-pqs', () => {
   it('finds the two equal, contents included, and counts the same rows', async () => {
-    const { code, differences, onlyPqs, onlyHere, rows, at, events, updates } = await compared('--contents');
-    expect({ differences, onlyPqs, onlyHere }).toEqual({ differences: [], onlyPqs: [], onlyHere: [] });
+    const { code, differences, onlyPqs, onlyIndexer, rows, at, events, updates } = await compared('--contents');
+    expect({ differences, onlyPqs, onlyIndexer }).toEqual({ differences: [], onlyPqs: [], onlyIndexer: [] });
     const end = sandbox.ledger.ledgerEnd();
     expect({ code, at, to: events?.to, updates }).toEqual({ code: 0, at: end, to: end, updates: 100 });
-    expect(rows.pqs).toBe(rows.here);
+    expect(rows.pqs).toBe(rows.indexer);
     expect(rows.pqs).toBeGreaterThan(1_000);
   });
 
@@ -102,7 +102,7 @@ describe('compare-pqs', () => {
     expect(gone.code).toBe(1);
     const [active] = gone.differences.filter((difference) => difference.name === name && difference.kind === 'active');
     expect(active).toMatchObject({ type: 'template', missing: 0, extra: 1, firstMissing: [], firstExtra: [id] });
-    expect((active?.here ?? 0) - (active?.pqs ?? 0)).toBe(1);
+    expect((active?.indexer ?? 0) - (active?.pqs ?? 0)).toBe(1);
     const more = await foundAfter(`insert into __contracts
       select tpe_pk, create_event_pk, created_at_ix, null, null, '00more', payload from __contracts where contract_id = '${String(id)}'`);
     expect(
@@ -145,7 +145,7 @@ describe('compare-pqs', () => {
     const holdings = `select pk from __contract_tpe where payload_type = 'interface' limit 1`;
     const { template_fqn: name } = await one(`select template_fqn from __contract_tpe where pk = (${holdings})`);
     const less = await foundAfter(`delete from __contracts where tpe_pk = (${holdings})`);
-    expect(less).toMatchObject({ code: 0, differences: [], onlyPqs: [], onlyHere: [`interface ${String(name)}`] });
+    expect(less).toMatchObject({ code: 0, differences: [], onlyPqs: [], onlyIndexer: [`interface ${String(name)}`] });
     const more =
       await foundAfter(`with type as (insert into __contract_tpe values (1000, 'other:Module:Entity', 'template') returning pk)
       insert into __contracts select type.pk, 1, 1, null, null, '00other', '{}' from type`);
@@ -156,7 +156,7 @@ describe('compare-pqs', () => {
   it('notices updates that are not here, and refuses to compare where none is', async () => {
     const newest = '(select max(ix) from __transactions)';
     const some = await foundAfter(`update __transactions set transaction_id = 'other' where ix = ${newest}`);
-    expect(some.differences).toMatchObject([{ kind: 'updates', pqs: 100, here: 99, missing: 1 }]);
+    expect(some.differences).toMatchObject([{ kind: 'updates', pqs: 100, indexer: 99, missing: 1 }]);
     await expect(foundAfter(`update __transactions set transaction_id = 'of another ledger'`)).rejects.toMatchObject({
       code: 'COMPARE_IMPOSSIBLE',
       exitCode: 2,

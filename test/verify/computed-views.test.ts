@@ -1,6 +1,6 @@
 /** Which views a participant may send otherwise than they were stored, and which of them are different. */
 import { describe, expect, it } from 'vitest';
-import { computedAnewBy } from '../../src/cli/verify/computed-views.ts';
+import { recomputedBy } from '../../src/cli/verify/computed-views.ts';
 import { comparedRow } from '../../src/model/compared-rows.ts';
 
 const [first, second, stranger, unread] = ['a1', 'b2', 'c3', 'd4'].map((two) => two.repeat(32)) as [
@@ -40,7 +40,7 @@ describe('a view is computed anew', () => {
     ['and fails again, in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
     ['that was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
   ])('%s', (_what, stored, sent, pair) => {
-    expect(computedAnewBy(stored, sent, packageNames)).toBe(pair);
+    expect(recomputedBy(stored, sent, packageNames)).toBe(pair);
   });
 });
 
@@ -53,6 +53,6 @@ describe('a view is different', () => {
     ['where a stored failure has a value', fields('{}', '9', null, null), computed(first)],
     ['where a stored failure has a package', fields(null, '9', null, first), computed(second)],
   ])('%s', (_what, stored, sent) => {
-    expect(computedAnewBy(stored, sent, packageNames)).toBeUndefined();
+    expect(recomputedBy(stored, sent, packageNames)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** The rules of `verify --sql`: silent on lawful histories, and each one notices what it is there for. */
+/** The rules of `verify --invariants`: silent on lawful histories, and each one notices what it is there for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
 import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
@@ -88,7 +88,7 @@ afterAll(async () => {
 /** What breaks each rule; `also` are rules that the same change cannot but break as well. */
 const plants: Readonly<Record<string, { readonly sql: string; readonly also?: readonly string[] }>> = {
   I01: { sql: `update stream set checkpoint = checkpoint - 1`, also: ['I41'] },
-  I02: { sql: `update stream set seed_offset = checkpoint + 1, kept_offset = checkpoint + 1`, also: ['I27'] },
+  I02: { sql: `update stream set seed_offset = checkpoint + 1, pruned_to_offset = checkpoint + 1`, also: ['I27'] },
   I03: { sql: `update stream set seeded_at = null, checkpoint = null`, also: ['I41'] },
   I04: {
     sql: `update updates set update_id = (select update_id from updates order by "offset" limit 1)
@@ -143,7 +143,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I17: { sql: `update stream set epoch = 0` },
   I18: { sql: `update stream set checkpoint_update_id = 'another'` },
   I19: {
-    sql: `insert into quarantine ("offset", code, found, frame, epoch)
+    sql: `insert into quarantine ("offset", code, problem, frame, epoch)
           select checkpoint, 'C', 'f', '', 1 from stream`,
   },
   I20: { sql: `update active_counts set deactivated = deactivated + 1 where template_pk = 1` },
@@ -190,7 +190,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
     sql: `insert into packages (package_id, package_name, package_version, language_version, model)
           values ('p', 'name', '1.0.0', '2.1', '{"packageId": "p", "name": "another", "version": "1.0.0", "languageVersion": "2.1"}')`,
   },
-  I38: { sql: `update live set unknown_since = "offset" + 1 where id_text(contract_id) = 's1'` },
+  I38: { sql: `update live set unhosted_since = "offset" + 1 where id_text(contract_id) = 's1'` },
   I39: { sql: `update ended set ended_at = ended_at + interval '1 microsecond' where ended_by = 'a'` },
   I40: {
     sql: `update updates set batch_offset = batch_offset + 1 where "offset" = (select max("offset") from updates)`,
@@ -200,7 +200,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I43: { sql: `update completions set error_code = 'PLANTED' where status_code = 0` },
   I44: { sql: `insert into submitters (submitters_key, party) values ('\\x00', 'p')` },
   I45: {
-    sql: `insert into hosts (host, participant_id, from_offset, shift, repeats_to) values (1, 'another', 0, 0, 0)`,
+    sql: `insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset) values (1, 'another', 0, 0, 0)`,
   },
 };
 

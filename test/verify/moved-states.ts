@@ -1,6 +1,6 @@
 /** Statements that make a contract live or ended behind the indexer's back: its row goes from one table to the other. */
 
-const same = '"offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id';
+const same = '"offset", unhosted_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id';
 
 /** Ends live contracts, at the offset that `at` gives (SQL over a row of `live`), as by an update that is not here. */
 export function ended(where: string, at = '"offset"'): string {

@@ -45,7 +45,7 @@ async function change(...statements: readonly string[]): Promise<void> {
 }
 
 async function everything(...more: readonly string[]): Promise<VerifyRun> {
-  return runVerify(['--sql', '--tail', '100000', '--acs', ...more], env);
+  return runVerify(['--invariants', '--tail', '100000', '--acs', ...more], env);
 }
 
 const equal = { code: 0, outcome: 'equal' };
@@ -71,7 +71,7 @@ describe('verify respects', () => {
     );
     expect(await runVerify(['--tail', '100000', '--acs'], env)).toMatchObject({ code: 1 });
     await change(
-      `insert into quarantine ("offset", code, found, frame, epoch) values (${offset}, 'C', 'f', '\\x${frame}', 1)`,
+      `insert into quarantine ("offset", code, problem, frame, epoch) values (${offset}, 'C', 'f', '\\x${frame}', 1)`,
     );
     const run = await runVerify(['--tail', '100000', '--acs'], env);
     expect(run).toMatchObject({ ...equal, results: [{ kind: 'tail', quarantined: 1 }, { kind: 'acs' }] });
@@ -81,7 +81,7 @@ describe('verify respects', () => {
   it('redactions: contents are not compared, everything else is', async () => {
     await index(200);
     const contract = await one<{ contract_id: string }>(
-      `select contract_id from ledger.plain_contracts c join ledger.lifetimes l using (contract_id)
+      `select contract_id from ledger.decoded_contracts c join ledger.lifetimes l using (contract_id)
         where c.origin = 'create' and l.deactivated_offset is null order by c."offset", c.node_id limit 1`,
     );
     const id = contract.contract_id;
@@ -102,8 +102,8 @@ describe('verify respects', () => {
     await change(otherParties('signatories', `'{planted}'`, meant));
     const { results } = await everything();
     expect(results.flatMap(({ findings }) => findings)).toMatchObject([
-      { what: 'different', row: `contract ${id}`, fields: ['signatories'] },
-      { what: 'different', contractId: id, fields: ['signatories'] },
+      { type: 'different', row: `contract ${id}`, fields: ['signatories'] },
+      { type: 'different', contractId: id, fields: ['signatories'] },
     ]);
   });
 
@@ -116,7 +116,7 @@ describe('verify respects', () => {
     const ended = `not exists (select from contract_states s where s.activated_offset = c."offset" and s.node_id = c.node_id
                      and (s.deactivated_offset is null or s.deactivated_offset > ${kept}))`;
     await change(
-      `update stream set kept_offset = ${kept}`,
+      `update stream set pruned_to_offset = ${kept}`,
       `delete from updates where ${old} and "offset" <> (select checkpoint_update_offset from stream)`,
       ...['exercises', 'archives', 'topology_events', 'reassignments'].map(
         (table) => `delete from ${table} where ${old}`,
@@ -129,7 +129,7 @@ describe('verify respects', () => {
     const run = await everything();
     expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
     expect(run).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(kept) }, {}] });
-    expect(await runVerify(['--replay', kept, String(Number(kept) + 10)], env)).toMatchObject({ code: 2 });
+    expect(await runVerify(['--range', kept, String(Number(kept) + 10)], env)).toMatchObject({ code: 2 });
     expect(await runVerify(['--acs', '--at', String(Number(kept) - 1)], env)).toMatchObject({ code: 2 });
   });
 
@@ -140,7 +140,7 @@ describe('verify respects', () => {
     );
     sandbox.ledger.pruneTo(Number(offset));
     expect(await everything()).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(offset) }, {}] });
-    expect(await runVerify(['--replay', offset, String(Number(offset) + 10)], env)).toMatchObject({ code: 2 });
+    expect(await runVerify(['--range', offset, String(Number(offset) + 10)], env)).toMatchObject({ code: 2 });
   });
 
   it('history that began without a seed', async () => {
@@ -155,7 +155,7 @@ describe('verify respects', () => {
   it('the shape ACS_DELTA, and the filter the tables were filled with', async () => {
     await index(0);
     const { party } = await one<{ party: string }>(
-      'select signatories[1] as party from ledger.plain_contracts group by 1 order by count(*) desc limit 1',
+      'select signatories[1] as party from ledger.decoded_contracts group by 1 order by count(*) desc limit 1',
     );
     await index(300, { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_PARTIES: party, POSTGRES_SCHEMA: 'mine' });
     delete env['LEDGER_PARTIES'];

@@ -57,7 +57,7 @@ async function findingsWhile(changed: string | readonly string[], statements: st
   }
 }
 
-const range = (): readonly string[] => ['--replay', String(seedOffset + 1), String(checkpoint)];
+const range = (): readonly string[] => ['--range', String(seedOffset + 1), String(checkpoint)];
 
 beforeAll(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
@@ -78,9 +78,9 @@ afterAll(async () => {
 
 describe('verify of a clean run', () => {
   it('is equal by every way of comparing', async () => {
-    const run = await verify('--sql', '--tokens', '--tail', '100', '--acs', ...range());
+    const run = await verify('--invariants', '--tokens', '--tail', '100', '--acs', ...range());
     expect(run.results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }))).toEqual(
-      ['sql', 'tokens', 'tail', 'replay', 'acs'].map((kind) => ({
+      ['invariants', 'tokens', 'tail', 'range', 'acs'].map((kind) => ({
         kind,
         outcome: 'equal',
         findings: [],
@@ -108,7 +108,7 @@ describe('verify of a clean run', () => {
     const run = await verify('--tail', '100', '--acs', ...range());
     sandbox.faults.reverseParties = undefined;
     expect(run.results.map(({ kind, outcome }) => [kind, outcome])).toEqual(
-      ['tail', 'replay', 'acs'].map((kind) => [kind, 'equal']),
+      ['tail', 'range', 'acs'].map((kind) => [kind, 'equal']),
     );
   });
 
@@ -118,14 +118,14 @@ describe('verify of a clean run', () => {
     const run = await verify('--acs', ...range());
     sandbox.faults.newerViews = undefined;
     expect(run.results.map(({ kind, outcome, findings }) => ({ kind, outcome, findings }))).toEqual(
-      ['replay', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
+      ['range', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
     );
     const stored = await one<{ count: string }>(
       `select count(*) from ledger.interface_views where "offset" > ${String(seedOffset)} and status_code = 0`,
     );
-    expect(run.results[0]?.computedAnew).toBe(Number(stored.count));
+    expect(run.results[0]?.recomputed).toBe(Number(stored.count));
     expect(run.results[0]?.note).toContain(packageId);
-    expect(run.results[1]?.computedAnew).toBeUndefined();
+    expect(run.results[1]?.recomputed).toBeUndefined();
   });
 
   it('keeps its results for readers, and writes a report to a file', async () => {
@@ -153,8 +153,8 @@ describe('verify of a clean run', () => {
     for (const words of [
       ['--acs', '--at', String(seedOffset - 1)],
       ['--acs', '--at', String(checkpoint + 1)],
-      ['--replay', String(seedOffset), String(checkpoint)],
-      ['--replay', '5', '4'],
+      ['--range', String(seedOffset), String(checkpoint)],
+      ['--range', '5', '4'],
     ]) {
       const run = await verify(...words);
       expect(run.code).toBe(2);
@@ -190,7 +190,7 @@ describe('verify --tokens names', () => {
                   where "offset" = ${event.offset} and node_id = ${String(event.node_id)}`;
     const findings = await findingsWhile('exercises', lie, '--tokens');
     expect(findings).toContainEqual({
-      what: 'different',
+      type: 'different',
       offset: Number(event.offset),
       row: `change of ${event.instrument_id}`,
       fields: ['logged', 'moved'],
@@ -206,16 +206,16 @@ describe('verify --acs names', () => {
   it('a contract whose lifetime was ended', async () => {
     const { contract_id: id } = await live(3);
     const findings = await findingsWhile(states, ended(`id_text(contract_id) = '${id}'`), '--acs');
-    expect(findings).toMatchObject([{ what: 'missing', contractId: id }]);
+    expect(findings).toMatchObject([{ type: 'missing', contractId: id }]);
   });
 
   it('a contract that lives on', async () => {
     const { contract_id: id } = await one<{ contract_id: string }>(
       `select contract_id from ledger.lifetimes where deactivated_offset is not null
-        and contract_id not in (select contract_id from ledger.plain_reassignments) limit 1`,
+        and contract_id not in (select contract_id from ledger.decoded_reassignments) limit 1`,
     );
     const findings = await findingsWhile(states, alive(`id_text(contract_id) = '${id}'`), '--acs');
-    expect(findings).toMatchObject([{ what: 'extra', contractId: id }]);
+    expect(findings).toMatchObject([{ type: 'extra', contractId: id }]);
   });
 
   it.each([
@@ -230,14 +230,14 @@ describe('verify --acs names', () => {
     const { contract_id: id } = await live(7);
     expect(
       await findingsWhile('contracts', `update contracts set ${set} where id_text(contract_id) = '${id}'`, '--acs'),
-    ).toEqual([expect.objectContaining({ what: 'different', contractId: id, fields: [field] })]);
+    ).toEqual([expect.objectContaining({ type: 'different', contractId: id, fields: [field] })]);
   });
 
   it('a contract whose signatories were altered', async () => {
     const { contract_id: id } = await live(7);
     const altered = otherParties('signatories', `signatories || '{planted}'`, `id_text(contract_id) = '${id}'`);
     expect(await findingsWhile(['contracts', 'contract_parties', ...states], altered, '--acs')).toEqual([
-      expect.objectContaining({ what: 'different', contractId: id, fields: ['signatories'] }),
+      expect.objectContaining({ type: 'different', contractId: id, fields: ['signatories'] }),
     ]);
   });
 
@@ -246,13 +246,13 @@ describe('verify --acs names', () => {
     const gone = `delete from live where id_text(contract_id) in ('${a ?? ''}', '${b ?? ''}');
                   update live set "offset" = "offset" - 1 where id_text(contract_id) = '${c ?? ''}'`;
     const findings = await findingsWhile('live', gone, '--acs');
-    expect(findings.map(({ what, contractId }) => `${what} ${contractId ?? ''}`).sort()).toEqual(
+    expect(findings.map(({ type, contractId }) => `${type} ${contractId ?? ''}`).sort()).toEqual(
       [`missing ${a ?? ''}`, `missing ${b ?? ''}`, `different ${c ?? ''}`].sort(),
     );
   });
 });
 
-describe('verify --replay names', () => {
+describe('verify --range names', () => {
   const someOffset = async (table: string, condition = 'true'): Promise<number> => {
     const row = await one<{ offset: string }>(
       `select "offset" from ledger.${table} where "offset" > ${String(seedOffset)} and ${condition} order by 1 offset 2 limit 1`,
@@ -268,7 +268,7 @@ describe('verify --replay names', () => {
     try {
       await change(deletes.join(';'));
       const { results } = await verify(...range());
-      expect(results).toMatchObject([{ outcome: 'different', different: 1, findings: [{ what: 'missing', offset }] }]);
+      expect(results).toMatchObject([{ outcome: 'different', different: 1, findings: [{ type: 'missing', offset }] }]);
     } finally {
       for (const table of tables) {
         await change(
@@ -284,7 +284,7 @@ describe('verify --replay names', () => {
          (select from ledger.updates n where n."offset" = u."offset" + 1) and "offset" < ${String(checkpoint)} limit 1`,
     );
     const insert = `insert into updates ("offset", batch_offset, kind, event_count) values (${gap.offset}, 0, 't', 0)`;
-    expect(await findingsWhile('updates', insert, ...range())).toEqual([{ what: 'extra', offset: Number(gap.offset) }]);
+    expect(await findingsWhile('updates', insert, ...range())).toEqual([{ type: 'extra', offset: Number(gap.offset) }]);
   });
 
   it.each([
@@ -301,7 +301,7 @@ describe('verify --replay names', () => {
     const altered = `update ${table} set ${set} where "offset" = ${String(offset)} and ${condition}`;
     const findings = await findingsWhile(table, altered, ...range());
     expect(findings.length).toBeGreaterThan(0);
-    for (const finding of findings) expect(finding).toMatchObject({ what: 'different', offset, fields: [field] });
+    for (const finding of findings) expect(finding).toMatchObject({ type: 'different', offset, fields: [field] });
   });
 
   it('contracts that somebody else saw', async () => {
@@ -309,7 +309,7 @@ describe('verify --replay names', () => {
     const altered = otherParties('witness_parties', `'{planted}'`, `"offset" = ${String(offset)}`);
     const findings = await findingsWhile(['contracts', 'contract_parties', ...states], altered, ...range());
     expect(findings.length).toBeGreaterThan(0);
-    for (const finding of findings) expect(finding).toMatchObject({ what: 'different', offset });
+    for (const finding of findings) expect(finding).toMatchObject({ type: 'different', offset });
     expect(findings.every(({ fields = [] }) => fields.includes('witness_parties'))).toBe(true);
   });
 
@@ -318,12 +318,12 @@ describe('verify --replay names', () => {
     const gone = `delete from exercises where "offset" = ${String(offset)}`;
     const missing = await findingsWhile('exercises', gone, ...range());
     expect(missing.length).toBeGreaterThan(0);
-    for (const finding of missing) expect(finding).toMatchObject({ what: 'missing', offset, row: /^exercise \d+$/ });
+    for (const finding of missing) expect(finding).toMatchObject({ type: 'missing', offset, row: /^exercise \d+$/ });
     const more = `insert into exercises
       select "offset", node_id + 1000, last_descendant_node_id, template_pk, choice_pk, parties_pk, consuming, acs_delta,
              contract_id, argument, result
       from exercises where "offset" = ${String(offset)} limit 1`;
-    expect(await findingsWhile('exercises', more, ...range())).toMatchObject([{ what: 'extra', offset }]);
+    expect(await findingsWhile('exercises', more, ...range())).toMatchObject([{ type: 'extra', offset }]);
   });
 });
 
@@ -335,7 +335,7 @@ describe('verify beside an indexer at work', () => {
       for (let round = 0; round < 3; round += 1) {
         const before = sandbox.ledger.ledgerEnd();
         await indexer.reaches(before + 20);
-        const run = await verify('--sql', '--tail', '200', '--acs');
+        const run = await verify('--invariants', '--tail', '200', '--acs');
         expect(run.results.map(({ outcome, findings }) => ({ outcome, findings }))).toEqual(
           Array.from({ length: 3 }, () => ({ outcome: 'equal', findings: [] })),
         );

@@ -16,7 +16,7 @@ import { byContract, inOrder, startReceiver, type Received, type Receiver } from
 import { needs } from '../support/skips/needs.ts';
 import { noLimits } from '../support/skips/server-version.ts';
 
-const env = { INDEXER_START: 'genesis', INDEXER_WEBHOOKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '3' };
+const env = { INDEXER_START: 'genesis', INDEXER_WEBHOOK_NETWORKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '3' };
 const role = `hooked_${randomBytes(4).toString('hex')}`;
 let world: HistoryWorld;
 let indexer: IndexerRun;
@@ -125,7 +125,7 @@ describe('a webhook', () => {
   });
 
   it('is told what its filter lets through, from now on where nothing is said', async () => {
-    await add('few', '--kind', 'created', '--kind', 'archived');
+    await add('few', '--event-type', 'created', '--event-type', 'archived');
     const before = (await stored(`event_type in ('created', 'archived')`)).length;
     world.grow(20);
     await level();
@@ -183,7 +183,7 @@ describe('an event that is refused', () => {
     const own = await stored(`contract_id = '${contract}'`);
     await taken(all.filter((place) => !own.includes(place)));
     await waitFor('its events are dead letters', async () =>
-      (await webhook('dead', 'again')).length === own.length ? true : undefined,
+      (await webhook('dead-letters', 'again')).length === own.length ? true : undefined,
     );
     // Three attempts at the first of them, none at the others.
     expect(receiver.heard.filter((received) => received.contract === contract).map(({ place }) => place)).toEqual([
@@ -191,7 +191,7 @@ describe('an event that is refused', () => {
       own[0],
       own[0],
     ]);
-    expect((await webhook('dead', 'again'))[0]).toContain('3 attempts');
+    expect((await webhook('dead-letters', 'again'))[0]).toContain('3 attempts');
     await waitFor('they are counted', async () =>
       (await indexer.metric('indexer_webhook_dead_letters{webhook="again"}')) === own.length ? true : undefined,
     );
@@ -201,7 +201,7 @@ describe('an event that is refused', () => {
     await webhook('replay', 'again');
     await taken(all);
     await waitFor('no dead letter is left', async () =>
-      (await webhook('dead', 'again'))[0]?.includes('no dead letters') === true ? true : undefined,
+      (await webhook('dead-letters', 'again'))[0]?.includes('no dead letters') === true ? true : undefined,
     );
     expect(byContract(receiver.taken).get(contract)).toEqual(own);
     expect(new Set(receiver.heard.filter(({ place }) => place === own[0]).map(({ id }) => id)).size).toBe(1);
@@ -214,7 +214,7 @@ describe('an event that is refused', () => {
     receiver.reply = (received) => ({ status: received.contract === contract ? 500 : 204 });
     const own = await stored(`contract_id = '${contract}'`);
     await waitFor('its events are dead letters', async () =>
-      (await webhook('dead', 'lossy')).length === own.length ? true : undefined,
+      (await webhook('dead-letters', 'lossy')).length === own.length ? true : undefined,
     );
     receiver.reply = () => ({ status: 204 });
     const [first = '', ...behind] = own;
@@ -265,7 +265,7 @@ describe('a receiver', () => {
     await waitFor('it is taken', () => receiver.taken[0]);
     await listed(/^(?!.*failing)/);
     expect(new Set(receiver.heard.map(({ place }) => place)).size).toBe(1);
-    expect(await webhook('dead', 'patient')).toEqual(['patient has no dead letters']);
+    expect(await webhook('dead-letters', 'patient')).toEqual(['patient has no dead letters']);
     await webhook('remove', 'patient');
   });
 
@@ -273,16 +273,18 @@ describe('a receiver', () => {
     await add('moved', '--after', '0');
     receiver.reply = () => ({ status: 302, headers: { location: `${receiver.url}/elsewhere` } });
     await waitFor('there are dead letters', async () =>
-      (await webhook('dead', 'moved'))[0]?.includes('redirects are not followed') === true ? true : undefined,
+      (await webhook('dead-letters', 'moved'))[0]?.includes('redirects are not followed') === true ? true : undefined,
     );
     expect(receiver.taken).toEqual([]);
     await webhook('remove', 'moved');
   });
 
-  it('that is gone is told nothing until it is resumed, and holds no history', async () => {
+  it('that is disabled is told nothing until it is resumed, and holds no history', async () => {
     await add('leaver', '--after', '0');
     receiver.reply = () => ({ status: receiver.taken.length < 30 ? 204 : 410 });
-    await waitFor('it is gone', async () => ((await webhook('list'))[0]?.includes('leaver  gone') ? true : undefined));
+    await waitFor('it is disabled', async () =>
+      (await webhook('list'))[0]?.includes('leaver  disabled') ? true : undefined,
+    );
     const holds = `select from ledger.retention_holds where name = 'webhook:leaver'`;
     expect(await query(world.database.url, holds)).toEqual([]);
     receiver.reply = () => ({ status: 204 });
@@ -373,14 +375,16 @@ describe('history that was pruned', () => {
     await webhook('remove', 'behind');
   });
 
-  it('is told to nobody who was gone: it is resumed behind it, and the list says so', async () => {
+  it('is told to nobody who was disabled: it is resumed behind it, and the list says so', async () => {
     await add('late', '--after', '20');
     receiver.reply = () => ({ status: 410 });
-    await waitFor('it is gone', async () => ((await webhook('list'))[0]?.includes('late  gone') ? true : undefined));
+    await waitFor('it is disabled', async () =>
+      (await webhook('list'))[0]?.includes('late  disabled') ? true : undefined,
+    );
     await prune(40);
     receiver.reply = () => ({ status: 204 });
     await expect(webhook('resume', 'late')).rejects.toThrow('offset 20 cannot be held: history is here from 40');
-    expect((await webhook('list'))[0]).toContain('late  gone');
+    expect((await webhook('list'))[0]).toContain('late  disabled');
     await expect(webhook('resume', 'late', '--after', '10')).rejects.toThrow('late was told more than that');
     await webhook('resume', 'late', '--after', '40');
     const rest = await stored('"offset" > 40');

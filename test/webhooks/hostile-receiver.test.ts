@@ -36,14 +36,14 @@ const store: DeliveryOptions['store'] = {
       next: { offset: events, node: null },
       atEnd: true,
       checkpoint: events,
-      keptAfter: 0,
+      availableAfter: 0,
     }),
   move: () => Promise.resolve(true),
   bury: () => Promise.resolve(),
   dig: () => Promise.resolve(),
   deadContracts: () => Promise.resolve(new Set()),
   replays: () => Promise.resolve([]),
-  gone: () => Promise.resolve(),
+  disable: () => Promise.resolve(),
   noteProblem: () => Promise.resolve(),
   noteMissed: () => Promise.resolve(),
 };
@@ -53,7 +53,7 @@ const observer: DeliveryOptions['observer'] = {
   webhooksSeen: nothing,
   webhookDelivered: nothing,
   webhookFailed: nothing,
-  webhookGone: nothing,
+  webhookDisabled: nothing,
   webhookStuck: nothing,
 };
 
@@ -76,7 +76,7 @@ describe('a receiver that answers with', () => {
       role: 'reader',
       template: null,
       party: null,
-      kinds: [],
+      eventTypes: [],
     };
     const options = { store, observer, isWriter: () => true, attempts: 100, userAgent: 'test', lookMs: 60_000 };
     const stop = new AbortController();

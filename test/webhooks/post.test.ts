@@ -195,7 +195,7 @@ describe('a name', () => {
     ['where clouds tell secrets', 'loopback', ['169.254.169.254'], 'no receiver'],
     ['here and elsewhere', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
     ['another machine, in clear', 'loopback', ['10.0.0.1'], 'in clear'],
-    ['nowhere', 'loopback', [], 'it has no address'],
+    ['none', 'loopback', [], 'it has no address'],
   ])('that leads to %s is not connected to', async (_what, reach, addresses, problem) => {
     asked.length = 0;
     const answer = await answered(url(), { reach, ...resolving(addresses) });

@@ -57,7 +57,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
   const file = join(folder, 'received');
   const world = await HistoryWorld.open(60);
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = world.env();
-  const env = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10', INDEXER_WEBHOOKS: 'loopback' };
+  const env = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10', INDEXER_WEBHOOK_NETWORKS: 'loopback' };
   const start = (): Daemon => startDaemon({ ledgerUrl, databaseUrl, schema: 'ledger', env });
   const port = await freePort();
   await world.index('ledger', env);
@@ -107,7 +107,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
     const pairs = new Set(told.map(({ id, place }) => `${id} ${place}`));
     expect(pairs.size).toBe(all.length);
     expect(new Set(told.map(({ id }) => id)).size).toBe(all.length);
-    expect(await query(databaseUrl, 'select from ledger.webhook_dead')).toEqual([]);
+    expect(await query(databaseUrl, 'select from ledger.webhook_dead_letters')).toEqual([]);
     process.stdout.write(
       `${String(kills)} kills: ${String(all.length)} events, ${String(told.length - all.length)} twice\n`,
     );

@@ -1,4 +1,4 @@
-// PostGraphile 5 over the views for readers, with the keys and relations that `ledger-indexer graphql --tags` wrote. What is set
+// PostGraphile 5 over the views for readers, with the keys and relations that `ledger-indexer graphql --postgraphile` wrote. What is set
 // by the environment, and what it is for, says docs/graphql.md.
 import { readFileSync, watchFile } from 'node:fs';
 import { makePgService } from 'postgraphile/adaptors/pg';
@@ -15,18 +15,18 @@ const {
   DATABASE_URL_FILE,
   DATABASE_URL = DATABASE_URL_FILE && readFileSync(DATABASE_URL_FILE, 'utf8').trim(),
   POSTGRES_SCHEMA = 'ledger',
-  GRAPHQL_TAGS = 'postgraphile.tags.json5',
+  GRAPHQL_TAGS_FILE = 'postgraphile.tags.json5',
   GRAPHQL_EXIT_ON_CHANGE = 'false',
   GRAPHQL_HOST = '127.0.0.1',
   GRAPHQL_PORT = '5678',
-  GRAPHQL_CONNECTIONS = '10',
+  GRAPHQL_MAX_CONNECTIONS = '10',
   GRAPHQL_MAX_ROWS = '1000',
   GRAPHQL_MAX_SELECTIONS = '1000',
 } = process.env;
 
 const prefix = POSTGRES_SCHEMA === 'ledger' ? '' : `${POSTGRES_SCHEMA}_`;
 const schemas = [`${prefix}explore`, `${prefix}typed`];
-const tagsFile = `${GRAPHQL_TAGS.startsWith('/') ? '' : `${process.cwd()}/`}${GRAPHQL_TAGS}`;
+const tagsFile = `${GRAPHQL_TAGS_FILE.startsWith('/') ? '' : `${process.cwd()}/`}${GRAPHQL_TAGS_FILE}`;
 
 /** What indexes and the planner can make something of: no patterns, which read everything. */
 const operators =
@@ -56,7 +56,7 @@ export default {
       connectionString: DATABASE_URL,
       schemas,
       pubsub: false,
-      poolConfig: { max: Number(GRAPHQL_CONNECTIONS), application_name: 'ledger-indexer graphql' },
+      poolConfig: { max: Number(GRAPHQL_MAX_CONNECTIONS), application_name: 'ledger-indexer graphql' },
     }),
   ],
   schema: {

@@ -9,10 +9,10 @@ const {
   GRAPHQL_JWT_SECRET_FILE,
   GRAPHQL_JWT_ISSUER,
   GRAPHQL_JWT_AUDIENCE,
-  GRAPHQL_CLAIM = 'sub',
+  GRAPHQL_JWT_CLAIM = 'sub',
   GRAPHQL_ROLES = '{}',
   GRAPHQL_STATEMENT_TIMEOUT = '10s',
-  GRAPHQL_NAMES = '',
+  GRAPHQL_ALLOWED_HOSTS = '',
 } = process.env;
 
 const roles = new Map(Object.entries(JSON.parse(GRAPHQL_ROLES)));
@@ -56,16 +56,16 @@ async function roleOf(authorization = '') {
   }).catch((cause) => {
     throw refused(401, `The token is refused: ${cause.code ?? 'unknown'}`);
   });
-  const role = roles.get(payload[GRAPHQL_CLAIM]);
-  if (role === undefined) throw refused(403, `No role belongs to the claim "${GRAPHQL_CLAIM}" of the token`);
+  const role = roles.get(payload[GRAPHQL_JWT_CLAIM]);
+  if (role === undefined) throw refused(403, `No role belongs to the claim "${GRAPHQL_JWT_CLAIM}" of the token`);
   return role;
 }
 
 /** Without tokens, a web page could have its own name lead to this address, and its visitor's browser would read for it. */
 function refuseOtherNames(host) {
   const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-  if (name === 'localhost' || isIP(name) !== 0 || GRAPHQL_NAMES.split(',').includes(name)) return;
-  throw refused(421, 'This is no name of ours: see GRAPHQL_NAMES');
+  if (name === 'localhost' || isIP(name) !== 0 || GRAPHQL_ALLOWED_HOSTS.split(',').includes(name)) return;
+  throw refused(421, 'This is no name of ours: see GRAPHQL_ALLOWED_HOSTS');
 }
 
 function refused(statusCode, message) {

@@ -26,7 +26,7 @@ const fileOf = (at: number, revision = ''): NamedFile => ({
   rows: at,
   bytes: 10 + at,
   sha256: null,
-  marks: {},
+  fingerprint: {},
 });
 
 /** So many commits, each of one file; some replace the file before. Resolves to the names that are left. */

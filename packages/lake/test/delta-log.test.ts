@@ -32,7 +32,7 @@ it('refuses to go on where another program has written the next version, as an e
     writeFileSync(join(path, 'updates/_delta_log/00000000000000000001.json'), '{"commitInfo":{}}\n');
     const wider = { updates: { columns: [offset, { name: 'kind', type: 'text' } as const] } };
     await expect(log.follow(wider, { added: [], gone: [] })).rejects.toMatchObject({
-      code: 'LAKE_BUSY',
+      code: 'EXPORT_BUSY',
       message: 'another program wrote version 1 of the Delta log of updates',
     });
   } finally {

@@ -30,7 +30,7 @@ const fileOf = (table: string, from: number, revision = ''): LakeFile => ({
   rows: 1,
   bytes: 10,
   sha256: 'a'.repeat(64),
-  marks: {},
+  fingerprint: {},
 });
 
 /** One more range of ten offsets, as an export publishes it. Resolves to the segments that are named no more. */
@@ -51,7 +51,7 @@ const segments = (): readonly string[] => readdirSync(join(path, 'segments')).so
 const head = () =>
   JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
     segments: { path: string; ranges: number }[];
-    former: string[];
+    previousSegments: string[];
   };
 const read = () => readManifest(folder, identity);
 
@@ -98,7 +98,7 @@ describe('a manifest in segments', () => {
       gone: [fileOf('contracts', 1200)],
     });
     await manifest.save(folder);
-    expect(head().former).toEqual([`segments/${second ?? ''}`]);
+    expect(head().previousSegments).toEqual([`segments/${second ?? ''}`]);
     expect(segments()).toContain(first);
     expect((await read()).file('contracts', 1200)?.path).toBe('contracts/from=1200-to=1209.r2.parquet');
     // As it was, it has the name that it had.
@@ -146,8 +146,11 @@ describe('a reader beside an export', () => {
   it('is refused where a former segment has no name of the lake', async () => {
     await grown(2);
     const text = readFileSync(join(path, 'manifest.json'), 'utf8');
-    writeFileSync(join(path, 'manifest.json'), text.replace(/"former": .*/, '"former": ["contracts/x.parquet"]'));
-    await expect(read()).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    writeFileSync(
+      join(path, 'manifest.json'),
+      text.replace(/"previousSegments": .*/, '"previousSegments": ["contracts/x.parquet"]'),
+    );
+    await expect(read()).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
   });
 });
 
@@ -158,12 +161,12 @@ describe('a segment that is not as the head says', () => {
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('"rows":1', '"rows":2'));
     await expect(read()).rejects.toMatchObject({
-      code: 'LAKE_REFUSED',
+      code: 'EXPORT_REFUSED',
       message: expect.stringContaining('SHA-256') as string,
     });
     rmSync(file);
     await expect(read()).rejects.toMatchObject({
-      code: 'LAKE_REFUSED',
+      code: 'EXPORT_REFUSED',
       message: expect.stringContaining('is not there') as string,
     });
     for (const other of ['../secret.json', 'segments/../../secret.json', 'manifest.json']) {
@@ -174,7 +177,7 @@ describe('a segment that is not as the head says', () => {
       const before = readFileSync(join(path, 'manifest.json'), 'utf8');
       writeFileSync(join(path, 'manifest.json'), changed);
       await expect(read()).rejects.toMatchObject({
-        code: 'LAKE_REFUSED',
+        code: 'EXPORT_REFUSED',
         message: expect.stringContaining(other) as string,
       });
       writeFileSync(join(path, 'manifest.json'), before);

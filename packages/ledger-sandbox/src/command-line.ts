@@ -68,8 +68,8 @@ const options = {
     read: within(1, 10_000),
     fallback: 1,
   },
-  'stop-at': {
-    env: 'INDEXER_DEMO_STOP_AT',
+  'max-updates': {
+    env: 'INDEXER_DEMO_MAX_UPDATES',
     value: 'N',
     doc: 'no more updates than these',
     read: within(1, 1_000_000_000),

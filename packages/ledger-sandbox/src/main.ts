@@ -8,7 +8,7 @@ const argv = process.argv.slice(2);
 
 async function serve(): Promise<void> {
   const { port, host, journal, admin, seed, speed, chaos, ...more } = settingsOf(argv, process.env);
-  const stopAt = more['stop-at'];
+  const maxUpdates = more['max-updates'];
   const ledger = await startDemoLedger({
     seed,
     updatesPerSecond: more['updates-per-second'] * speed,
@@ -16,7 +16,7 @@ async function serve(): Promise<void> {
     admin,
     ...(host === undefined ? {} : { host }),
     ...(journal === undefined ? {} : { journal }),
-    ...(stopAt === undefined ? {} : { stopAt }),
+    ...(maxUpdates === undefined ? {} : { maxUpdates }),
     ...(chaos ? { chaos: { report: (trouble) => process.stdout.write(`chaos: ${trouble}\n`) } } : {}),
   });
   process.stdout.write(`sandbox ledger at ${ledger.url}\n`);

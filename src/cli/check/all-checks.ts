@@ -127,9 +127,9 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
   if (stream === undefined) return skip(nothing);
   const configured = filterFingerprint(config.ledger).hash;
   if (configured !== stream.filterHash) {
-    if (stream.widenedFrom.includes(configured)) {
+    if (stream.extendedFrom.includes(configured)) {
       return warn(
-        'the filter was widened: the indexer goes on with what is in force, the LEDGER_* options name a former one',
+        'the filter was extended: the indexer goes on with what is in force, the LEDGER_* options name a former one',
         `set the LEDGER_* filter options to it: ${stream.filter.slice(0, 400)}`,
       );
     }
@@ -167,7 +167,7 @@ async function sameHistory({ client, pruned }: LedgerView, database: Database): 
   if (prunedTo > checkpoint) {
     return fail(
       `the participant is pruned up to ${String(prunedTo)}, past the checkpoint ${String(checkpoint)}`,
-      'ledger-indexer reseed --keep-history --yes; then let the participant keep more than the longest outage',
+      'ledger-indexer reseed --yes; then let the participant keep more than the longest outage',
     );
   }
   if (ledgerEnd < checkpoint) {
@@ -192,11 +192,11 @@ async function soundSeed(view: LedgerView, database: Database): Promise<Finding>
 async function noticedLeaving({ config, participantId }: LedgerView): Promise<Finding> {
   const unnoticed = 'contracts of parties that leave the participant stay active here for ever';
   if (!config.ledger.topology) {
-    return skip(`LEDGER_TOPOLOGY is false: ${unnoticed}; with true they become unknown`);
+    return skip(`LEDGER_TOPOLOGY is false: ${unnoticed}; with true they become unhosted`);
   }
   try {
     return pass(
-      `events of topology of ${await participantId()} are asked for: contracts of parties that leave become unknown`,
+      `events of topology of ${await participantId()} are asked for: contracts of parties that leave become unhosted`,
     );
   } catch (thrown) {
     if (toIndexerError(thrown).code !== 'LEDGER_PERMISSION_DENIED') throw thrown;

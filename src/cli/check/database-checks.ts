@@ -69,8 +69,8 @@ export function databaseChecks(database: Database, config: Config): readonly Che
       name: 'postgres clock',
       after,
       run: async () => {
-        const askedAt = Date.now();
-        return judgeClock('Postgres', (await inspectServer(database)).clockMs, askedAt, Date.now());
+        const requestedAt = Date.now();
+        return judgeClock('Postgres', (await inspectServer(database)).clockMs, requestedAt, Date.now());
       },
     },
     ...operationChecks(database),

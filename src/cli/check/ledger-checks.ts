@@ -147,11 +147,11 @@ async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
 const tolerableSkewMs = 10_000;
 
 async function clock(client: LedgerClient): Promise<Finding> {
-  const askedAt = Date.now();
+  const requestedAt = Date.now();
   const { headers } = await client.transport.requestBytes('GET', '/v2/version');
   const date = Date.parse(headers.date ?? '');
   if (Number.isNaN(date)) return skip('the answers of the ledger, or of a proxy before it, carry no Date');
-  return judgeClock('the ledger', date, askedAt, Date.now());
+  return judgeClock('the ledger', date, requestedAt, Date.now());
 }
 
 /** Of two clocks, where one was read between `fromMs` and `toMs` of the other, to the second. */

@@ -23,7 +23,7 @@ export function readerChecks(database: Database): readonly Check[] {
   ];
 }
 
-const asSuperuser = 'run `ledger-indexer grant-reader`, `token create` or `grant-roles` again as a superuser';
+const asSuperuser = 'run `ledger-indexer grant-reader`, `reader-token create` or `grant-roles` again as a superuser';
 
 /** Postgres shows plans and the time of a statement to whoever may log in. */
 async function limitedReaders(database: Database): Promise<Finding> {

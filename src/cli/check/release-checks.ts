@@ -80,7 +80,7 @@ export async function judgedSeed({ client }: LedgerView, stored: StoredSource): 
     return pass(`the active contracts came from ${from}, with reassignments in flight`);
   return warn(
     `the active contracts came from ${from}, and were not requested with reassignments in flight: some may be missing`,
-    'ledger-indexer verify --acs; if it finds contracts missing: ledger-indexer reseed --keep-history --yes',
+    'ledger-indexer verify --acs; if it finds contracts missing: ledger-indexer reseed --yes',
   );
 }
 

@@ -10,12 +10,12 @@ export const demoFlags: readonly CommandFlag[] = [
 ];
 
 /** Of `sandbox` only: a demo stops at an offset of its indexer. */
-export const stopFlag: CommandFlag = { name: 'stop-at', value: 'N', doc: 'the same as --demo-stop-at' };
+export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', doc: 'the same as --demo-max-updates' };
 
 /** Options for the configuration, short names replaced by long ones. */
 export function optionsOf(given: Given): OptionFlags {
   const { values, problems } = given.options;
-  const long = [...demoFlags, stopFlag]
+  const long = [...demoFlags, maxUpdatesFlag]
     .filter(({ name }) => given.has(name))
     .map(({ name }) => [`demo-${name}`, given.text(name) ?? 'true'] as const);
   return { problems, values: new Map([...values, ...long]) };

@@ -46,6 +46,7 @@ ${listed(commands.map(({ name, summary }) => [name, summary]))}
 
 "ledger-indexer COMMAND --help" says what a command does, its flags, examples and exit codes.
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.
+Commands that delete or change stored data print what they would do until they are given --yes.
 
 examples
   ledger-indexer

@@ -21,7 +21,7 @@ export const leastRoles = [
   },
   {
     role: 'reader',
-    features: ['status', 'query', 'explain', 'diff', 'statement'],
+    features: ['status', 'query', 'explain', 'diff', 'account-statement'],
     touches: 'reads tables and views',
   },
   {
@@ -31,9 +31,10 @@ export const leastRoles = [
       'quarantine list',
       'hold list',
       'webhook list',
-      'webhook dead',
-      'works list',
-      'token list',
+      'webhook dead-letters',
+      'jobs list',
+      'filter',
+      'reader-token list',
     ],
     touches: 'reads one table',
   },
@@ -59,7 +60,7 @@ export const leastRoles = [
   },
   {
     role: 'reader',
-    features: ['reset', 'reseed', 'accept-filter', 'widen', 'move'],
+    features: ['reset', 'reseed', 'filter accept', 'filter extend', 'switch-participant'],
     touches: 'without `--yes` they only read, and say what they would do',
   },
   {
@@ -95,7 +96,7 @@ export const leastRoles = [
   {
     role: 'writer',
     features: ['delivery of webhooks'],
-    touches: 'moves `webhooks`, adds `webhook_dead`, reads `webhook_secrets`',
+    touches: 'moves `webhooks`, adds `webhook_dead_letters`, reads `webhook_secrets`',
   },
   {
     role: 'writer',
@@ -104,13 +105,13 @@ export const leastRoles = [
   },
   {
     role: 'writer',
-    features: ['works stop', 'works resume'],
-    touches: 'updates `works`',
+    features: ['jobs pause', 'jobs resume'],
+    touches: 'updates `jobs`',
   },
   {
     role: 'writer',
     features: ['webhook replay', 'webhook discard'],
-    touches: 'updates and deletes `webhook_dead`',
+    touches: 'updates and deletes `webhook_dead_letters`',
   },
   {
     role: 'migrator',
@@ -129,7 +130,7 @@ export const leastRoles = [
   },
   {
     role: 'migrator',
-    features: ['reset --yes', 'reseed --yes', 'accept-filter --yes', 'widen --yes', 'move --yes'],
+    features: ['reset --yes', 'reseed --yes', 'filter accept --yes', 'filter extend --yes', 'switch-participant --yes'],
     touches: 'deletes and changes stored history, the filter or the participant',
   },
   {
@@ -139,8 +140,8 @@ export const leastRoles = [
   },
   {
     role: 'migrator',
-    features: ['works cancel'],
-    touches: 'deletes from `works`',
+    features: ['jobs cancel'],
+    touches: 'deletes from `jobs`',
   },
   {
     role: 'migrator',
@@ -159,7 +160,7 @@ export const leastRoles = [
   },
   {
     role: 'administrator',
-    features: ['grant-reader', 'token create', 'token revoke'],
+    features: ['grant-reader', 'reader-token create', 'reader-token revoke'],
     touches: 'creates, alters and drops roles',
   },
   {
@@ -198,7 +199,7 @@ export function connectAs(feature: Feature): string {
 }
 
 /** Matches commands; other features are surfaces. */
-const command = /^[a-z-]+(?: (?:--)?[a-z]+)?$/;
+const command = /^[a-z-]+(?: [a-z]+)?(?: --[a-z]+)?$/;
 
 /** Commands that need the role and no more. */
 export function commandsOf(role: DatabaseRole): readonly string[] {

@@ -31,7 +31,7 @@ export async function demoPort(
   if (await isFree(wanted, host)) return wanted;
   const port = await freePortFrom(wanted + 1, host);
   logger.warn(
-    { part, taken: wanted, by: portHolder(wanted), port },
+    { part, requestedPort: wanted, usedBy: portHolder(wanted), port },
     'a port of the demo is taken: it uses another one',
   );
   return port;

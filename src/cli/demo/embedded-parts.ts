@@ -104,7 +104,7 @@ function warnOfParticipant(dataDir: string, former: string, logger: Logger): voi
 
 /** The sandbox of this configuration, as it was when it stopped the last time. */
 async function startDemo(config: Config, databaseUrl: string, logger: Logger): Promise<DemoLedger> {
-  const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = config.indexer;
+  const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoMaxUpdates, demoChaos } = config.indexer;
   const { schema } = config.database;
   // Only a demo pays for building its packages.
   const { demoParticipantId, isOver, startDemoLedger } = await demoLedger();
@@ -116,12 +116,12 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
     else logger.warn({ schema }, 'the demo begins anew; the schema stays as it is: it is not of the demo');
   }
   const slowDatabase = (ms: number): Promise<void> => holdUp(databaseUrl, schema, ms);
-  const report = (trouble: string): void => logger.warn({ trouble }, 'chaos: trouble on purpose');
+  const report = (trouble: string): void => logger.warn({ fault: trouble }, 'chaos: trouble on purpose');
   const options = {
     seed,
     updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
     journal,
-    ...(demoStopAt === undefined ? {} : { stopAt: demoStopAt }),
+    ...(demoMaxUpdates === undefined ? {} : { maxUpdates: demoMaxUpdates }),
     ...(demoChaos ? { chaos: { slowDatabase, report } } : {}),
   };
   return onFreePort(

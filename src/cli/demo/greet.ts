@@ -38,7 +38,7 @@ export async function greetWhenLive(run: Greeting): Promise<void> {
     process.stdout.write(greeting(embeddedParts, httpUrl, schema));
     return;
   }
-  const again = embeddedParts.embeddedDatabase ? { again: `${ownCommand()} connect` } : {};
+  const again = embeddedParts.embeddedDatabase ? { again: `${ownCommand()} demo-info` } : {};
   logging.logger.info({ ...greetingFacts(embeddedParts, httpUrl, config), ...again }, 'level with the ledger');
 }
 

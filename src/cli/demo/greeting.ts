@@ -1,5 +1,5 @@
 /**
- * What a person is told once the rows are there, at a terminal, on the status page and by `connect`: where to look, and
+ * What a person is told once the rows are there, at a terminal, on the status page and by `demo-info`: where to look, and
  * three queries to paste, and how this program is run again.
  */
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -33,7 +33,7 @@ export function greeting(embeddedParts: Sides, httpUrl: string, schema: string):
     '',
     where,
     `  or, without psql:      ${own} query "select …"`,
-    `  this again, elsewhere: ${own} connect`,
+    `  this again, elsewhere: ${own} demo-info`,
     '',
     ...queries(schema, embeddedParts.embeddedLedger).map((query) => `    ${query.replaceAll('\n', '\n    ')}\n`),
     '',

@@ -58,7 +58,7 @@ export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
   return new IndexerError(`${who} runs the demo with the data in ${resolve(dataDir)}${where}`, {
     code: 'DEMO_RUNNING',
     remedy:
-      'use that one (`ledger-indexer connect` says how), stop it, or give this one another folder: INDEXER_DATA_DIR',
+      'use that one (`ledger-indexer demo-info` says how), stop it, or give this one another folder: INDEXER_DATA_DIR',
   });
 }
 

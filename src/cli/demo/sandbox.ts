@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { demoLedger } from './optional-parts.ts';
 import type { Command } from '../command-line/command.ts';
-import { demoFlags, optionsOf, stopFlag } from '../command-line/demo-flags.ts';
+import { demoFlags, optionsOf, maxUpdatesFlag } from '../command-line/demo-flags.ts';
 import type { Given } from '../command-line/parse.ts';
 
 const defaultPort = 7575;
@@ -23,7 +23,7 @@ export const sandboxCommand: Command = {
     { name: 'journal', value: 'FILE', doc: 'keep the history there, and go on with it the next time' },
     { name: 'admin', doc: 'let a shell script faults' },
     ...demoFlags,
-    stopFlag,
+    maxUpdatesFlag,
   ],
   examples: ['sandbox', 'sandbox --port 0 --demo-updates-per-second 0'],
   alone: true,
@@ -34,7 +34,7 @@ export const sandboxCommand: Command = {
   run: async ({ given, env, stop, print }) => {
     const { indexer } = loadConfig(env, optionsOf(given));
     const { port, host, journal, admin } = placeOf(given, env);
-    const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = indexer;
+    const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoMaxUpdates, demoChaos } = indexer;
     const { startDemoLedger } = await demoLedger();
     const ledger = await startDemoLedger({
       seed,
@@ -43,7 +43,7 @@ export const sandboxCommand: Command = {
       admin,
       ...(host === undefined ? {} : { host }),
       ...(journal === undefined ? {} : { journal }),
-      ...(demoStopAt === undefined ? {} : { stopAt: demoStopAt }),
+      ...(demoMaxUpdates === undefined ? {} : { maxUpdates: demoMaxUpdates }),
       // Nobody's database is at hand to be slowed down.
       ...(demoChaos ? { chaos: { report: (trouble: string) => print(`chaos: ${trouble}`) } } : {}),
     });

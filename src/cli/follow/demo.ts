@@ -14,7 +14,7 @@ export const demoCommand: Command = {
   does: [
     'An embedded Postgres, a sandbox ledger with traffic and the indexer, in one process. Data and ports stay in',
     'INDEXER_DATA_DIR; the same INDEXER_DEMO_SEED gives the same history. What to look at is printed once it is level',
-    'with the ledger, and by `connect`. A port that is taken is left for the next free one, unless INDEXER_HTTP_PORT',
+    'with the ledger, and by `demo-info`. A port that is taken is left for the next free one, unless INDEXER_HTTP_PORT',
     'asks for it.',
   ],
   operands: [],

@@ -55,10 +55,10 @@ type Embedded = Pick<EmbeddedParts, 'embeddedLedger' | 'embeddedDatabase'>;
 
 /** What the query page of a run needs. */
 export function consoleParts({ embeddedLedger, embeddedDatabase }: Embedded, config: Config): ConsoleParts {
-  const { traceUrl } = config.indexer;
+  const { traceUrlTemplate } = config.indexer;
   return {
     queries: readyQueries(config.database.schema, embeddedLedger),
-    explainedLines: (found) => explainedLines(found, { width: explainedWidth, coloured: false, traceUrl }),
+    explainedLines: (found) => explainedLines(found, { width: explainedWidth, coloured: false, traceUrlTemplate }),
     ownDatabase: embeddedDatabase,
   };
 }

@@ -15,7 +15,7 @@ export const runCommand: Command = {
     'Seeds the schema from the active contracts, then follows every update until SIGTERM or Ctrl-C.',
     'Started again it goes on at the checkpoint in the database. A second one beside it waits as standby.',
     'With --stop-at it ends by itself once everything up to that offset, and nothing above it, is stored; where it would',
-    'otherwise park and wait for an operator, or store nothing for INDEXER_GIVE_UP_AFTER, it ends with the exit code of',
+    'otherwise park and wait for an operator, or store nothing for INDEXER_PROGRESS_TIMEOUT, it ends with the exit code of',
     'the failure.',
   ],
   operands: [],

@@ -11,7 +11,7 @@ import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { bytesOf, saveBytes } from '../ledger/files.ts';
 
-const usage = '--lang ts [--out FILE] [--check] [--dar FILE…]';
+const usage = '--lang ts [--output FILE] [--check] [--dar FILE…]';
 
 export const codegenCommand: Command = {
   name: 'codegen',
@@ -25,13 +25,13 @@ export const codegenCommand: Command = {
   operands: [],
   flags: [
     { name: 'lang', value: 'ts', doc: 'the language: ts' },
-    { name: 'out', value: 'FILE', doc: 'file to write; default: standard output' },
+    { name: 'output', value: 'FILE', doc: 'file to write; default: standard output' },
     { name: 'check', doc: 'write nothing: exit 1 and say what differs when FILE is not what would be written' },
     { name: 'dar', value: 'FILE', list: true, doc: 'packages that are not in the database, or all without one' },
   ],
   examples: [
-    'codegen --lang ts --out src/ledger.ts',
-    'codegen --lang ts --out src/ledger.ts --check',
+    'codegen --lang ts --output src/ledger.ts',
+    'codegen --lang ts --output src/ledger.ts --check',
     'codegen --lang ts --dar model-1.2.0.dar > payloads.ts',
   ],
   exits: [
@@ -64,9 +64,9 @@ function wantedOf(given: Given): Wanted {
   const wrong = (found: string): IndexerError => misuse(found, `ledger-indexer codegen ${usage}`);
   const lang = given.text('lang');
   if (lang !== 'ts') throw wrong(lang === undefined ? 'codegen needs --lang ts' : '--lang takes ts');
-  const out = given.text('out');
+  const out = given.text('output');
   const check = given.has('check');
-  if (check && out === undefined) throw wrong('--check needs --out FILE: what is to be compared');
+  if (check && out === undefined) throw wrong('--check needs --output FILE: what is to be compared');
   return { out, check, dars: given.texts('dar') };
 }
 

@@ -18,7 +18,7 @@ export const diffCommand: Command = {
   summary: 'contracts that came, went and stayed between two offsets or times, by template: a table, --csv or --json',
   does: [
     'Of each template: active before; created and archived; assigned and unassigned (in flight between two synchronizers',
-    'before and after); unknown (their parties left the participant); still there; active after; net. With --template its',
+    'before and after); unhosted (their parties left the participant); still there; active after; net. With --template its',
     'contracts one by one. Offsets that are not known here are refused.',
   ],
   operands: [{ name: 'FROM' }, { name: 'TO' }],

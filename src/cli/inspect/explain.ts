@@ -10,7 +10,7 @@ import { explainedLines } from './explained-lines.ts';
 
 const kinds: readonly Explainable[] = ['update', 'contract', 'command'];
 
-const usage = 'ID|OFFSET [--as update|contract|command] [--events N] [--json]';
+const usage = 'ID|OFFSET [--as update|contract|command] [--max-events N] [--json]';
 
 export const explainCommand: Command = {
   name: 'explain',
@@ -24,7 +24,7 @@ export const explainCommand: Command = {
   operands: [{ name: 'ID' }],
   flags: [
     { name: 'as', value: 'KIND', doc: 'update, contract or command, where an id is more than one of them' },
-    { name: 'events', value: 'N', doc: 'so many events at most; 1000 without it, and what is left out is said' },
+    { name: 'max-events', value: 'N', doc: 'so many events at most; 1000 without it, and what is left out is said' },
     json,
   ],
   examples: ['explain 120000', 'explain 1220ab… --json', 'explain 00c1…', 'explain pay-invoice-17 --as command'],
@@ -53,8 +53,9 @@ function wantedOf(given: Given): ExplainWanted {
   const kind = kinds.find((one) => one === as);
   if (as !== undefined && kind === undefined)
     throw wrong(`--as "${as.slice(0, 80)}" is no update, contract or command`);
-  const events = given.text('events') ?? '1000';
-  if (!/^[1-9]\d{0,6}$/.test(events)) throw wrong(`--events "${events.slice(0, 80)}" is no number from 1 to 9999999`);
+  const events = given.text('max-events') ?? '1000';
+  if (!/^[1-9]\d{0,6}$/.test(events))
+    throw wrong(`--max-events "${events.slice(0, 80)}" is no number from 1 to 9999999`);
   const [id = ''] = given.operands;
   if (id.includes('\0')) throw wrong('an id has no NUL in it');
   return { id, as: kind ?? null, most: Number(events) };
@@ -64,8 +65,16 @@ function wrong(found: string) {
   return misuse(found, `ledger-indexer explain ${usage}`);
 }
 
-function shownOn({ isTTY = false, columns = 0 }: Terminal, env: NodeJS.ProcessEnv, { indexer: { traceUrl } }: Config) {
-  return { width: isTTY && columns > 0 ? columns : 80, coloured: isTTY && env['NO_COLOR'] === undefined, traceUrl };
+function shownOn(
+  { isTTY = false, columns = 0 }: Terminal,
+  env: NodeJS.ProcessEnv,
+  { indexer: { traceUrlTemplate } }: Config,
+) {
+  return {
+    width: isTTY && columns > 0 ? columns : 80,
+    coloured: isTTY && env['NO_COLOR'] === undefined,
+    traceUrlTemplate,
+  };
 }
 
 /** The rows as Postgres wrote them: nothing is parsed, so no digit is lost. One object, in pieces. */
@@ -75,9 +84,9 @@ async function printJson(explained: Explained, output: Output): Promise<void> {
 }
 
 function* objectOf(explained: Explained): Generator<string> {
-  yield `{"as":"${explained.as}",`;
-  if (explained.as === 'update') yield* updateOf(explained);
-  else if (explained.as === 'contract') yield* listOf('life', explained.life);
+  yield `{"kind":"${explained.kind}",`;
+  if (explained.kind === 'update') yield* updateOf(explained);
+  else if (explained.kind === 'contract') yield* listOf('history', explained.history);
   else {
     yield* listOf('outcomes', explained.outcomes);
     yield ',"update":';
@@ -100,8 +109,8 @@ function* updateOf({ summary, events, transfers, changes }: ExplainedUpdate): Ge
   yield* listOf('token_changes', changes);
 }
 
-function* listOf(name: string, { rows, leftOut }: Rows): Generator<string> {
+function* listOf(name: string, { rows, omitted }: Rows): Generator<string> {
   yield `"${name}":[`;
   for (const [at, row] of rows.entries()) yield at === 0 ? row : `,${row}`;
-  yield `],"${name}_left_out":${String(leftOut)}`;
+  yield `],"${name}_omitted":${String(omitted)}`;
 }

@@ -8,14 +8,14 @@ export interface ShownOn {
   readonly width: number;
   readonly coloured: boolean;
   /** With {trace_id} in it; undefined: the id alone is shown. */
-  readonly traceUrl: string | undefined;
+  readonly traceUrlTemplate: string | undefined;
 }
 
 /** Lines in pieces, each with a line break at its end. */
 export function* explainedLines(explained: Explained, shownOn: ShownOn): Generator<string> {
   const paper = new Paper(shownOn);
-  if (explained.as === 'update') yield* updateLines(explained, paper, shownOn);
-  else if (explained.as === 'contract') yield* lifeLines(explained.life, paper);
+  if (explained.kind === 'update') yield* updateLines(explained, paper, shownOn);
+  else if (explained.kind === 'contract') yield* lifeLines(explained.history, paper);
   else yield* commandLines(explained, paper, shownOn);
 }
 
@@ -168,7 +168,7 @@ interface Outcome {
   readonly redaction_id: string | null;
 }
 
-function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrl }: ShownOn): Generator<string> {
+function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrlTemplate }: ShownOn): Generator<string> {
   const summary = JSON.parse(update.summary) as Summary;
   yield paper.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
   yield paper.pairs([
@@ -183,7 +183,7 @@ function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrl }: Shown
     ['command', summary.command_id],
     ['workflow', summary.workflow_id],
     ['cost', summary.paid_traffic_cost === null ? null : `${String(summary.paid_traffic_cost)} of traffic`],
-    ['trace', traceOf(summary.trace_id, traceUrl)],
+    ['trace', traceOf(summary.trace_id, traceUrlTemplate)],
     ['events', String(summary.event_count)],
   ]);
   for (const row of update.events.rows) yield eventLines(JSON.parse(row) as TreeRow, paper);
@@ -280,8 +280,8 @@ function version(text: string | null): string {
   return text === null ? '' : ` ${text}`;
 }
 
-function leftOut({ leftOut: count }: Rows, what: string, paper: Paper): string {
-  return count === 0 ? '' : paper.line(`  ${String(count)} more ${what} are not shown: --events`, 'head');
+function leftOut({ omitted: count }: Rows, what: string, paper: Paper): string {
+  return count === 0 ? '' : paper.line(`  ${String(count)} more ${what} are not shown: --max-events`, 'head');
 }
 
 function* tokenLines({ transfers, changes }: ExplainedUpdate, paper: Paper): Generator<string> {
@@ -322,7 +322,7 @@ function lifeDetails(row: LifeRow, paper: Paper): string {
     ...(row.reason === null ? [] : [`reason: ${row.reason}`]),
     ...(row.target === null ? [] : [`from ${shortId(row.synchronizer_id ?? '')} to ${shortId(row.target)}`]),
     ...(row.event_type === 'assigned' ? [`on ${shortId(row.synchronizer_id ?? '')}`] : []),
-    ...(row.event_type === 'departed'
+    ...(row.event_type === 'unhosted'
       ? ['its parties left the participant: what became of it since is not known']
       : []),
     ...(row.event_type === 'ended' ? ['by an update that is not here, see explore.coverage'] : []),
@@ -340,7 +340,7 @@ function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, sho
   if (update !== null) yield* updateLines(update, paper, shownOn);
 }
 
-function outcomeLines(outcome: Outcome, paper: Paper, { traceUrl }: ShownOn): string {
+function outcomeLines(outcome: Outcome, paper: Paper, { traceUrlTemplate }: ShownOn): string {
   const { succeeded, offset, record_time: at, update_id: id } = outcome;
   const what = succeeded
     ? `accepted ${id === null ? '' : `as update ${shortId(id)}`}`
@@ -357,7 +357,7 @@ function outcomeLines(outcome: Outcome, paper: Paper, { traceUrl }: ShownOn): st
     outcome.submission_id === null ? '' : `submission ${outcome.submission_id}`,
     deduplicationOf(outcome),
     outcome.paid_traffic_cost === null ? '' : `cost ${String(outcome.paid_traffic_cost)} of traffic`,
-    outcome.trace_id === null ? '' : `trace ${traceOf(outcome.trace_id, traceUrl) ?? ''}`,
+    outcome.trace_id === null ? '' : `trace ${traceOf(outcome.trace_id, traceUrlTemplate) ?? ''}`,
     succeeded ? '' : adviceOf(outcome),
   ];
   return head + lines.map((text) => paper.paragraph(text, '        ')).join('');

@@ -7,7 +7,7 @@ import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const usage = '--tags | --hasura [--out FILE]';
+const usage = '--postgraphile | --hasura [--output FILE]';
 
 /** As Hasura's own examples call it. */
 const hasuraUrlVariable = 'HASURA_GRAPHQL_DATABASE_URL';
@@ -23,11 +23,11 @@ export const graphqlCommand: Command = {
   ],
   operands: [],
   flags: [
-    { name: 'tags', doc: 'postgraphile.tags.json5' },
+    { name: 'postgraphile', doc: 'postgraphile.tags.json5' },
     { name: 'hasura', doc: 'metadata, version 3, as replace_metadata takes it' },
-    { name: 'out', value: 'FILE', doc: 'write it there instead of printing it' },
+    { name: 'output', value: 'FILE', doc: 'write it there instead of printing it' },
   ],
-  examples: ['graphql --tags --out postgraphile.tags.json5', 'graphql --hasura'],
+  examples: ['graphql --postgraphile --output postgraphile.tags.json5', 'graphql --hasura'],
   exits: [
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
@@ -36,7 +36,7 @@ export const graphqlCommand: Command = {
   /** @throws IndexerError USAGE, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ given, env, print, write }) => {
     const make = await makerOf(given);
-    const out = given.text('out');
+    const out = given.text('output');
     await withDatabase(loadConfig(env, given.options), { command: 'graphql', feature: 'graphql' }, async (database) => {
       const { readReadSide } = await import('../../store/graphql/read-side.ts');
       const { graphOf } = await import('../../store/graphql/graph.ts');
@@ -51,10 +51,10 @@ export const graphqlCommand: Command = {
 };
 
 async function makerOf(given: Given): Promise<(graph: Graph) => unknown> {
-  if (given.has('tags') === given.has('hasura')) {
-    throw misuse('graphql makes either --tags or --hasura', `ledger-indexer graphql ${usage}`);
+  if (given.has('postgraphile') === given.has('hasura')) {
+    throw misuse('graphql makes either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
   }
-  if (given.has('tags')) return (await import('../../store/graphql/smart-tags.ts')).smartTags;
+  if (given.has('postgraphile')) return (await import('../../store/graphql/smart-tags.ts')).smartTags;
   const { hasuraMetadata } = await import('../../store/graphql/hasura.ts');
   return (graph) => hasuraMetadata(graph, hasuraUrlVariable);
 }

@@ -142,7 +142,7 @@ const enoughEvents = 100_000;
 
 function notesOn(
   { server, events, growth, disk }: Omit<SizeReport, 'notes'>,
-  { tables, indexes, keptOffset, server: { databasesUnseen } }: StoredSizes,
+  { tables, indexes, prunedToOffset, server: { databasesUnseen } }: StoredSizes,
   room: Room,
 ): readonly string[] {
   const uncounted = tables.filter(({ rows }) => rows === null).map(({ table }) => table);
@@ -156,8 +156,8 @@ function notesOn(
     [events !== null && events < enoughEvents, 'few events: bytes of an event include what empty tables take'],
     [growth === null, 'growth is not known: no whole hour of record time is here, or the role may not read it'],
     [
-      keptOffset !== undefined,
-      `history up to offset ${String(keptOffset)} was pruned: its place is used again, so files grow more slowly than this says`,
+      prunedToOffset !== undefined,
+      `history up to offset ${String(prunedToOffset)} was pruned: its place is used again, so files grow more slowly than this says`,
     ],
     [
       server.distributed,

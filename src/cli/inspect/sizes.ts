@@ -34,9 +34,9 @@ export async function printSizes(config: Config, { given, print }: Call): Promis
   const stored = await withAnyDatabase(config, { command: 'status', feature: 'status --sizes' }, readSizes);
   const report = sizeReport(stored, await roomOf(config, given), new Date());
   const { schema, url = '' } = config.database;
-  const asked = `database ${placeOf(url)}, schema "${schema}"`;
-  if (given.has('json')) return print(JSON.stringify({ asked, schema, ...report }));
-  for (const line of sizeLines(asked, report)) print(line);
+  const source = `database ${placeOf(url)}, schema "${schema}"`;
+  if (given.has('json')) return print(JSON.stringify({ source, schema, ...report }));
+  for (const line of sizeLines(source, report)) print(line);
 }
 
 /** What was said of the disk; of the embedded server of this folder the disk is asked. */
@@ -57,11 +57,11 @@ async function roomOf({ database, indexer }: Config, given: Given): Promise<Room
 const unknown = '-';
 
 /** The report for a terminal. */
-export function sizeLines(asked: string, report: SizeReport): readonly string[] {
+export function sizeLines(source: string, report: SizeReport): readonly string[] {
   const { server, bytes, notes } = report;
   const role = server.standby ? 'standby' : 'primary';
   return [
-    `${asked}, Postgres ${server.version}, ${role}`,
+    `${source}, Postgres ${server.version}, ${role}`,
     '',
     ...groupLines(report),
     '',

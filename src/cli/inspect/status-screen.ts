@@ -14,11 +14,11 @@ export function statusScreen(status: object, columns?: number): readonly string[
   const width = columns === undefined || columns <= 0 ? usualColumns : columns;
   const document = status as Document;
   const rows: (readonly [string, string | undefined])[] = [
-    ['asked', text(document['asked'])],
+    ['source', text(document['source'])],
     ['state', text(document['state'])],
-    ['because', text(document['because'])],
+    ['reason', text(document['reason'])],
     ['what to do', text(document['remedy'])],
-    ['why', text(part(document['why'], 'sentence'))],
+    ['why', text(part(document['delay'], 'message'))],
     ['checkpoint', number(document['checkpoint'])],
     ['ledger end', number(document['ledgerEnd'])],
     ['behind', behind(document)],
@@ -26,7 +26,7 @@ export function statusScreen(status: object, columns?: number): readonly string[
     ['catching up', catchUp(document['catchUp'])],
     ['rates', rates(document)],
     ['interfaces', interfaces(document)],
-    ...works(document['works']),
+    ...jobs(document['jobs']),
     ['last error', lastError(document['lastError'])],
     ['participant', text(document['participantId'])],
     ['schema', text(document['schema'])],
@@ -54,7 +54,7 @@ function number(value: unknown): string | undefined {
 }
 
 function behind(document: Document): string | undefined {
-  const distance = number(document['offsetDistance']);
+  const distance = number(document['offsetsBehind']);
   const lag = number(document['lagSeconds']);
   if (distance === undefined) return undefined;
   const age = document['ledgerEndAgeSeconds'];
@@ -68,7 +68,7 @@ function seed(document: Document): string | undefined {
   if (contracts === undefined) return undefined;
   const at = number(part(document['seed'], 'offset')) ?? '?';
   if (part(document['seed'], 'done') === true) return `${contracts} contracts at offset ${at}, done`;
-  return `${contracts} contracts at offset ${at}, ${number(document['seedPerSecond']) ?? '0'}/s`;
+  return `${contracts} contracts at offset ${at}, ${number(document['seedContractsPerSecond']) ?? '0'}/s`;
 }
 
 function catchUp(value: unknown): string | undefined {
@@ -95,7 +95,7 @@ function rates(document: Document): string | undefined {
 /** How many of the wanted interfaces are not followed yet; undefined when all are. */
 function interfaces(document: Document): string | undefined {
   const count = (name: string): number => (Array.isArray(document[name]) ? document[name].length : 0);
-  const gathering = count('interfacesGathering');
+  const gathering = count('interfacesBackfilling');
   const waiting = count('interfacesWaiting');
   const parts = [
     ...(gathering > 0 ? [`views of ${String(gathering)} are gathered`] : []),
@@ -104,21 +104,21 @@ function interfaces(document: Document): string | undefined {
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
-/** A row for each that is not done. */
-function works(value: unknown): (readonly [string, string | undefined])[] {
+/** A row for each job that is not done. */
+function jobs(value: unknown): (readonly [string, string | undefined])[] {
   const all: readonly unknown[] = Array.isArray(value) ? value : [];
   return all
-    .filter((work) => text(part(work, 'state')) !== 'done')
-    .map((work) => {
-      const percent = part(work, 'percent');
-      const left = part(work, 'secondsLeft');
+    .filter((job) => text(part(job, 'state')) !== 'done')
+    .map((job) => {
+      const percent = part(job, 'percent');
+      const left = part(job, 'etaSeconds');
       const words = [
-        [text(part(work, 'state')), text(part(work, 'step'))].filter((word) => word !== undefined).join(': '),
+        [text(part(job, 'state')), text(part(job, 'step'))].filter((word) => word !== undefined).join(': '),
         typeof percent === 'number' ? `${percent.toFixed(1)} %` : undefined,
         typeof left === 'number' ? `${duration(left)} left` : undefined,
-        text(part(work, 'problem')),
+        text(part(job, 'problem')),
       ];
-      return [text(part(work, 'name')) ?? 'work', words.filter((word) => word !== undefined).join(', ')];
+      return [text(part(job, 'name')) ?? 'job', words.filter((word) => word !== undefined).join(', ')];
     });
 }
 

@@ -12,7 +12,7 @@ export interface Question {
 }
 
 /** What it answered and where, or why no answer counts. */
-export type Source = { readonly at: string; readonly status: StatusDocument } | { readonly because: string };
+export type Source = { readonly at: string; readonly status: StatusDocument } | { readonly reason: string };
 
 export async function findIndexer({ config, address }: Question): Promise<Source> {
   const tried = addresses(config, address);
@@ -26,7 +26,7 @@ export async function findIndexer({ config, address }: Question): Promise<Source
     if (meant) return { at, status };
     strangers.push(`the indexer at ${at} is of ${status.database ?? 'another database'}, schema "${status.schema}"`);
   }
-  return { because: strangers[0] ?? `no indexer answers at ${tried.join(' or ')}` };
+  return { reason: strangers[0] ?? `no indexer answers at ${tried.join(' or ')}` };
 }
 
 function addresses({ indexer, database }: Config, address: Question['address']): readonly string[] {

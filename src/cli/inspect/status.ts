@@ -20,7 +20,7 @@ export const statusCommand: Command = {
     'what the running indexer says of itself, or what the database says; --json, --watch; --sizes: where the room goes',
   does: [
     'Asks the indexer that writes to DATABASE_URL, at INDEXER_HTTP_HOST:INDEXER_HTTP_PORT, or the demo of this folder;',
-    'when it does not answer, or another one does, the database. `asked` says which. With --http-port the indexer there',
+    'when it does not answer, or another one does, the database. `source` says which. With --http-port the indexer there',
     'is asked, whatever it writes to.',
     'With --watch again each second until Ctrl-C: one screen on a terminal, else one line of JSON each time.',
     'With --sizes the database alone is asked, primary or standby: bytes by kind of table, estimated rows, bytes of an event,',
@@ -61,8 +61,8 @@ function questionOf(flags: OptionFlags, env: NodeJS.ProcessEnv): Question {
 
 async function ask(question: Question): Promise<object> {
   const source = await findIndexer(question);
-  if ('status' in source) return { asked: source.at, ...source.status };
-  return fromDatabase(question.config, source.because);
+  if ('status' in source) return { source: source.at, ...source.status };
+  return fromDatabase(question.config, source.reason);
 }
 
 const intervalMs = 1_000;
@@ -76,8 +76,8 @@ async function watch(question: Question, screen: boolean, { print, write, stop, 
     const beganAt = performance.now();
     const source = await findIndexer(question);
     const found = 'status' in source;
-    if (!found && first && config.database.url === undefined) throw unavailable(config, source.because);
-    const now = found ? { asked: source.at, ...source.status } : await storedPlace(config, source.because);
+    if (!found && first && config.database.url === undefined) throw unavailable(config, source.reason);
+    const now = found ? { source: source.at, ...source.status } : await storedPlace(config, source.reason);
     if (screen) write(`${first ? '\u001B[2J' : ''}${clear}${statusScreen(now, stdout.columns).join('\n')}\n`);
     else print(JSON.stringify(now));
     const restMs = Math.max(50, intervalMs - (performance.now() - beganAt));
@@ -86,30 +86,30 @@ async function watch(question: Question, screen: boolean, { print, write, stop, 
 }
 
 /** Where the stream stands in the database, without counting rows; or what hinders to say. */
-async function storedPlace(config: Config, because: string): Promise<object> {
+async function storedPlace(config: Config, reason: string): Promise<object> {
   const { url } = config.database;
-  if (url === undefined) return { state: 'not running here', because };
-  const asked = inWords(config.database, url);
+  if (url === undefined) return { state: 'not_running', reason };
+  const source = inWords(config.database, url);
   const { readStream } = await import('../../store/history/maintenance.ts');
   const database = await openFor(config, opening);
   try {
     const stream = await readStream(database);
     if (stream === undefined) {
-      return { asked, state: 'not running here', because: `${because}; nothing was ever indexed in this schema` };
+      return { source, state: 'not_running', reason: `${reason}; nothing was ever indexed in this schema` };
     }
     const { participantId, checkpoint, seeded, seedOffset } = stream;
-    return { asked, state: 'not running here', because, checkpoint, seeded, seedOffset, participantId };
+    return { source, state: 'not_running', reason, checkpoint, seeded, seedOffset, participantId };
   } catch (thrown) {
     const { code, message } = toIndexerError(thrown);
-    return { asked, state: 'not running here', because: `${because}; ${code}: ${message}` };
+    return { source, state: 'not_running', reason: `${reason}; ${code}: ${message}` };
   } finally {
     await database.close();
   }
 }
 
-async function fromDatabase(config: Config, because: string): Promise<object> {
+async function fromDatabase(config: Config, reason: string): Promise<object> {
   const { url } = config.database;
-  if (url === undefined) throw unavailable(config, because);
+  if (url === undefined) throw unavailable(config, reason);
   const { readStoredStatus } = await import('../../store/reads/ledger-facts.ts');
   const status = await withAnyDatabase(config, opening, async (database) => {
     try {
@@ -121,8 +121,8 @@ async function fromDatabase(config: Config, because: string): Promise<object> {
       throw thrown;
     }
   });
-  if (status === undefined) throw unavailable(config, `${because}, and nothing was ever indexed in this schema`);
-  return { asked: inWords(config.database, url), state: 'not running here', because, ...status };
+  if (status === undefined) throw unavailable(config, `${reason}, and nothing was ever indexed in this schema`);
+  return { source: inWords(config.database, url), state: 'not_running', reason, ...status };
 }
 
 function inWords({ schema }: Config['database'], url: string): string {
@@ -134,10 +134,10 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : `${value as string | number | boolean}`;
 }
 
-function unavailable({ database, indexer }: Config, because: string): IndexerError {
+function unavailable({ database, indexer }: Config, reason: string): IndexerError {
   const nothing =
     database.url === undefined ? `; DATABASE_URL is not set, and no demo runs with the data in ${indexer.dataDir}` : '';
-  return new IndexerError(`${because}${nothing}`, {
+  return new IndexerError(`${reason}${nothing}`, {
     code: 'STATUS_UNAVAILABLE',
     remedy:
       'start the indexer; or say which one is meant: DATABASE_URL as it has it, or --http-port to ask it whatever it is',

@@ -19,7 +19,7 @@ export const viewsCommand: Command = {
   examples: ['views list', 'views rebuild'],
   /**
    * `list` prints one line per view, or JSON with `--json`; `rebuild` replaces all of them and drops nothing.
-   * @throws IndexerError USAGE, VIEWS_NOT_MADE when a view could not be replaced
+   * @throws IndexerError USAGE, VIEWS_REBUILD_INCOMPLETE when a view could not be replaced
    */
   run: async ({ given, env, print }) => {
     const [action] = given.operands;
@@ -41,7 +41,7 @@ async function rebuild(database: Database, print: Print): Promise<void> {
   const [first] = failed;
   if (first === undefined) return;
   throw new IndexerError(`${String(failed.length)} views could not be replaced`, {
-    code: 'VIEWS_NOT_MADE',
+    code: 'VIEWS_REBUILD_INCOMPLETE',
     exitCode: first.error.exitCode,
     remedy: first.error.remedy,
   });

@@ -27,7 +27,7 @@ export const exportCommand: Command = {
     { name: 'until', value: 'OFFSET|now', doc: 'last offset; default now: the checkpoint' },
     { name: 'views', value: 'GLOB', list: true, doc: "typed views too, such as 'typed.*'; once written they go on" },
     { name: 'follow', doc: 'go on as the checkpoint moves, until it is stopped' },
-    { name: 'every', value: 'SECONDS', doc: 'with --follow: pause between two looks; default 60' },
+    { name: 'interval', value: 'SECONDS', doc: 'with --follow: pause between two looks; default 60' },
     { name: 'hold', value: 'NAME', doc: 'keep what comes after it from being pruned; see `hold`' },
     json,
   ],
@@ -45,7 +45,7 @@ export const exportCommand: Command = {
     [78, 'the folder is not ours or of another participant or filter, or the offset is beyond the checkpoint'],
   ],
   page: 'docs/lake.md',
-  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, LAKE_PACKAGE_MISSING, LAKE_ and EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, EXPORT_PACKAGE_MISSING, EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
   run: async ({ given, env, stop, print, stderr }) => {
     const wanted = wantedOf(given);
     await loadLake();
@@ -91,8 +91,8 @@ function wantedOf(given: Given): Wanted {
   if (until !== 'now' && !isOffset(until)) throw wrong(`--until takes an offset or now, found "${until.slice(0, 80)}"`);
   const follow = given.has('follow');
   if (follow && until !== 'now') throw wrong('--follow has no end: leave --until out');
-  const every = given.text('every') ?? '60';
-  if (!/^[1-9]\d{0,5}$/.test(every)) throw wrong(`--every takes seconds, found "${every.slice(0, 80)}"`);
+  const every = given.text('interval') ?? '60';
+  if (!/^[1-9]\d{0,5}$/.test(every)) throw wrong(`--interval takes seconds, found "${every.slice(0, 80)}"`);
   return {
     to,
     until: until === 'now' ? undefined : Number(until),

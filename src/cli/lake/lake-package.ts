@@ -7,7 +7,7 @@ const name = 'ledger-indexer-lake';
 
 /**
  * Calls `use` with the package, and translates the errors of the package.
- * @throws IndexerError LAKE_PACKAGE_MISSING if it is not installed; as `use`
+ * @throws IndexerError EXPORT_PACKAGE_MISSING if it is not installed; as `use`
  */
 export async function withLake<T>(use: (lake: typeof LakeModule) => Promise<T>): Promise<T> {
   const lake = await loadLake();
@@ -22,7 +22,7 @@ export async function withLake<T>(use: (lake: typeof LakeModule) => Promise<T>):
 
 /**
  * Loads the package. A command calls it before it opens the database, so that nothing was changed if the package is missing.
- * @throws IndexerError LAKE_PACKAGE_MISSING
+ * @throws IndexerError EXPORT_PACKAGE_MISSING
  */
 export async function loadLake(): Promise<typeof LakeModule> {
   try {
@@ -32,7 +32,7 @@ export async function loadLake(): Promise<typeof LakeModule> {
     // A package that is installed and lacks one of its own parts is another failure.
     if (!isMissing || !thrown.message.includes(`'${name}'`)) throw thrown;
     throw new IndexerError(`package ${name} is not installed; nothing was changed`, {
-      code: 'LAKE_PACKAGE_MISSING',
+      code: 'EXPORT_PACKAGE_MISSING',
       remedy:
         'run `npm pack --workspace packages/lake` in a clone, and install the file it makes here: ' +
         `npm install ./${name}-${version}.tgz`,

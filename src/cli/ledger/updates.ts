@@ -1,6 +1,6 @@
 /** Updates: a range of them or all that come, from the WebSocket, and single ones. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { UpdateAnswer } from '../../ledger/api/update-types.ts';
+import type { UpdateResponse } from '../../ledger/api/update-types.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
@@ -122,7 +122,7 @@ async function update(call: VerbCall): Promise<void> {
   }
   await output.rows(oneBatch([answer]), {
     columns: rowFormat.columns,
-    lines: (found: UpdateAnswer) => linesOf(rowOf(JSON.stringify(found))),
+    lines: (found: UpdateResponse) => linesOf(rowOf(JSON.stringify(found))),
     json: (found) => JSON.stringify(found),
   });
 }

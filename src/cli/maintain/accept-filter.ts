@@ -1,31 +1,19 @@
-/** `accept-filter`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
-import { type Config, loadConfig } from '../../config/config.ts';
+/** `filter accept`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
+import type { Config } from '../../config/config.ts';
 import { filterFingerprint, type WantedFilter } from '../../ledger/api/request-format.ts';
 import { differenceOf, type FilterDifference } from '../../store/write/filter-difference.ts';
 import { keptFilter } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { type Command, type Print, writing, yes } from '../command-line/command.ts';
-import { asWriter, withStream, writerName } from '../database/maintenance.ts';
+import type { Print } from '../command-line/command.ts';
+import { asWriter, writerName } from '../database/maintenance.ts';
 
-export const acceptFilterCommand: Command = {
-  name: 'accept-filter',
-  summary: 'bring the configured filter into force from the checkpoint on; --yes to do it',
-  does: ['Shows what the new filter adds and leaves out. Where the filter changed stands in table coverage.'],
-  operands: [],
-  flags: [yes],
-  examples: ['accept-filter', 'accept-filter --yes'],
-  exits: writing,
-  page: 'docs/history.md',
-  /** @throws IndexerError ACCEPT_FILTER_REFUSED, WRITER_ACTIVE, CONFIGURATION_INVALID */
-  run: async ({ given, env, print }) => {
-    const config = loadConfig(env, given.options);
-    await withStream(config, given.has('yes') ? 'accept-filter --yes' : 'accept-filter', (database) =>
-      accept(database, config, given.has('yes'), print),
-    );
-  },
-};
-
-async function accept(database: Database, config: Config, yes: boolean, print: Print): Promise<void> {
+/** @throws IndexerError FILTER_ACCEPT_REFUSED, WRITER_ACTIVE */
+export async function acceptConfiguredFilter(
+  database: Database,
+  config: Config,
+  yes: boolean,
+  print: Print,
+): Promise<void> {
   const { json: filter, hash: filterHash } = filterFingerprint(config.ledger);
   const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);
@@ -43,26 +31,26 @@ async function accept(database: Database, config: Config, yes: boolean, print: P
   for (const line of difference.lines) print(`  ${line}`);
   for (const line of consequences(difference)) print(line);
   if (!yes) {
-    print('nothing was changed; with the indexer stopped or parked, run: ledger-indexer accept-filter --yes');
+    print('nothing was changed; with the indexer stopped or parked, run: ledger-indexer filter accept --yes');
     return;
   }
   const identity = { participantId: undefined, filter, filterHash, shape: config.ledger.shape };
   const reason = `the operator accepted another filter: ${difference.lines.join('; ')}`;
   const { acceptFilter } = await import('../../store/history/filter-change.ts');
-  const change = { identity, reason, allVisible: !difference.narrows, writer: writerName };
-  const checkpoint = await asWriter(database, 'accept-filter --yes', () => acceptFilter(database, change));
+  const change = { identity, reason, allVisible: !difference.removes, writer: writerName };
+  const checkpoint = await asWriter(database, 'filter accept --yes', () => acceptFilter(database, change));
   print(`in force after offset ${String(checkpoint)}, recorded in table coverage; start the indexer with this filter`);
 }
 
-function consequences({ widens, narrows }: FilterDifference): readonly string[] {
+function consequences({ adds, removes }: FilterDifference): readonly string[] {
   const lines: string[] = [];
-  if (widens) {
+  if (adds) {
     lines.push(
       'what only the configured filter shows is missing up to the checkpoint, contracts that are still active included;',
-      'to have what is still active as well, run instead: ledger-indexer widen (while the indexer runs), or reseed --keep-history',
+      'to have what is still active as well, run instead: ledger-indexer filter extend (while the indexer runs), or reseed',
     );
   }
-  if (narrows) {
+  if (removes) {
     lines.push(
       'what only the former filter shows stays stored and is followed no longer: its contracts stay as they are at the checkpoint',
     );

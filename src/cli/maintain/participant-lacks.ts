@@ -1,11 +1,11 @@
 /** What the participant has pruned of the history that a command would remove here: it cannot be read again. */
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readFirstRange } from '../../store/history/coverage-ranges.ts';
 import { readStream } from '../../store/history/maintenance.ts';
-import { readHost } from '../../store/write/hosts.ts';
+import { readParticipant } from '../../store/write/participants.ts';
 import { openClient } from '../database/open-client.ts';
 
 /** A participant that does not answer holds up no plan. */
@@ -26,13 +26,13 @@ export async function lackLines(database: Database, { config, stop, keptTo }: As
   const stream = await readStream(database);
   const { ledger } = config;
   if (stream === undefined || stream.checkpoint === null || ledger.url === undefined) return [];
-  const here = Math.max((await readFirstRange(database))?.from ?? 0, stream.keptOffset);
+  const here = Math.max((await readFirstRange(database))?.from ?? 0, stream.prunedToOffset);
   const from = Math.max(keptTo ?? 0, here);
   try {
     const { client } = await openClient({ ledger, url: ledger.url, requestTimeoutMs, stop });
     const pruned = await client.state.latestPrunedOffsets();
-    const moved = await readHost(database);
-    const upTo = moved === undefined ? pruned : new HostOffsets(moved).ours(pruned);
+    const moved = await readParticipant(database);
+    const upTo = moved === undefined ? pruned : new ParticipantOffsets(moved).ours(pruned);
     const last = Math.min(upTo, stream.checkpoint);
     if (last <= from) return [];
     const lost = `the participant is pruned up to ${String(upTo)}: what is here of offsets ${String(from + 1)} to ${String(last)} cannot be read again`;

@@ -36,7 +36,7 @@ export const pruneCommand: Command = {
   page: 'docs/retention.md',
   /**
    * Ends at the signal with what was done so far; the next prune goes on.
-   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, LAKE_PACKAGE_MISSING, LAKE_REFUSED, STORE_NOT_PERMITTED
+   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
     const before = given.text('before');
@@ -80,36 +80,36 @@ async function preview(database: Database, { before, json, exported }: Bounded, 
   const { planPrune } = await import('../../store/retention/prune.ts');
   const plan = await planPrune(database, before);
   if (json) return print(JSON.stringify({ dryRun: true, ...plan, exported }));
-  const { boundary, checkpoint, keptOffset } = plan;
+  const { boundary, checkpoint, prunedToOffset } = plan;
   print(`updates up to and including offset ${boundary} would go; contracts active there stay, with their creates`);
-  print(`checkpoint ${checkpoint}, pruned so far ${keptOffset === null ? 'nothing' : `up to ${keptOffset}`}`);
+  print(`checkpoint ${checkpoint}, pruned so far ${prunedToOffset === null ? 'nothing' : `up to ${prunedToOffset}`}`);
   for (const line of [...lakeLines(exported), ...heldLines(plan), ...tableLines(plan.tables), historyLine(plan)])
     print(line);
   if (plan.quarantined > 0) print(`${plan.quarantined} updates in quarantine stay: see ledger-indexer quarantine list`);
   print('nothing was changed; add --yes to do it');
 }
 
-function historyLine({ oldestAfter, boundary }: PrunePlan): string {
-  return oldestAfter === null
+function historyLine({ oldestRemaining, boundary }: PrunePlan): string {
+  return oldestRemaining === null
     ? `no update is later: history would begin after offset ${boundary}`
-    : `the oldest update after that is at offset ${oldestAfter}`;
+    : `the oldest update after that is at offset ${oldestRemaining}`;
 }
 
 function lakeLines(exported: Exported | undefined): readonly string[] {
   if (exported === undefined) return [];
-  const { offset, because } = exported;
+  const { offset, reason } = exported;
   const has =
     offset < 0 ? 'the lake has nothing as it is now' : `the lake has everything up to offset ${String(offset)}`;
-  return [because === undefined ? has : `${has}; ${because}`];
+  return [reason === undefined ? has : `${has}; ${reason}`];
 }
 
 /** Who keeps it from going as far as was asked for. */
 function heldLines({ heldBy }: Pick<PrunePlan, 'heldBy'>): readonly string[] {
   if (heldBy === null) return [];
-  const { name, offset, since, isUpdate } = heldBy;
+  const { name, offset, since, isFutureUpdate } = heldBy;
   return [
     `no further, because ${name} has held what comes after offset ${String(offset)} since ${since.toISOString()}`,
-    ...(isUpdate === true
+    ...(isFutureUpdate === true
       ? ['updates behind it are older: --before OFFSET goes by the order of offsets and past it']
       : []),
   ];

@@ -18,7 +18,7 @@ export const quarantineCommand: Command = {
   examples: ['quarantine list', 'quarantine retry 1042'],
   /**
    * `list` prints one line per update; `retry` stores those named, or all, with the indexer stopped.
-   * @throws IndexerError USAGE, WRITER_ACTIVE, or STILL_QUARANTINED when one could not be stored
+   * @throws IndexerError USAGE, WRITER_ACTIVE, or QUARANTINE_RETRY_FAILED when one could not be stored
    */
   run: async ({ given, env, print }) => {
     const config = loadConfig(env, given.options);
@@ -42,11 +42,11 @@ async function list(database: Database, json: boolean, print: Print): Promise<vo
   const rows = await listQuarantine(database);
   if (!json && rows.length === 0) print('nothing is set aside');
   for (const row of rows) {
-    const { offset, code, found, bytes, quarantinedAt, attempts } = row;
+    const { offset, code, problem, bytes, quarantinedAt, attempts } = row;
     print(
       json
         ? JSON.stringify(row)
-        : `${String(offset)}  ${quarantinedAt.toISOString()}  ${code}  ${String(bytes)} bytes, tried again ${String(attempts)} times: ${found}`,
+        : `${String(offset)}  ${quarantinedAt.toISOString()}  ${code}  ${String(bytes)} bytes, tried again ${String(attempts)} times: ${problem}`,
     );
   }
 }

@@ -14,7 +14,7 @@ import { withDatabase } from '../database/with-database.ts';
 export const redactCommand: Command = {
   name: 'redact',
   usage:
-    '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--active] [--with-exercises] [--exported DIR] [--yes]',
+    '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--include-active] [--with-exercises] [--exported DIR] [--yes]',
   summary: 'remove contents for good: contract ID, exercise OFFSET:NODE or party PARTY, with --reason; --yes to do it',
   does: [
     'Payloads, arguments and results become null and stay so when the ledger is read again. With --exported what was pruned',
@@ -23,7 +23,7 @@ export const redactCommand: Command = {
   operands: [{ name: 'WHAT', words: ['contract', 'exercise', 'party'] }, { name: 'ID' }],
   flags: [
     { name: 'reason', value: 'TEXT', doc: 'kept beside the redaction' },
-    { name: 'active', doc: 'contracts that are still active too' },
+    { name: 'include-active', doc: 'contracts that are still active too' },
     { name: 'with-exercises', doc: 'the exercises of the contracts too' },
     {
       name: 'exported',
@@ -38,7 +38,7 @@ export const redactCommand: Command = {
   page: 'docs/retention.md#redact-contents',
   /**
    * Ends at the signal with what was done so far; asked again, it removes the rest.
-   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, LAKE_PACKAGE_MISSING, LAKE_REFUSED, STORE_NOT_PERMITTED
+   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
     const request = requestOf(given);
@@ -54,9 +54,9 @@ export const redactCommand: Command = {
 };
 
 const usage = [
-  'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--active] [--exported DIR] [--yes] [--json]',
+  'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--include-active] [--exported DIR] [--yes] [--json]',
   'ledger-indexer redact exercise OFFSET:NODE --reason TEXT [--exported DIR] [--yes] [--json]',
-  'ledger-indexer redact party PARTY --reason TEXT [--with-exercises] [--active] [--exported DIR] [--yes] [--json]',
+  'ledger-indexer redact party PARTY --reason TEXT [--with-exercises] [--include-active] [--exported DIR] [--yes] [--json]',
 ].join('\n  ');
 
 /** Reading all contracts of a party takes long where history is long. */
@@ -103,18 +103,18 @@ async function carryOut(database: Database, { request, json }: Wanted, stop: Abo
   });
 }
 
-function lines({ leftActive, onlyInLake, setAside, ...counts }: RedactionPlan): readonly string[] {
+function lines({ skippedActive, onlyInLake, quarantined, ...counts }: RedactionPlan): readonly string[] {
   const { contracts, interfaceViews, exercises, reassignments } = counts;
   const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
   const cells = Object.entries(rows).map(([table, count]) => [table, String(count), 'rows']);
   const columns = [fixed(16), numbers(12)];
   const shown = [...aligned(cells, { indent: 2, gap: 1, columns })];
-  if (leftActive > 0) shown.push(`  left alone, because active: ${leftActive} contracts (see --active)`);
+  if (skippedActive > 0) shown.push(`  left alone, because active: ${skippedActive} contracts (see --include-active)`);
   if (onlyInLake > 0)
     shown.push(`  in the lake only: ${onlyInLake}; their contents go from its files with the next export`);
-  if (setAside.length > 0) {
+  if (quarantined.length > 0) {
     shown.push(
-      `  still in quarantine, whole: updates at ${setAside.join(', ')}; ledger-indexer quarantine retry stores them without these contents`,
+      `  still in quarantine, whole: updates at ${quarantined.join(', ')}; ledger-indexer quarantine retry stores them without these contents`,
     );
   }
   return shown;
@@ -126,7 +126,7 @@ function requestOf(given: Given): RedactionRequest {
   const reason = given.text('reason') ?? '';
   if (reason.trim() === '')
     throw wrong('redact needs --reason: it is what tells later readers why contents are missing');
-  return { subject, reason, active: given.has('active'), exercises: given.has('with-exercises') };
+  return { subject, reason, active: given.has('include-active'), exercises: given.has('with-exercises') };
 }
 
 function subjectOf(kind: string, id: string): RedactionRequest['subject'] {

@@ -1,21 +1,25 @@
 /**
- * `reseed`: reads the active contracts again. With `--keep-history` the gap since the checkpoint is recorded and the
- * history before it stays; without, the schema is emptied first. Without `--yes` it only says what would happen.
+ * `reseed`: reads the active contracts again. Stored history stays, and the gap since the checkpoint is recorded. Without `--yes`
+ * it only says what would happen.
  */
 import { loadConfig, type Config } from '../../config/config.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { Reseeded, ReseedPlan } from '../../pipeline/reseed.ts';
 import { writing, yes, type Command, type Print } from '../command-line/command.ts';
-import { asWriter, countLines, openStream, withStream, writerName } from '../database/maintenance.ts';
+import { asWriter, openStream, withStream, writerName } from '../database/maintenance.ts';
 
 export const reseedCommand: Command = {
   name: 'reseed',
-  summary: 'read the active contracts again; --keep-history keeps what is stored and records the gap; --yes to do it',
-  does: ['For a participant that was pruned past the checkpoint, or restored.'],
+  summary: 'read the active contracts again; keep history and record the gap',
+  does: [
+    'For a participant that was pruned past the checkpoint, or for another filter with the contracts active under it.',
+    'Ends the contracts that are no longer active, adds those that are new, and records the gap in table coverage. Run it',
+    'with the indexer stopped or parked. To delete the stored history instead: reset --all.',
+  ],
   operands: [],
-  flags: [{ name: 'keep-history', doc: 'keep what is stored; the gap stands in table coverage' }, yes],
-  examples: ['reseed --keep-history', 'reseed --keep-history --yes'],
+  flags: [yes],
+  examples: ['reseed', 'reseed --yes'],
   exits: writing,
   page: 'docs/history.md',
   /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
@@ -25,8 +29,7 @@ export const reseedCommand: Command = {
     await withStream(wanted.config, wanted.yes ? 'reseed --yes' : 'reseed', async (database) => {
       const { parts, close } = await reseedParts(wanted.config, database, stop);
       try {
-        if (given.has('keep-history')) await keepHistory(await readAsMoved(parts, database), database, wanted, print);
-        else await giveUpHistory(parts, database, wanted, print);
+        await seedAgain(await readAsSwitched(parts, database), database, wanted, print);
       } finally {
         close();
       }
@@ -34,11 +37,11 @@ export const reseedCommand: Command = {
   },
 };
 
-/** In offsets of the stream, where it was moved to the participant. */
-async function readAsMoved(parts: PipelineParts, database: Database): Promise<PipelineParts> {
-  const { onHost } = await import('../../pipeline/host/on-host.ts');
-  const { readHost } = await import('../../store/write/hosts.ts');
-  return onHost(parts, await readHost(database));
+/** In offsets of the stream, where it was switched to the participant. */
+async function readAsSwitched(parts: PipelineParts, database: Database): Promise<PipelineParts> {
+  const { withParticipantOffsets } = await import('../../pipeline/participant/with-participant-offsets.ts');
+  const { readParticipant } = await import('../../store/write/participants.ts');
+  return withParticipantOffsets(parts, await readParticipant(database));
 }
 
 interface Wanted {
@@ -48,16 +51,16 @@ interface Wanted {
   readonly stop: AbortSignal;
 }
 
-async function keepHistory(
+async function seedAgain(
   parts: PipelineParts,
   database: Database,
   { config, yes }: Wanted,
   print: Print,
 ): Promise<void> {
   const { planReseed, reseed } = await import('../../pipeline/reseed.ts');
-  const { readStanding } = await import('../../store/history/hosts.ts');
+  const { readStanding } = await import('../../store/history/participants.ts');
   const { postgresStaging } = await import('../../store/postgres-sink.ts');
-  const command = 'reseed --keep-history --yes';
+  const command = 'reseed --yes';
   if (!yes) {
     for (const line of planned(await planReseed(parts, await readStanding(database)))) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
@@ -107,29 +110,4 @@ function told(done: Reseeded & { readonly checkpoint: number }): readonly string
     `${gap ? 'the gap' : 'the range that begins here'} is recorded in table coverage; a parked indexer follows from ` +
       `${String(offset)} within seconds, a stopped one when it is started`,
   ];
-}
-
-async function giveUpHistory(
-  parts: PipelineParts,
-  database: Database,
-  { yes, ...asked }: Wanted,
-  print: Print,
-): Promise<void> {
-  const { askIdentity } = await import('../../pipeline/proof/identity.ts');
-  const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
-  // Nothing is given up before the ledger has answered that it can be read.
-  const identity = await askIdentity(parts);
-  const ledgerEnd = await parts.ledger.state.ledgerEnd();
-  const command = 'reseed --yes';
-  if (!yes) {
-    print(`seeding at the ledger end ${String(ledgerEnd)} would first remove from schema "${database.schema}":`);
-    for (const line of countLines(await planEmpty(database))) print(line);
-    const { lackLines } = await import('./participant-lacks.ts');
-    for (const line of await lackLines(database, asked)) print(line);
-    print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
-    print('to keep the history: ledger-indexer reseed --keep-history');
-    return;
-  }
-  await asWriter(database, command, () => emptyHistory(database, identity, writerName));
-  print(`schema "${database.schema}" is empty; start the indexer: it seeds at the ledger end`);
 }

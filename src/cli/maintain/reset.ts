@@ -10,10 +10,17 @@ import { asWriter, countLines, withStream, writerName } from '../database/mainte
 export const resetCommand: Command = {
   name: 'reset',
   usage: '(--to OFFSET | --all) [--yes]',
-  summary: 'go back: --to OFFSET removes what is above it, --all starts over; --yes to do it',
-  does: ['Stop the indexer first. The next start goes on from the offset that is left.'],
+  summary: 'delete history above --to OFFSET, or all history with --all',
+  does: [
+    'Run it with the indexer stopped or parked. The indexer continues from the offset that is left; after --all it seeds.',
+    'Without --yes it counts the rows that it would delete, by table.',
+  ],
   operands: [],
-  flags: [{ name: 'to', value: 'OFFSET', doc: 'last offset to keep' }, { name: 'all', doc: 'keep nothing' }, yes],
+  flags: [
+    { name: 'to', value: 'OFFSET', doc: 'last offset to keep' },
+    { name: 'all', doc: 'delete everything; packages, names of typed views and redactions stay' },
+    yes,
+  ],
   examples: ['reset --to 120000', 'reset --all --yes'],
   exits: writing,
   page: 'docs/history.md',

@@ -1,6 +1,6 @@
 /** Updates that were set aside, stored where they belong. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import { decodeUpdate } from '../../ledger/frames/decode.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import { refuseUnknownKind } from '../../pipeline/follow/unknown-kinds.ts';
@@ -14,7 +14,7 @@ const ofTheUpdate: ReadonlySet<string> = new Set([
   'UPDATE_KIND_UNKNOWN',
   'STORE_DATA_REFUSED',
   'DUPLICATE_KEY',
-  'ENDS_UNKNOWN',
+  'QUARANTINE_CONTRACT_MISSING',
 ]);
 
 interface Retry {
@@ -24,7 +24,7 @@ interface Retry {
   readonly print: Print;
 }
 
-/** Tries those asked for, or all. @throws IndexerError STILL_QUARANTINED when one could not be stored */
+/** Tries those asked for, or all. @throws IndexerError QUARANTINE_RETRY_FAILED when one could not be stored */
 export async function retryAll(database: Database, asked: Retry): Promise<void> {
   const named = asked.offsets;
   const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
@@ -39,7 +39,7 @@ async function retry(database: Database, offset: number, { policy, print }: Retr
   try {
     const sent = decodeUpdate(frame.toString('utf8'));
     // The participant that sent it may have had other offsets.
-    const sender = new HostOffsets({ from: -Infinity, shift: offset - sent.offset, levels: {} });
+    const sender = new ParticipantOffsets({ from: -Infinity, shift: offset - sent.offset, overlaps: {} });
     const update = sender.update(sent);
     refuseUnknownKind(update, policy);
     await storeLate(database, update);
@@ -57,6 +57,6 @@ async function retry(database: Database, offset: number, { policy, print }: Retr
 
 function stillThere(failed: number): IndexerError {
   return new IndexerError(`${String(failed)} update(s) still cannot be stored`, {
-    code: 'STILL_QUARANTINED',
+    code: 'QUARANTINE_RETRY_FAILED',
   });
 }

@@ -5,14 +5,14 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { placeOf, samePlace } from '../../store/connection/hosts.ts';
-import { askWork, findWork, noteWork } from '../../store/history/works.ts';
+import { requestJob, getJob, updateJob } from '../../store/history/jobs.ts';
 import { carryFirst } from '../../store/handover/hand-over.ts';
 import { fillAgain, giveUpTarget, isOurs, prepareTarget, readTurn, type Turn } from '../../store/handover/target.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
 import { rebuildRefused } from '../../store/swap/places.ts';
 import type { Print } from '../command-line/command.ts';
 import { historyLines } from './history-lost.ts';
-import { changes, liveStream, refuseMoved } from './plan.ts';
+import { changes, liveStream, refuseSwitched } from './plan.ts';
 import type { Outcome } from './rebuilding.ts';
 import { wantedOf, type Into, type Wish } from './wish.ts';
 
@@ -50,7 +50,7 @@ async function stageOf(live: Database, target: Database, wish: Elsewhere): Promi
       'let that be finished first, or name the database it is filled from',
     );
   }
-  await refuseMoved(live);
+  await refuseSwitched(live);
   if (there === undefined) return 'ready';
   const fromHere = there.peer !== null && samePlace(there.peer, source);
   if (there.handover === 'filling' && fromHere) return 'ready';
@@ -100,16 +100,16 @@ export async function plannedElsewhere(
   const lines = await changes(live, ours, wish);
   return [
     stage === 'again'
-      ? `schema "${live.schema}" in ${place}, from where it was handed over, is followed until it is level, and handed over to again`
-      : `schema "${live.schema}" in ${place} is filled from the ledger until it is level, and handed over to`,
+      ? `schema "${live.schema}" in ${place}, from where it was handed over, is filled until it has caught up, then takes over again`
+      : `schema "${live.schema}" in ${place} is filled from the ledger until it has caught up, then takes over`,
     ...lines,
-    ...(await historyLines(live, ours, wish, { beside: stage === 'again' ? 'before' : 'next', stop })),
+    ...(await historyLines(live, ours, wish, { beside: stage === 'again' ? 'previous' : 'next', stop })),
     'from then on no indexer writes here: those that are to go on need DATABASE_URL set to that database, and readers too',
   ];
 }
 
 /**
- * The work is asked for, and the storage there has its tables. Resolves to what is left: to fill it, to finish a
+ * Requests the job, and creates the tables there. Resolves to what is left: to fill it, to finish a
  * hand-over that was cut, or nothing.
  */
 export async function makeReadyElsewhere(
@@ -125,14 +125,14 @@ export async function makeReadyElsewhere(
   const exerciseJson: ExerciseJson = there ?? wish.config.indexer.exerciseJson ?? stored;
   if (stage === 'taken up') {
     const done = { state: 'done', step: 'handed over', perSecond: null, problem: null } as const;
-    await live.withClient((client) => noteWork(client, 'rebuild', done));
+    await live.withClient((client) => updateJob(client, 'rebuild', done));
     return 'nothing';
   }
   const wanted = wantedOf(wish, ours, exerciseJson);
   const goesOn = await live.transaction(async (client) => {
-    const work = await findWork(client, 'rebuild');
-    await askWork(client, 'rebuild', wanted);
-    return work !== undefined && work.state !== 'done' && isDeepStrictEqual(work.wanted, wanted);
+    const job = await getJob(client, 'rebuild');
+    await requestJob(client, 'rebuild', wanted);
+    return job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, wanted);
   });
   if (stage === 'laid down') return 'finish';
   // What another one has filled, or one that was given up.
@@ -159,13 +159,15 @@ export async function toldElsewhere(
       remedy: 'run the same command again: it goes on where it was',
     });
   }
-  if (outcome === 'level') {
-    return print(`schema "${target.schema}" in ${place} is level; to hand over: the same command without --level`);
+  if (outcome === 'caught up') {
+    return print(
+      `schema "${target.schema}" in ${place} has caught up; to hand over: the same command without --no-swap`,
+    );
   }
   if (outcome === 'cancelled') {
     await giveUpTarget(target, sourceOf(wish));
     return print(
-      `the rebuild was given up; nobody writes to schema "${target.schema}" in ${place}, and what was made for it is gone`,
+      `the rebuild was cancelled; no indexer writes to schema "${target.schema}" in ${place}, and what it made there is deleted`,
     );
   }
   if (outcome === 'nothing') print('done: it was handed over before');

@@ -89,8 +89,8 @@ export class Follower {
   /** Why it waits for an operator; undefined while it does not. @throws what ended it */
   trouble(): string | undefined {
     if (this.#failure !== undefined) throw this.#failure;
-    const { state, because } = this.#health.verdict();
-    return state === 'parked' ? because : undefined;
+    const { state, reason } = this.#health.verdict();
+    return state === 'parked' ? reason : undefined;
   }
 
   /**
@@ -197,5 +197,5 @@ function beside(
 
 /** How long a step may take is decided by whoever waits for it. */
 function patient({ limits }: PipelineParts): Pick<PipelineParts, 'limits'> {
-  return { limits: { ...limits, giveUpAfterMs: Number.POSITIVE_INFINITY } };
+  return { limits: { ...limits, progressTimeoutMs: Number.POSITIVE_INFINITY } };
 }

@@ -3,7 +3,7 @@ import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { layDown, prepareHandover, takeUp } from '../../store/handover/hand-over.ts';
-import { noteWork } from '../../store/history/works.ts';
+import { updateJob } from '../../store/history/jobs.ts';
 import type { Halted } from '../../store/swap/swap.ts';
 import type { Follower } from './follower.ts';
 import { passing, type Ending } from './handover.ts';
@@ -30,7 +30,7 @@ export function handingOver(given: HandingOver): Ending {
 async function handOver({ live, follower, into, logger }: HandingOver, halted: Halted): Promise<number | string> {
   logger.info({ step: 'laying down' }, 'swap');
   try {
-    if (!(await layDown(live, follower.database, halted, into))) return 'the rebuild was stopped or given up';
+    if (!(await layDown(live, follower.database, halted, into))) return 'the rebuild was paused or cancelled';
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!passing.has(error.code)) throw error;
@@ -42,7 +42,7 @@ async function handOver({ live, follower, into, logger }: HandingOver, halted: H
   });
   logger.info({ step: 'committing' }, 'swap');
   await live.withClient((client) =>
-    noteWork(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null }),
+    updateJob(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null }),
   );
   return checkpoint;
 }

@@ -16,14 +16,14 @@ const requestTimeoutMs = 5_000;
  */
 export async function historyLines(
   live: Database,
-  { keptOffset }: StreamFacts,
+  { prunedToOffset }: StreamFacts,
   { config: { ledger }, start }: Wish,
   { beside, stop }: { readonly beside: Beside; readonly stop: AbortSignal },
 ): Promise<readonly string[]> {
   const first = await readFirstRange(live);
-  const here = Math.max(first?.from ?? 0, keptOffset);
+  const here = Math.max(first?.from ?? 0, prunedToOffset);
   const begins = `  history here begins at offset ${String(here)}; ${beginning(beside, start)}`;
-  if (beside === 'before' || ledger.url === undefined) return [begins];
+  if (beside === 'previous' || ledger.url === undefined) return [begins];
   try {
     const { client } = await openClient({ ledger, url: ledger.url, requestTimeoutMs, stop });
     const there = await firstOffset(client.state, start);
@@ -50,7 +50,7 @@ async function firstOffset(state: Asked, start: Wish['start']): Promise<number> 
 }
 
 function beginning(beside: Beside, start: Wish['start']): string {
-  if (beside === 'before') return 'the former storage keeps what it has';
+  if (beside === 'previous') return 'the former storage keeps what it has';
   if (start === 'whole') return 'the new one begins where the participant was pruned, or with the first update';
   if (start === 'seed') return 'the new one begins with what is active now';
   return `the new one begins at ${typeof start === 'number' ? `offset ${String(start)}` : start}`;

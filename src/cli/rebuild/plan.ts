@@ -6,7 +6,7 @@ import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
-import { askWork, findWork } from '../../store/history/works.ts';
+import { requestJob, getJob } from '../../store/history/jobs.ts';
 import { migrate, migrationFiles } from '../../store/schema/migrations.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
 import { cannotMove, fixedDependents } from '../../store/swap/dependents.ts';
@@ -28,12 +28,12 @@ export async function planned(live: Database, wish: Wish, stop: AbortSignal): Pr
   const { lines: filter } = filterDifference(ours.filter, config.ledger);
   const name = besideSchema(schema, beside);
   return [
-    beside === 'before'
-      ? `schema "${name}", the former storage, is followed until it is level with schema "${schema}", and takes its place again`
-      : `schema "${name}" is filled from the ledger until it is level with schema "${schema}", and takes its place`,
+    beside === 'previous'
+      ? `schema "${name}", the previous one, is filled until it has caught up with schema "${schema}", then takes its place again`
+      : `schema "${name}" is filled from the ledger until it has caught up with schema "${schema}", then takes its place`,
     ...lines,
     ...(await historyLines(live, ours, wish, { beside, stop })),
-    `the storage that is live now stays as schema "${besideSchema(schema, 'before')}"`,
+    `the current schema stays as "${besideSchema(schema, 'previous')}"`,
     ...(filter.length === 0
       ? []
       : ['indexers with another filter than this one park after the swap: configure them as this is']),
@@ -48,7 +48,7 @@ export async function changes(live: Database, ours: StreamFacts, { config, besid
   const differs = [
     ...lines,
     ...(ours.shape === config.ledger.shape ? [] : [`shape: ${config.ledger.shape} instead of ${ours.shape}`]),
-    ...(beside === 'before' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
+    ...(beside === 'previous' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
   ];
   return differs.length === 0 ? ['  under the filter that is in force'] : differs.map((line) => `  ${line}`);
 }
@@ -65,16 +65,19 @@ export async function liveStream(live: Database): Promise<StreamFacts> {
 
 async function refuse(live: Database, { beside }: Wish): Promise<void> {
   const { schema } = live;
-  await refuseMoved(live);
+  await refuseSwitched(live);
   await live.withClient(async (client) => {
-    const there = await isThere(client, schema, 'before');
-    if (beside === 'before' && !there) {
-      throw rebuildRefused(`there is no schema "${besideSchema(schema, 'before')}"`, 'there is no way back any more');
+    const there = await isThere(client, schema, 'previous');
+    if (beside === 'previous' && !there) {
+      throw rebuildRefused(
+        `there is no schema "${besideSchema(schema, 'previous')}"`,
+        'nothing to roll back to: the previous schema was deleted, or there was no swap',
+      );
     }
     if (beside === 'next' && there) {
       throw rebuildRefused(
-        `the storage of before the last swap is still there, as schema "${besideSchema(schema, 'before')}"`,
-        'drop it: ledger-indexer rebuild --drop-old --yes; or go back to it: ledger-indexer rebuild --back --yes',
+        `the previous schema "${besideSchema(schema, 'previous')}" is still there`,
+        'delete it: ledger-indexer rebuild --drop-previous --yes; or swap back to it: ledger-indexer rebuild --rollback --yes',
       );
     }
     const { rows } = await client.query<{ schema: string }>(
@@ -89,22 +92,22 @@ async function refuse(live: Database, { beside }: Wish): Promise<void> {
 }
 
 /**
- * Offsets of a stream that was moved are those of several participants, and a new storage would have those of the one that is read.
+ * Offsets of a stream that was switched to another participant are those of several participants, and a new storage would have those of the one that is read.
  * @throws IndexerError REBUILD_REFUSED
  */
-export async function refuseMoved(live: Database): Promise<void> {
+export async function refuseSwitched(live: Database): Promise<void> {
   const { rows } = await live.withClient((client) =>
-    client.query<{ host: number; participant: string | null; from: number; shift: number }>(
-      `select host, participant_id as participant, from_offset as from, shift from hosts order by host desc limit 1`,
+    client.query<{ participant: string | null; from: number; shift: number }>(
+      `select participant_id as participant, from_offset as from, offset_shift as shift from participants order by participant_number desc limit 1`,
     ),
   );
   const [last] = rows;
   if (last === undefined) return;
   const { participant, from, shift } = last;
   throw rebuildRefused(
-    `the stream was moved to ${participant ?? 'another participant'} at offset ${String(from)}: what is stored up to there has offsets of the one before, ` +
+    `the stream was switched to ${participant ?? 'another participant'} at offset ${String(from)}: what is stored up to there has offsets of the one before, ` +
       `and a new storage, filled from this one, would have each ${String(Math.abs(shift))} ${shift < 0 ? 'higher' : 'lower'} and begin where it was pruned or began to host the parties`,
-    'keep this storage: ledger-indexer widen adds to its filter; for another shape or filter with all of its history, index ' +
+    'keep this storage: ledger-indexer filter extend adds to its filter; for another shape or filter with all of its history, index ' +
       'the participant into a new POSTGRES_SCHEMA beside this one, whose offsets are its own',
   );
 }
@@ -116,7 +119,7 @@ function notOwner(schema: string): IndexerError {
   });
 }
 
-/** The work is asked for, and the storage has its tables. @throws IndexerError REBUILD_REFUSED, WORK_REFUSED */
+/** Requests the job, and creates the tables. @throws IndexerError REBUILD_REFUSED, JOB_REFUSED */
 export async function makeReady(live: Database, beside: Database, wish: Wish): Promise<void> {
   const { schema } = live;
   const ours = await liveStream(live);
@@ -124,9 +127,9 @@ export async function makeReady(live: Database, beside: Database, wish: Wish): P
   const exerciseJson: ExerciseJson = wish.config.indexer.exerciseJson ?? stored;
   const wanted = wantedOf(wish, ours, exerciseJson);
   await live.transaction(async (client) => {
-    const work = await findWork(client, 'rebuild');
-    const goesOn = work !== undefined && work.state !== 'done' && isDeepStrictEqual(work.wanted, wanted);
-    await askWork(client, 'rebuild', wanted);
+    const job = await getJob(client, 'rebuild');
+    const goesOn = job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, wanted);
+    await requestJob(client, 'rebuild', wanted);
     // What another one has filled, or one that was given up.
     if (!goesOn && wish.beside === 'next') await dropBeside(client, schema, 'next');
   });
@@ -150,18 +153,18 @@ export async function told(live: Database, { beside }: Wish, outcome: Outcome, p
       remedy: 'run the same command again: it goes on where it was',
     });
   }
-  if (outcome === 'level') {
-    return print(`schema "${besideSchema(schema, beside)}" is level; to swap: the same command without --level`);
+  if (outcome === 'caught up') {
+    return print(`schema "${besideSchema(schema, beside)}" has caught up; to swap: the same command without --no-swap`);
   }
   if (outcome !== 'cancelled') {
     const { checkpoint, pauseMs } = outcome;
     print(`done: swapped at offset ${String(checkpoint)}; nobody wrote for ${String(pauseMs)} ms`);
     return print(
-      `the former storage is schema "${besideSchema(schema, 'before')}": back with rebuild --back --yes, gone with rebuild --drop-old --yes`,
+      `the previous schema is "${besideSchema(schema, 'previous')}"; rebuild --rollback --yes swaps back, rebuild --drop-previous --yes deletes it`,
     );
   }
   if (beside === 'next') await dropPatiently(live);
-  print('the rebuild was given up, and what it has filled is gone');
+  print('the rebuild was cancelled, and its schema is deleted');
 }
 
 async function dropPatiently(live: Database): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * `rebuild`: the storage made anew beside the running one, from the ledger, and swapped; `--back` swaps again, `--drop-old`
- * drops what the swap has left; `--into` makes it in another database and hands the stream over. Without `--yes` it only
- * says what would happen.
+ * `rebuild`: fills a new schema from the ledger while the indexer runs, then swaps it with the live one. `--rollback` swaps
+ * back, `--drop-previous` deletes the schema that the swap has left, `--into` fills another database and hands the stream
+ * over. Without `--yes` it only prints what would happen.
  */
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import type { Logging } from '../../observe/log/logger.ts';
@@ -9,7 +9,7 @@ import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
 import { givenAddress } from '../command-line/given-address.ts';
-import { writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
+import { writing, yes, type Call, type Command } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
 import type { Elsewhere } from './elsewhere.ts';
@@ -17,65 +17,68 @@ import type { Follower } from './follower.ts';
 import type { Outcome } from './rebuilding.ts';
 import type { Into, Wish } from './wish.ts';
 
-const words = '[--level | --back | --drop-old] [--into URL | --into-file FILE] [--yes] [--option value …]';
+const words = '[--no-swap | --rollback | --drop-previous] [--into URL | --into-file FILE] [--yes] [--option value …]';
 const usage = `ledger-indexer rebuild ${words}`;
 
 export const rebuildCommand: Command = {
   name: 'rebuild',
   usage: words,
-  summary: 'make the storage anew beside the running one, from the ledger, and swap them; --yes to do it',
+  summary: 're-index into a new schema while the indexer runs, then swap schemas',
   does: [
-    'For another filter with its history, another shape or INDEXER_EXERCISE_JSON: configured as the indexer is to be',
-    'afterwards, it fills <schema>_next while the indexer goes on, and takes its place in one transaction. What people',
-    'built on explore, typed and pqs stays. The former storage stays as <schema>_before until --drop-old.',
-    'With --into it fills the same schema in another database, and hands over: from then on nobody writes here.',
-    'Killed or stopped, it goes on where it was when it is run again.',
+    'For another filter with its history, another shape or INDEXER_EXERCISE_JSON. Configure it as the indexer will be',
+    'configured afterwards. It fills <schema>_next while the indexer runs and swaps the schemas in one transaction.',
+    'Objects on explore, typed and pqs survive. The previous schema stays as <schema>_previous until --drop-previous.',
+    'With --into it fills the same schema in another database and hands the stream over: no indexer writes here then.',
+    'After a kill or a stop the same command resumes where it was.',
   ],
   operands: [],
   flags: [
-    { name: 'level', doc: 'fill it until it is level and end there, without the swap' },
-    { name: 'back', doc: 'bring the former storage level, and swap again' },
-    { name: 'drop-old', doc: 'drop the former storage' },
-    { name: 'into', value: 'URL', doc: 'make it in this database, on another server, and hand the stream over' },
-    { name: 'into-file', value: 'FILE', doc: 'the same, with the URL in a file: it holds a password' },
+    { name: 'no-swap', doc: 'catch up, then exit without swapping' },
+    { name: 'rollback', doc: 'catch up in the previous schema, then swap back to it' },
+    { name: 'drop-previous', doc: 'delete the previous schema; without --yes, count what it holds' },
+    { name: 'into', value: 'URL', doc: 'fill this database instead, and hand the stream over to it' },
+    { name: 'into-file', value: 'FILE', doc: 'the same with the URL in a file, because it contains a password' },
     yes,
   ],
   examples: [
     'rebuild',
     'rebuild --yes',
-    'rebuild --level --yes',
-    'rebuild --back --yes',
-    'rebuild --drop-old --yes',
+    'rebuild --no-swap --yes',
+    'rebuild --rollback --yes',
+    'rebuild --drop-previous --yes',
     'rebuild --into-file /run/secrets/new-database-url --yes',
   ],
   exits: writing,
   page: 'docs/history.md',
-  /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, WORK_REFUSED, CONFIGURATION_INVALID, INTERRUPTED, or what the ledger answers */
+  /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED, or what the ledger answers */
   run: async (call) => {
     const { given, env } = call;
     const config = loadConfig(env, given.options);
     const into = intoOf(given);
-    const asked = ['level', 'back', 'drop-old'].filter((flag) => given.has(flag));
-    if (asked.length > 1) throw misuse(`--${asked.join(' and --')} are two things`, usage);
+    const asked = ['no-swap', 'rollback', 'drop-previous'].filter((flag) => given.has(flag));
+    if (asked.length > 1) throw misuse(`--${asked.join(' and --')} cannot be combined`, usage);
     const wish: Wish = {
       config,
-      beside: given.has('back') ? 'before' : 'next',
+      beside: given.has('rollback') ? 'previous' : 'next',
       start: startOf(config, describeConfig(env, given.options)),
-      onlyLevel: given.has('level'),
+      noSwap: given.has('no-swap'),
       into,
     };
-    if (into !== undefined && (given.has('back') || given.has('drop-old'))) {
-      throw misuse('--into hands over to another database: --back and --drop-old are of the one here', usage);
+    if (into !== undefined && (given.has('rollback') || given.has('drop-previous'))) {
+      throw misuse('--into cannot be combined with --rollback or --drop-previous', usage);
     }
     await withStream(config, 'rebuild', async (live) => {
-      if (given.has('drop-old')) return dropOld(live, given.has('yes'), call.print);
+      if (given.has('drop-previous')) {
+        const { dropPrevious } = await import('./drop-previous.ts');
+        return call.print(await dropPrevious(live, given.has('yes')));
+      }
       if (into !== undefined) return handOverInto(live, { ...wish, into }, call);
       const { planned } = await import('./plan.ts');
       const { refuseHandedOver } = await import('./elsewhere.ts');
       await refuseHandedOver(live);
       const plan = await planned(live, wish, call.stop);
       for (const line of plan) call.print(line);
-      const flags = wish.beside === 'before' ? ' --back' : levelFlag(wish);
+      const flags = wish.beside === 'previous' ? ' --rollback' : noSwapFlag(wish);
       if (!given.has('yes')) return call.print(nothingDone(flags));
       await carryOut(live, wish, call);
     });
@@ -88,7 +91,7 @@ function intoOf(given: Call['given']): Into | undefined {
   return found && { ...found, place: placeOf(found.url) };
 }
 
-const levelFlag = ({ onlyLevel }: Wish): string => (onlyLevel ? ' --level' : '');
+const noSwapFlag = ({ noSwap }: Wish): string => (noSwap ? ' --no-swap' : '');
 
 function nothingDone(flags: string): string {
   return `nothing was changed; to do it, run: ledger-indexer rebuild${flags} --yes`;
@@ -111,7 +114,7 @@ async function carryOut(live: Database, wish: Wish, call: Call): Promise<void> {
   const { swapping } = await import('./swapping.ts');
   const { makeReady, told } = await import('./plan.ts');
   const { besideSchema } = await import('../../store/swap/places.ts');
-  const { config, beside, start, onlyLevel } = wish;
+  const { config, beside, start, noSwap } = wish;
   const { stop, print } = call;
   const { notify, leaseMs } = config.indexer;
   const logging = await loggingOf(config, call);
@@ -121,7 +124,7 @@ async function carryOut(live: Database, wish: Wish, call: Call): Promise<void> {
   try {
     await makeReady(live, follower.database, wish);
     const ending = swapping({ live, follower, beside, notify, logger });
-    const outcome = await rebuild({ live, follower, ending, onlyLevel, leaseMs, logger, stop });
+    const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop });
     await told(live, wish, outcome, print);
   } finally {
     await follower.close();
@@ -139,7 +142,7 @@ async function handOverInto(live: Database, wish: Elsewhere, call: Call): Promis
   const follower = await Follower.open(options);
   try {
     for (const line of await there.plannedElsewhere(live, follower.database, wish, stop)) print(line);
-    if (!call.given.has('yes')) return print(nothingDone(` --into …${levelFlag(wish)}`));
+    if (!call.given.has('yes')) return print(nothingDone(` --into …${noSwapFlag(wish)}`));
     const left = await there.makeReadyElsewhere(live, follower.database, wish);
     const outcome = left === 'nothing' ? left : await handOver(live, follower, { wish, logging, left }, call);
     await there.toldElsewhere(follower.database, wish, outcome, print);
@@ -165,31 +168,10 @@ async function handOver(
   const notCarried = new Set<string>();
   const onLeft = (found: readonly string[]): void => found.forEach((one) => notCarried.add(one));
   const ending = handingOver({ live, follower, into: wish.into.place, logger, onLeft });
-  const { onlyLevel, config } = wish;
+  const { noSwap, config } = wish;
   const { leaseMs } = config.indexer;
   const laidDown = left === 'finish';
-  const outcome = await rebuild({ live, follower, ending, onlyLevel, leaseMs, logger, stop, laidDown });
+  const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop, laidDown });
   for (const one of notCarried) print(`not carried over: ${one}`);
   return outcome;
-}
-
-async function dropOld(live: Database, yes: boolean, print: Print): Promise<void> {
-  const { besideSchema, dropBeside, isThere, rebuildRefused } = await import('../../store/swap/places.ts');
-  const { allDependents } = await import('../../store/swap/dependents.ts');
-  const name = besideSchema(live.schema, 'before');
-  await live.transaction(async (client) => {
-    if (!(await isThere(client, live.schema, 'before'))) {
-      throw rebuildRefused(`there is no schema "${name}"`, 'nothing: no former storage is left');
-    }
-    const [first] = await allDependents(client, name);
-    if (first !== undefined) {
-      throw rebuildRefused(
-        `${first} still reads the former storage`,
-        `drop it, or make it anew over schema "${live.schema}"`,
-      );
-    }
-    if (yes) await dropBeside(client, live.schema, 'before');
-  });
-  if (yes) print(`schema "${name}" is dropped; there is no way back any more`);
-  else print(`schema "${name}" would be dropped; to do it, run: ledger-indexer rebuild --drop-old --yes`);
 }

@@ -1,47 +1,47 @@
 /**
- * A rebuild from the beginning to its end: fills the storage, says in table `works` how far it is, rests while it is
- * stopped there, and hands over once it is level.
+ * A rebuild from the beginning to its end: fills the new schema, writes its progress to table `jobs`, waits while it is
+ * paused there, and hands over once it has caught up.
  */
 import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
-import { findWork, isDue, noteWork } from '../../store/history/works.ts';
-import type { WorkProgress } from '../../model/stream.ts';
+import { getJob, isDue, updateJob } from '../../store/history/jobs.ts';
+import type { JobProgress } from '../../model/stream.ts';
 import { handOver, type HandedOver, type Handover } from './handover.ts';
 
 export interface Rebuild extends Handover {
-  /** Stop when it is level, without the end. */
-  readonly onlyLevel: boolean;
+  /** Exit once it has caught up, without the swap. */
+  readonly noSwap: boolean;
   /** The live storage was laid down already: what is left needs no ledger. */
   readonly laidDown?: boolean;
 }
 
 /** What became of it. */
-export type Outcome = HandedOver | 'level' | 'cancelled' | 'interrupted';
+export type Outcome = HandedOver | 'caught up' | 'cancelled' | 'interrupted';
 
 /** Progress is looked at so often, and noted a quarter as often. */
 const lookMs = 250;
 const looksPerNote = 4;
-/** So far behind the live stream, in offsets, is level: the rest is followed while the writer stands still. */
-const levelOffsets = 200;
+/** So far behind the live stream, in offsets, it has caught up: the rest is followed while the writer stands still. */
+const caughtUpOffsets = 200;
 /** Attempts at the swap; the pauses between them grow up to the longest. */
 const attempts = 40;
 const longestPauseMs = 15_000;
 
 /** Runs to its end. @throws IndexerError REBUILD_SWAP_BLOCKED after the last attempt, or what ends it */
 export async function rebuild(given: Rebuild): Promise<Outcome> {
-  const { follower, onlyLevel, logger, live } = given;
+  const { follower, noSwap, logger, live } = given;
   try {
     for (let tried = 0; tried < attempts; tried += 1) {
-      const reached = given.laidDown === true ? 'level' : await untilLevel(given);
-      if (reached !== 'level' || onlyLevel) return reached;
+      const reached = given.laidDown === true ? 'caught up' : await untilCaughtUp(given);
+      if (reached !== 'caught up' || noSwap) return reached;
       const done = await handOver(given);
       if (typeof done !== 'string') return done;
       if (given.stop.aborted) return 'interrupted';
       const delayMs = Math.min(longestPauseMs, 250 * 1.4 ** tried);
-      logger.warn({ by: done, retryInMs: delayMs }, 'not swapped yet: it is tried again');
-      await live.withClient((client) => noteWork(client, 'rebuild', { problem: done }));
+      logger.warn({ blockedBy: done, delayMs }, 'not swapped yet: it is tried again');
+      await live.withClient((client) => updateJob(client, 'rebuild', { problem: done }));
       if (given.laidDown !== true) follower.start();
       await pause(delayMs, given.stop);
     }
@@ -51,20 +51,20 @@ export async function rebuild(given: Rebuild): Promise<Outcome> {
     await noteFailed(live, error);
     throw error;
   }
-  const error = new IndexerError(`the new storage is level, and was kept from its place ${String(attempts)} times`, {
+  const error = new IndexerError(`the new schema has caught up, and the swap was blocked ${String(attempts)} times`, {
     code: 'REBUILD_SWAP_BLOCKED',
   });
   await noteFailed(live, error);
   throw error;
 }
 
-/** For who looks at works; that it failed is told by the exit in any case. */
+/** For readers of table `jobs`; the exit code reports the failure in any case. */
 async function noteFailed(live: Database, { message }: IndexerError): Promise<void> {
   const failed = { state: 'failed', problem: message, perSecond: null } as const;
-  await live.withClient((client) => noteWork(client, 'rebuild', failed)).catch(() => undefined);
+  await live.withClient((client) => updateJob(client, 'rebuild', failed)).catch(() => undefined);
 }
 
-async function untilLevel(given: Rebuild): Promise<'level' | 'cancelled' | 'interrupted'> {
+async function untilCaughtUp(given: Rebuild): Promise<'caught up' | 'cancelled' | 'interrupted'> {
   const { live, follower, stop, logger } = given;
   follower.start();
   const speed = new Speed();
@@ -72,29 +72,29 @@ async function untilLevel(given: Rebuild): Promise<'level' | 'cancelled' | 'inte
     const trouble = follower.trouble();
     const ours = await readStream(live);
     const beside = await readStream(follower.database);
-    const { progress, level } = progressOf(ours, beside);
-    if (look % looksPerNote === 0 || level) {
+    const { progress, caughtUp } = progressOf(ours, beside);
+    if (look % looksPerNote === 0 || caughtUp) {
       const noted = { ...progress, perSecond: speed.of(progress), problem: trouble ?? null };
-      if (!(await live.withClient((client) => noteWork(client, 'rebuild', noted)))) {
+      if (!(await live.withClient((client) => updateJob(client, 'rebuild', noted)))) {
         if ((await rest(given)) === 'cancelled') return 'cancelled';
         continue;
       }
       if (look % (looksPerNote * 10) === 0) logger.info(noted, 'rebuilding');
     }
-    if (level) return 'level';
+    if (caughtUp) return 'caught up';
     await pause(lookMs, stop);
   }
   return 'interrupted';
 }
 
-/** While the work is stopped nothing is read or written; given up, what was filled goes. */
+/** While the job is paused nothing is read or written; a cancelled job ends. */
 async function rest({ live, follower, logger, stop }: Rebuild): Promise<'cancelled' | 'due'> {
-  logger.info('stopped: it goes on with works resume rebuild');
+  logger.info('paused: jobs resume rebuild resumes it');
   await follower.stop();
   while (!stop.aborted) {
-    const work = await live.withClient((client) => findWork(client, 'rebuild'));
-    if (work === undefined) return 'cancelled';
-    if (isDue(work)) break;
+    const job = await live.withClient((client) => getJob(client, 'rebuild'));
+    if (job === undefined) return 'cancelled';
+    if (isDue(job)) break;
     await pause(lookMs, stop);
   }
   follower.start();
@@ -104,17 +104,22 @@ async function rest({ live, follower, logger, stop }: Rebuild): Promise<'cancell
 function progressOf(
   ours: StreamFacts | undefined,
   beside: StreamFacts | undefined,
-): { readonly progress: Pick<WorkProgress, 'step' | 'unit' | 'done' | 'total'>; readonly level: boolean } {
+): { readonly progress: Pick<JobProgress, 'step' | 'unit' | 'done' | 'total'>; readonly caughtUp: boolean } {
   const wanted = ours?.checkpoint ?? 0;
   if (beside?.seeded !== true || beside.checkpoint === null) {
     const done = beside?.seedContracts ?? 0;
-    return { progress: { step: 'seeding', unit: 'contracts', done, total: null }, level: false };
+    return { progress: { step: 'seeding', unit: 'contracts', done, total: null }, caughtUp: false };
   }
   const begun = Math.min(beside.seedOffset ?? 0, wanted);
-  const level = beside.checkpoint >= wanted - levelOffsets;
+  const caughtUp = beside.checkpoint >= wanted - caughtUpOffsets;
   const done = Math.max(0, Math.min(beside.checkpoint, wanted) - begun);
-  const progress = { step: level ? 'level' : 'following', unit: 'offsets', done, total: wanted - begun } as const;
-  return { progress, level };
+  const progress = {
+    step: caughtUp ? 'caught up' : 'following',
+    unit: 'offsets',
+    done,
+    total: wanted - begun,
+  } as const;
+  return { progress, caughtUp };
 }
 
 /** Between two notes. */
@@ -123,7 +128,7 @@ class Speed {
   #done = 0;
   #at = performance.now();
 
-  of({ step, done }: Pick<WorkProgress, 'step' | 'done'>): number | null {
+  of({ step, done }: Pick<JobProgress, 'step' | 'done'>): number | null {
     const now = performance.now();
     const seconds = (now - this.#at) / 1000;
     const perSecond = step === this.#step && seconds > 0 ? Math.max(0, done - this.#done) / seconds : null;

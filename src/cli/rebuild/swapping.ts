@@ -85,7 +85,7 @@ async function trySwap({ live, beside, notify, logger }: Swap, parts: Parts): Pr
     if (!passing.has(error.code)) throw error;
     const held = `views or tables were held by ${blockers.size === 0 ? 'a session' : [...blockers].join(', ')}`;
     const by = error.code === 'REBUILD_SWAP_BLOCKED' ? error.message : held;
-    logger.warn({ err: error, by }, 'the swap was hindered');
+    logger.warn({ err: error, blockedBy: by }, 'the swap was hindered');
     return by;
   } finally {
     clearInterval(watch);

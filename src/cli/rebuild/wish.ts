@@ -11,7 +11,7 @@ export interface Wish {
   /** What takes the place of the live storage. */
   readonly beside: Beside;
   readonly start: PipelineParts['start'];
-  readonly onlyLevel: boolean;
+  readonly noSwap: boolean;
   /** The database it is handed over to; undefined: it takes its place in the same. */
   readonly into?: Into | undefined;
 }
@@ -28,10 +28,10 @@ export interface Into {
 /** Part of what a rebuild is known by: asked for again with the same, it goes on. */
 export function wantedOf({ config, beside, start, into }: Wish, ours: StreamFacts, exerciseJson: string): Wanted {
   const { hash } = filterFingerprint(config.ledger);
-  return beside === 'before'
-    ? { back: true, filter: hash, shape: config.ledger.shape }
+  return beside === 'previous'
+    ? { rollback: true, filter: hash, shape: config.ledger.shape }
     : {
-        back: false,
+        rollback: false,
         filter: hash,
         shape: config.ledger.shape,
         exerciseJson,
@@ -41,5 +41,5 @@ export function wantedOf({ config, beside, start, into }: Wish, ours: StreamFact
       };
 }
 
-/** As JSON in table `works`. */
+/** As JSON in table `jobs`. */
 export type Wanted = Readonly<Record<string, string | number | boolean | null>>;

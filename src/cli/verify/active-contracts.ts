@@ -3,7 +3,7 @@
  * by bucket, in constant memory; then, of the buckets that differ, every entry. What is in flight is compared half by half.
  */
 import { comparedFields, type ComparedRow } from '../../model/compared-rows.ts';
-import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import { type IsSeeded, type PlainActive, plainEntry, type PlainInFlight } from '../../ledger/frames/plain-active.ts';
 import {
   type ActiveAt,
@@ -16,7 +16,7 @@ import {
   type StoredHalf,
   storedHalves,
   storedSums,
-  unknownActive,
+  unhostedActive,
 } from '../../store/verify/stored-active.ts';
 import { bucketOf, BucketSums, fieldDigests } from './bucket-sums.ts';
 import { wholeList } from '../ledger/whole-reads.ts';
@@ -33,17 +33,17 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   const at = asked ?? stream.checkpoint;
   await refuseOffset(call, at);
   const seeded = await seededOffsets(client, stream.seedOffset);
-  const movedAt = call.host?.from;
-  // Which contracts of before the move began after an offset, the participant cannot tell.
+  const movedAt = call.participantOffsets?.from;
+  // Which contracts of before the switch began after an offset, the participant cannot tell.
   const after = stream.activeAfter < 0 ? stream.activeAfter : Math.max(stream.activeAfter, movedAt ?? 0);
   const range: ActiveAt = { at, after, seeded, movedAt };
   const redacted = await redactedActive(client, range);
-  const unknown = await unknownActive(client, range);
+  const unhosted = await unhostedActive(client, range);
   const read = new ReadList(redacted);
   let failed = false;
   const summed = async (): Promise<void> => {
     // Without the other side there is nothing to compare: the ledger need not go on.
-    for await (const entries of activeEntries(call, range, unknown, read.inFlight)) {
+    for await (const entries of activeEntries(call, range, unhosted, read.inFlight)) {
       read.add(entries);
       if (failed) return;
     }
@@ -53,7 +53,7 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   const [stored] = await Promise.all([ours, summed()]);
   const unequal = read.sums.unequal(stored);
   const examined = boundedBuckets(unequal, read.sums, stored);
-  const found = unequal.length === 0 ? [] : await examine(call, range, examined, { redacted, unknown });
+  const found = unequal.length === 0 ? [] : await examine(call, range, examined, { redacted, unhosted });
   const { inFlight, names } = read;
   const all = [...found, ...(await inFlight.differences(call.snapshot)), ...(await names.differences(call.snapshot))];
   const explained = await explainedByQuarantine(call, at, all);
@@ -66,7 +66,7 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
     different: counted.length + left,
     quarantined: all.length - counted.length,
     findings: counted.slice(0, listedFindings),
-    ...(unknown.size === 0 ? {} : { note: leftOut(unknown.size) }),
+    ...(unhosted.size === 0 ? {} : { note: leftOut(unhosted.size) }),
     ...(note === undefined ? {} : { note }),
     ...(unequal.length > 0 && found.length === 0 ? { decided: false, note: disagreement } : {}),
   };
@@ -107,12 +107,17 @@ function unexamined(unequal: number, examined: number): string {
 }
 
 async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
-  const { checkpoint, keptOffset, coveredAfter } = call.snapshot.stream;
+  const { checkpoint, prunedToOffset, coveredAfter } = call.snapshot.stream;
   if (at > checkpoint) {
     throw cannotCompare(`offset ${String(at)} is after the checkpoint ${String(checkpoint)}`, 'name an earlier offset');
   }
-  // Where the stream was moved, both sides have the same contracts only after what the two participants told in another order.
-  const lowest = Math.max(keptOffset, coveredAfter, call.host?.repeatsTo ?? 0, await shownAfter(call));
+  // Where the stream was switched to another participant, both sides have the same contracts only after what the two participants told in another order.
+  const lowest = Math.max(
+    prunedToOffset,
+    coveredAfter,
+    call.participantOffsets?.repeatsTo ?? 0,
+    await shownAfter(call),
+  );
   if (at >= lowest) return;
   throw cannotCompare(
     `offset ${String(at)} is before ${String(lowest)}, the earliest offset at which both sides still know what was active`,
@@ -124,23 +129,23 @@ async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
 async function* activeEntries(
   call: VerifyCall,
   { at, after, seeded: { upTo, streamed } }: ActiveAt,
-  unknown: ReadonlySet<string>,
+  unhosted: ReadonlySet<string>,
   inFlight?: InFlight,
 ): AsyncGenerator<readonly PlainActive[]> {
   const [first, last] = streamed;
-  const { host } = call;
+  const { participantOffsets } = call;
   const isSeeded: IsSeeded = (told, synchronizerId) => {
-    const offset = host?.ours(told) ?? told;
-    if (host?.isStored(synchronizerId, offset) === true) return false;
+    const offset = participantOffsets?.ours(told) ?? told;
+    if (participantOffsets?.isStored(synchronizerId, offset) === true) return false;
     return offset <= upTo && (offset < first || offset > last);
   };
   for await (const texts of whole(call, '/v2/state/active-contracts', wholeList(call, theirs(call, at), call.filter))) {
     yield texts.flatMap((text) => {
-      const entry = inOurs(plainEntry(text, isSeeded), host);
+      const entry = inOurs(plainEntry(text, isSeeded), participantOffsets);
       if (entry === undefined || entry.offset <= after) return [];
-      if (entry.kind === 'active') return unknown.has(keyOf(entry)) ? [] : [entry];
+      if (entry.kind === 'active') return unhosted.has(keyOf(entry)) ? [] : [entry];
       // Unlike contracts that are active, they are pruned with the updates.
-      if (entry.offset > call.snapshot.stream.keptOffset) inFlight?.add(entry);
+      if (entry.offset > call.snapshot.stream.prunedToOffset) inFlight?.add(entry);
       return [];
     });
   }
@@ -148,15 +153,15 @@ async function* activeEntries(
 
 const offsetField = comparedFields.active.indexOf('offset');
 
-/** With offsets of the stream. What became active before the move is known by its contract id alone. */
-function inOurs(entry: PlainActive | PlainInFlight | undefined, host: HostOffsets | undefined) {
-  if (entry === undefined || host === undefined) return entry;
-  const offset = host.ours(entry.offset);
-  // A half whose other half came before the move has no place here by which it could be found.
-  if (entry.kind === 'in_flight') return offset <= host.repeatsTo ? undefined : { ...entry, offset };
-  const isStored = host.isStored(entry.synchronizerId, offset);
+/** With offsets of the stream. What became active before the switch is known by its contract id alone. */
+function inOurs(entry: PlainActive | PlainInFlight | undefined, participantOffsets: ParticipantOffsets | undefined) {
+  if (entry === undefined || participantOffsets === undefined) return entry;
+  const offset = participantOffsets.ours(entry.offset);
+  // A half whose other half came before the switch has no place here by which it could be found.
+  if (entry.kind === 'in_flight') return offset <= participantOffsets.repeatsTo ? undefined : { ...entry, offset };
+  const isStored = participantOffsets.isStored(entry.synchronizerId, offset);
   const fields = entry.row.fields.with(offsetField, isStored ? null : String(offset));
-  return { ...entry, offset: isStored ? host.from : offset, row: { ...entry.row, fields } };
+  return { ...entry, offset: isStored ? participantOffsets.from : offset, row: { ...entry.row, fields } };
 }
 
 /** As many of the buckets as have no more than `examinedEntries` entries together; at least one. */
@@ -177,13 +182,13 @@ async function examine(
   call: VerifyCall,
   range: ActiveAt,
   examined: readonly number[],
-  { redacted, unknown }: { readonly redacted: ReadonlySet<string>; readonly unknown: ReadonlySet<string> },
+  { redacted, unhosted }: { readonly redacted: ReadonlySet<string>; readonly unhosted: ReadonlySet<string> },
 ): Promise<readonly Finding[]> {
   const wanted = new Set(examined);
   const entries = await storedEntries(call.snapshot.client, range, examined);
   const stored = new Map(entries.map((entry) => [keyOf(entry), entry]));
   const findings: Finding[] = [];
-  for await (const actives of activeEntries(call, range, unknown)) {
+  for await (const actives of activeEntries(call, range, unhosted)) {
     for (const active of actives) {
       if (!wanted.has(bucketOf(active.contractId))) continue;
       const entry = stored.get(keyOf(active));
@@ -193,7 +198,7 @@ async function examine(
     }
   }
   for (const { contractId, synchronizerId, offset } of stored.values()) {
-    findings.push({ what: 'extra', contractId, synchronizerId, offset });
+    findings.push({ type: 'extra', contractId, synchronizerId, offset });
   }
   return findings;
 }
@@ -204,11 +209,11 @@ function keyOf({ contractId, synchronizerId }: { readonly contractId: string; re
 
 function difference(active: PlainActive, entry: StoredActive | undefined, redacted: boolean): Finding | undefined {
   const { contractId, synchronizerId, offset } = active;
-  if (entry === undefined) return { what: 'missing', contractId, synchronizerId, offset };
+  if (entry === undefined) return { type: 'missing', contractId, synchronizerId, offset };
   const names: readonly string[] = comparedFields[active.row.kind];
   const digests = fieldDigests(active.row, redacted);
   const fields = names.filter((_, index) => digests[index] !== entry.digests[index]);
-  return fields.length === 0 ? undefined : { what: 'different', contractId, synchronizerId, offset, fields };
+  return fields.length === 0 ? undefined : { type: 'different', contractId, synchronizerId, offset, fields };
 }
 
 /** Contracts that an update in quarantine creates or ends differ lawfully. */
@@ -256,7 +261,7 @@ function halfKey({ half, contractId, offset }: Pick<StoredHalf, 'half' | 'contra
 function differencesOf(sent: PlainInFlight, stored: StoredHalf | undefined): readonly Finding[] {
   const { contractId, offset, row, contract } = sent;
   const named = { contractId, offset, row: row.key };
-  if (stored === undefined) return [{ what: 'missing', ...named }];
+  if (stored === undefined) return [{ type: 'missing', ...named }];
   const fields = [
     ...differing(row, stored.redacted, stored.digests),
     // The list does not say how often a contract on its way was reassigned before.
@@ -264,7 +269,7 @@ function differencesOf(sent: PlainInFlight, stored: StoredHalf | undefined): rea
       (name) => name !== 'reassignment_counter',
     ),
   ];
-  return fields.length === 0 ? [] : [{ what: 'different', ...named, fields }];
+  return fields.length === 0 ? [] : [{ type: 'different', ...named, fields }];
 }
 
 function differing(row: ComparedRow, redacted: boolean, stored: readonly string[] | undefined): readonly string[] {

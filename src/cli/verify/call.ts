@@ -1,6 +1,6 @@
 /** What comparisons with the ledger work with, and the one they have in common: what packages are called. */
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
-import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import { storedPackageNames } from '../../store/verify/stored-updates.ts';
 import type { ReadCall } from '../ledger/whole-reads.ts';
@@ -13,8 +13,8 @@ export interface VerifyCall extends ReadCall {
   readonly snapshot: Snapshot;
   /** The filter the tables were filled with. */
   readonly filter: LedgerFilter;
-  /** Set where the stream was moved to this participant: whatever is asked of it has its own offsets. */
-  readonly host: HostOffsets | undefined;
+  /** Set where the stream was switched to this participant: whatever is asked of it has its own offsets. */
+  readonly participantOffsets: ParticipantOffsets | undefined;
   /** Told how many entries were read so far. */
   progress(what: string, read: number): void;
 }
@@ -60,7 +60,7 @@ export class PackageNames {
     return [...this.#byTemplate].flatMap(([template, names]): readonly Finding[] => {
       const name = stored.get(template);
       if (name === undefined || (name !== null && names.has(name))) return [];
-      return [{ what: 'different', row: `template ${template}`, fields: ['package_name'] }];
+      return [{ type: 'different', row: `template ${template}`, fields: ['package_name'] }];
     });
   }
 }
@@ -68,12 +68,12 @@ export class PackageNames {
 // Offsets of the stream, and the participant's own.
 
 /** Up to where the participant shows no updates any more (inclusive), in offsets of the stream: what is pruned, or of another one. */
-export async function shownAfter({ client, host }: VerifyCall): Promise<number> {
+export async function shownAfter({ client, participantOffsets }: VerifyCall): Promise<number> {
   const pruned = await client.state.latestPrunedOffsets();
-  return host === undefined ? pruned : Math.max(host.from, host.ours(pruned));
+  return participantOffsets === undefined ? pruned : Math.max(participantOffsets.from, participantOffsets.ours(pruned));
 }
 
 /** The participant's own offset. */
-export function theirs({ host }: VerifyCall, offset: number): number {
-  return host?.theirs(offset) ?? offset;
+export function theirs({ participantOffsets }: VerifyCall, offset: number): number {
+  return participantOffsets?.theirs(offset) ?? offset;
 }

@@ -10,7 +10,7 @@ import { misuse } from '../command-line/refusals.ts';
 import { openFor, withDatabase } from '../database/with-database.ts';
 import type { ComparedPqs, Wanted } from './pqs-comparison.ts';
 
-const words = '--pqs URL | --pqs-file FILE [--pqs-schema S] [--at OFFSET] [--parts N] [--contents] [--json]';
+const words = '--pqs URL | --pqs-file FILE [--pqs-schema S] [--at OFFSET] [--ranges N] [--contents] [--json]';
 const usage = `ledger-indexer compare-pqs ${words}`;
 
 /** Counted in one statement of either side. */
@@ -35,7 +35,7 @@ export const comparePqsCommand: Command = {
       type: integer(0, Number.MAX_SAFE_INTEGER),
       doc: 'at this offset instead of the newest',
     },
-    { name: 'parts', value: 'N', type: parts, doc: 'count events in so many ranges of offsets; default: 10' },
+    { name: 'ranges', value: 'N', type: parts, doc: 'count events in so many ranges of offsets; default: 10' },
     {
       name: 'contents',
       doc: 'payloads of active contracts, arguments and results of exercises too; reads all of them',
@@ -99,7 +99,7 @@ async function compareAt(config: Config, there: There, { given, stop }: Call): P
   const at = given.text('at');
   const wanted: Wanted = {
     at: at === undefined ? undefined : Number(at),
-    parts: Number(given.text('parts') ?? 10),
+    parts: Number(given.text('ranges') ?? 10),
     stop,
   };
   const contents = given.has('contents');
@@ -108,11 +108,11 @@ async function compareAt(config: Config, there: There, { given, stop }: Call): P
     const pqs = await openFor(configThere, opening);
     try {
       // One state of each: offsets that both have do not change any more, but what is pruned does.
-      return await inSnapshot(database, (here) =>
+      return await inSnapshot(database, (indexer) =>
         inSnapshot(pqs, (theirs) => {
           const sides = {
             pqs: new PqsSide(theirs, there.schema, contents),
-            here: new PqsSide(here, readSchemas(database.schema).pqs, contents),
+            indexer: new PqsSide(indexer, readSchemas(database.schema).pqs, contents),
           };
           return comparePqs(sides, wanted);
         }),

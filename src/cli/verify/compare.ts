@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError, retold } from '../../errors/indexer-error.ts';
-import { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { inSnapshot, type Snapshot } from '../../store/verify/snapshot.ts';
@@ -25,7 +25,7 @@ import {
   type VerifyResult,
   listedFindings,
 } from './result.ts';
-import { verifyReplay, verifyTail } from './updates.ts';
+import { verifyRange, verifyTail } from './updates.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
 import { tokenDiscrepancies } from '../../store/verify/token-discrepancies.ts';
 import { brokenRules } from '../../store/verify/broken-rules.ts';
@@ -36,7 +36,7 @@ const statementTimeoutMs = 24 * 60 * 60 * 1000;
 
 /** What to compare, and where the report goes. */
 export interface VerifyArguments {
-  readonly sql: boolean;
+  readonly invariants: boolean;
   /** What admins of tokens log, with their holdings. */
   readonly tokens: boolean;
   /** So many of the newest updates; undefined: none. */
@@ -45,7 +45,7 @@ export interface VerifyArguments {
   /** Offset of the active contracts; undefined: the checkpoint. */
   readonly at: number | undefined;
   /** First and last offset of updates to ask for again. */
-  readonly replay: readonly [number, number] | undefined;
+  readonly range: readonly [number, number] | undefined;
   /** JSON to this file; `-`, or undefined where there is no terminal: to standard output. */
   readonly json: string | undefined;
 }
@@ -84,14 +84,13 @@ async function compareAll(
       const add = async (kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<void> => {
         results.push(await measured(kind, at, compare));
       };
-      const { sql, tokens, tail, acs, at, replay } = args;
-      if (sql) await add('sql', checkpoint, () => verifyRules(snapshot, progress.show));
+      const { invariants, tokens, tail, acs, at, range } = args;
+      if (invariants) await add('invariants', checkpoint, () => verifyRules(snapshot, progress.show));
       if (tokens) await add('tokens', checkpoint, () => verifyTokens(snapshot, database.schema));
-      if (!acs && tail === undefined && replay === undefined) return results;
+      if (!acs && tail === undefined && range === undefined) return results;
       const call = await ledgerCall(config, snapshot, io.stop, progress.show);
       if (tail !== undefined) await add('tail', checkpoint, () => sameLedger(call, () => verifyTail(call, tail)));
-      if (replay !== undefined)
-        await add('replay', replay[1], () => sameLedger(call, () => verifyReplay(call, ...replay)));
+      if (range !== undefined) await add('range', range[1], () => sameLedger(call, () => verifyRange(call, ...range)));
       if (acs) await add('acs', at ?? checkpoint, () => sameLedger(call, () => verifyActive(call, at)));
       return results;
     });
@@ -111,9 +110,9 @@ async function ledgerCall(
   const { access, client } = await openClient({ ledger: config.ledger, url, requestTimeoutMs, stop });
   // What the tables were filled with, whatever is configured now.
   const filter = snapshot.stream.filter as LedgerFilter;
-  const { host: stretch } = snapshot.stream;
-  const host = stretch === undefined ? undefined : new HostOffsets(stretch);
-  return { url, config, access, stop, snapshot, client, filter, host, progress };
+  const { participantRange } = snapshot.stream;
+  const participantOffsets = participantRange === undefined ? undefined : new ParticipantOffsets(participantRange);
+  return { url, config, access, stop, snapshot, client, filter, participantOffsets, progress };
 }
 
 /** Another participant has other offsets: nothing would be equal, and nothing would be wrong. */
@@ -130,7 +129,7 @@ async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): P
     );
   }
   const told = await call.client.state.ledgerEnd();
-  const end = call.host?.ours(told) ?? told;
+  const end = call.participantOffsets?.ours(told) ?? told;
   if (end >= checkpoint) return compare();
   throw impossible(
     `the ledger ends at offset ${String(end)}, our checkpoint is already ${String(checkpoint)}`,
@@ -165,11 +164,11 @@ function impossible(found: string, remedy: string): IndexerError {
 function missing(name: string): IndexerError {
   return new IndexerError(`${name} is not set`, {
     code: 'CONFIGURATION_INVALID',
-    remedy: `set ${name} as the indexer has it; \`ledger-indexer verify --sql\` needs the database only`,
+    remedy: `set ${name} as the indexer has it; \`ledger-indexer verify --invariants\` needs the database only`,
   });
 }
 
-// `verify --sql`: the rules of docs/invariants.md over the tables alone; needs no ledger.
+// `verify --invariants`: the rules of docs/invariants.md over the tables alone; needs no ledger.
 
 /** @param progress told the rule at work and how many are done */
 async function verifyRules(
@@ -184,7 +183,7 @@ async function verifyRules(
     quarantined: 0,
     findings: broken
       .flatMap(({ rule, says, rows }) =>
-        rows.map((row) => ({ what: 'broken' as const, rule: `${rule} (${says})`, ...row })),
+        rows.map((row) => ({ type: 'broken' as const, rule: `${rule} (${says})`, ...row })),
       )
       .slice(0, listedFindings),
   };
@@ -201,7 +200,7 @@ async function verifyTokens({ client, stream }: Snapshot, schema: string): Promi
     different: listed[0]?.count ?? 0,
     quarantined: 0,
     findings: listed.map(({ offset, instrument }) => {
-      return { what: 'different' as const, offset, row: `change of ${instrument}`, fields: ['logged', 'moved'] };
+      return { type: 'different' as const, offset, row: `change of ${instrument}`, fields: ['logged', 'moved'] };
     }),
   };
 }

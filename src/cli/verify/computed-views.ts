@@ -16,7 +16,7 @@ const isPackageId = /^[0-9a-f]{64}$/u;
  * @param sent the same, of the participant
  * @param packageNames names of packages by id, as far as they are known: versions of one package have one name
  */
-export function computedAnewBy(
+export function recomputedBy(
   stored: Fields,
   sent: Fields,
   packageNames: ReadonlyMap<string, string>,

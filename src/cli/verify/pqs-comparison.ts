@@ -16,14 +16,14 @@ export interface ComparedPqs {
   /** Offsets of the events that were compared, both included; undefined where the two have no history in common. */
   readonly events: { readonly from: number; readonly to: number } | undefined;
   /** Rows of both sides that were counted. */
-  readonly rows: { readonly pqs: number; readonly here: number };
+  readonly rows: { readonly pqs: number; readonly indexer: number };
   /** Update ids that were looked up on both sides. */
   readonly updates: number;
   readonly differences: readonly PqsDifference[];
   /** Templates, interfaces and choices of which only the PQS has anything. */
   readonly onlyPqs: readonly string[];
   /** Of which only this database has: no difference, it shows more. */
-  readonly onlyHere: readonly string[];
+  readonly onlyIndexer: readonly string[];
 }
 
 export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
@@ -32,7 +32,7 @@ export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
   readonly from: number;
   readonly to: number;
   readonly pqs: number;
-  readonly here: number;
+  readonly indexer: number;
   /** Rows that one side has and the other has not, or has with other contents. */
   readonly missing: number;
   readonly extra: number;
@@ -48,7 +48,7 @@ const recognisedBy = 100;
 
 export interface Sides {
   readonly pqs: PqsSide;
-  readonly here: PqsSide;
+  readonly indexer: PqsSide;
 }
 
 export interface Wanted {
@@ -67,10 +67,10 @@ export async function comparePqs(sides: Sides, wanted: Wanted): Promise<Compared
   for (const kind of pqsKinds) {
     if (kind !== 'active' && span.from > span.to) continue;
     stopped(wanted.stop);
-    const [pqs, here] = await Promise.all([sides.pqs.counts(kind, span), sides.here.counts(kind, span)]);
-    counts.push(...paired(pqs, here));
+    const [pqs, indexer] = await Promise.all([sides.pqs.counts(kind, span), sides.indexer.counts(kind, span)]);
+    counts.push(...paired(pqs, indexer));
   }
-  const [there, ours] = [subjectsOf(counts, 'pqs'), subjectsOf(counts, 'here')];
+  const [there, ours] = [subjectsOf(counts, 'pqs'), subjectsOf(counts, 'indexer')];
   const differences = otherUpdates === undefined ? [] : [otherUpdates];
   for (const pair of counts.filter(isUnequal)) {
     const subject = subjectOf(pair.of);
@@ -81,16 +81,16 @@ export async function comparePqs(sides: Sides, wanted: Wanted): Promise<Compared
   return {
     at: span.to,
     events: span.from > span.to ? undefined : { from: span.from, to: span.to },
-    rows: { pqs: total(counts, 'pqs'), here: total(counts, 'here') },
+    rows: { pqs: total(counts, 'pqs'), indexer: total(counts, 'indexer') },
     updates,
     differences,
     onlyPqs: [...there].filter((subject) => !ours.has(subject)).sort(),
-    onlyHere: [...ours].filter((subject) => !there.has(subject)).sort(),
+    onlyIndexer: [...ours].filter((subject) => !there.has(subject)).sort(),
   };
 }
 
 /** Where both can be asked. */
-async function spanOf({ pqs, here }: Sides, { at, parts }: Wanted): Promise<Span> {
+async function spanOf({ pqs, indexer }: Sides, { at, parts }: Wanted): Promise<Span> {
   const missing = await pqs.missing();
   if (missing.length > 0) {
     throw impossible(
@@ -98,7 +98,7 @@ async function spanOf({ pqs, here }: Sides, { at, parts }: Wanted): Promise<Span
       'name the schema that has them by --pqs-schema; a PQS before Daml 3 cannot be compared: its offsets are text',
     );
   }
-  const [there, ours] = await Promise.all([pqs.reach(), here.reach()]);
+  const [there, ours] = await Promise.all([pqs.reach(), indexer.reach()]);
   if (there === undefined || ours === undefined) {
     throw impossible(
       `${there === undefined ? 'the PQS' : 'the database here'} has no history yet`,
@@ -120,9 +120,9 @@ function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void
 }
 
 /** Updates looked up, and what differs of them. @throws IndexerError COMPARE_IMPOSSIBLE where none is the same */
-async function sameLedger({ pqs, here }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
+async function sameLedger({ pqs, indexer }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
   const theirs = await pqs.updates(span, recognisedBy);
-  const ours = new Map(await here.updatesAt(theirs.map(([at]) => at)));
+  const ours = new Map(await indexer.updatesAt(theirs.map(([at]) => at)));
   const others = theirs.filter(([at, id]) => ours.get(at) !== id);
   if (theirs.length > 0 && others.length === theirs.length) {
     throw impossible(
@@ -133,7 +133,7 @@ async function sameLedger({ pqs, here }: Sides, span: Span): Promise<readonly [n
   if (others.length === 0) return [theirs.length, undefined];
   const first = others.slice(0, named).map(([at, id]) => `${String(at)} ${id}`);
   const counted = { kind: 'updates', name: 'updates', type: 'template', choice: '' } as const;
-  const counts = { pqs: theirs.length, here: theirs.length - others.length, missing: others.length, extra: 0 };
+  const counts = { pqs: theirs.length, indexer: theirs.length - others.length, missing: others.length, extra: 0 };
   const [from, to] = [theirs.at(-1)?.[0] ?? span.from, theirs[0]?.[0] ?? span.to];
   return [theirs.length, { ...counted, from, to, ...counts, firstMissing: first, firstExtra: [] }];
 }
@@ -141,23 +141,23 @@ async function sameLedger({ pqs, here }: Sides, span: Span): Promise<readonly [n
 interface Pair {
   readonly of: Counted;
   readonly pqs: Count | undefined;
-  readonly here: Count | undefined;
+  readonly indexer: Count | undefined;
 }
 
-function paired(pqs: readonly Count[], here: readonly Count[]): readonly Pair[] {
+function paired(pqs: readonly Count[], indexer: readonly Count[]): readonly Pair[] {
   const keyOf = ({ name, type, choice, part }: Counted): string => [name, type, choice, part].join('\0');
-  const ours = new Map(here.map((count) => [keyOf(count), count]));
-  const both = pqs.map((count): Pair => ({ of: count, pqs: count, here: ours.get(keyOf(count)) }));
+  const ours = new Map(indexer.map((count) => [keyOf(count), count]));
+  const both = pqs.map((count): Pair => ({ of: count, pqs: count, indexer: ours.get(keyOf(count)) }));
   const known = new Set(pqs.map(keyOf));
-  const rest = here.filter((count) => !known.has(keyOf(count)));
-  return [...both, ...rest.map((count): Pair => ({ of: count, pqs: undefined, here: count }))];
+  const rest = indexer.filter((count) => !known.has(keyOf(count)));
+  return [...both, ...rest.map((count): Pair => ({ of: count, pqs: undefined, indexer: count }))];
 }
 
-function isUnequal({ pqs, here }: Pair): boolean {
-  return pqs?.count !== here?.count || pqs?.sum !== here?.sum;
+function isUnequal({ pqs, indexer }: Pair): boolean {
+  return pqs?.count !== indexer?.count || pqs?.sum !== indexer?.sum;
 }
 
-function subjectsOf(pairs: readonly Pair[], side: 'pqs' | 'here'): ReadonlySet<string> {
+function subjectsOf(pairs: readonly Pair[], side: 'pqs' | 'indexer'): ReadonlySet<string> {
   return new Set(pairs.filter((pair) => pair[side] !== undefined).map(({ of }) => subjectOf(of)));
 }
 
@@ -167,11 +167,11 @@ function subjectOf({ kind, name, type, choice }: Counted): string {
 }
 
 /** Both sides row by row. */
-async function lookedInto(sides: Sides, span: Span, { of, pqs, here }: Pair): Promise<PqsDifference> {
+async function lookedInto(sides: Sides, span: Span, { of, pqs, indexer }: Pair): Promise<PqsDifference> {
   const part = of.kind === 'active' ? { ...span, from: span.to } : partOf(span, of.part);
   const read = (side: PqsSide, count: Count | undefined): Keys => (count === undefined ? none() : side.keys(of, part));
   const differing = { missing: 0, extra: 0, firstMissing: [] as string[], firstExtra: [] as string[] };
-  for await (const [which, key] of unmatched(read(sides.pqs, pqs), read(sides.here, here))) {
+  for await (const [which, key] of unmatched(read(sides.pqs, pqs), read(sides.indexer, indexer))) {
     differing[which] += 1;
     const first = which === 'missing' ? differing.firstMissing : differing.firstExtra;
     if (first.length < named) first.push(shown(key));
@@ -185,7 +185,7 @@ async function lookedInto(sides: Sides, span: Span, { of, pqs, here }: Pair): Pr
     from: part.from,
     to: part.to,
     pqs: pqs?.count ?? 0,
-    here: here?.count ?? 0,
+    indexer: indexer?.count ?? 0,
     ...differing,
   };
 }
@@ -210,8 +210,8 @@ async function* none(): Keys {
 }
 
 /** Rows of two sorted readings that only one of them has. */
-async function* unmatched(pqs: Keys, here: Keys): AsyncGenerator<readonly ['missing' | 'extra', string]> {
-  const [left, right] = [oneByOne(pqs), oneByOne(here)];
+async function* unmatched(pqs: Keys, indexer: Keys): AsyncGenerator<readonly ['missing' | 'extra', string]> {
+  const [left, right] = [oneByOne(pqs), oneByOne(indexer)];
   let [a, b] = [await left.next(), await right.next()];
   while (a.done !== true || b.done !== true) {
     const order =
@@ -228,7 +228,7 @@ async function* oneByOne(pages: Keys): AsyncGenerator<string, undefined> {
   return undefined;
 }
 
-function total(pairs: readonly Pair[], side: 'pqs' | 'here'): number {
+function total(pairs: readonly Pair[], side: 'pqs' | 'indexer'): number {
   return pairs.reduce((sum, pair) => sum + (pair[side]?.count ?? 0), 0);
 }
 

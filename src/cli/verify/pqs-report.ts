@@ -5,12 +5,12 @@ import type { ComparedPqs, PqsDifference } from './pqs-comparison.ts';
 
 /** The result first, then what differs, then what is only on one side. */
 export function pqsReport(compared: ComparedPqs): readonly string[] {
-  const { at, events, rows, updates, differences, onlyPqs, onlyHere } = compared;
+  const { at, events, rows, updates, differences, onlyPqs, onlyIndexer } = compared;
   const said = differences.length + onlyPqs.length === 0 ? 'equal' : 'different';
   const facts = aligned([
     ['active contracts', `at offset ${String(at)}`],
     ['events', events === undefined ? 'none in common' : `offsets ${String(events.from)} to ${String(events.to)}`],
-    ['rows counted', `${String(rows.pqs)} in the PQS, ${String(rows.here)} here`],
+    ['rows counted', `${String(rows.pqs)} in the PQS, ${String(rows.indexer)} here`],
     ['updates recognised', String(updates)],
   ]);
   return [
@@ -18,7 +18,7 @@ export function pqsReport(compared: ComparedPqs): readonly string[] {
     ...facts.map((line) => `  ${line}`),
     ...differences.flatMap(linesOf),
     ...listed('only in the PQS, so the filter or the shape here leaves it out:', onlyPqs),
-    ...listed('only here, which is no difference:', onlyHere),
+    ...listed('only here, which is no difference:', onlyIndexer),
   ].map(visible);
 }
 
@@ -36,11 +36,11 @@ const titles = {
 } as const;
 
 function linesOf(difference: PqsDifference): readonly string[] {
-  const { kind, name, type, choice, from, to, pqs, here, missing, extra } = difference;
+  const { kind, name, type, choice, from, to, pqs, indexer, missing, extra } = difference;
   const of = kind === 'updates' ? '' : ` of ${kind === 'exercises' ? `${choice} on ${name}` : `${type} ${name}`}`;
   const where = from === to ? `at offset ${String(from)}` : `offsets ${String(from)} to ${String(to)}`;
   return [
-    `${titles[kind]}${of}, ${where}: ${String(pqs)} in the PQS, ${String(here)} here`,
+    `${titles[kind]}${of}, ${where}: ${String(pqs)} in the PQS, ${String(indexer)} here`,
     ...listed(`  only in the PQS (${String(missing)}):`, difference.firstMissing),
     ...listed(`  only here (${String(extra)}):`, difference.firstExtra),
   ];

@@ -4,12 +4,12 @@ import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { fixed, lineUp } from '../command-line/aligned.ts';
 
 /** What is compared: rules within the tables, active contracts, updates, or what admins of tokens log with their holdings. */
-export type VerifyKind = 'sql' | 'acs' | 'tail' | 'replay' | 'tokens';
+export type VerifyKind = 'invariants' | 'acs' | 'tail' | 'range' | 'tokens';
 export type VerifyOutcome = 'equal' | 'different' | 'undecided';
 
 export interface Finding {
   /** missing: the ledger has it, the tables do not; extra: the other way round; broken: a rule of the tables. */
-  readonly what: 'missing' | 'extra' | 'different' | 'broken';
+  readonly type: 'missing' | 'extra' | 'different' | 'broken';
   readonly offset?: number;
   readonly contractId?: string;
   readonly synchronizerId?: string;
@@ -40,7 +40,7 @@ export interface VerifyResult {
   /** Differences explained by updates in quarantine; they do not count as different. */
   readonly quarantined: number;
   /** Views of interfaces that the participant computed with another package when asked again; they do not count as different. */
-  readonly computedAnew?: number;
+  readonly recomputed?: number;
   /** The first findings. */
   readonly findings: readonly Finding[];
   /** Why nothing was decided, or what was left out. */
@@ -105,7 +105,7 @@ function summaryOf(result: VerifyResult): string {
   return placed([kind, outcome, `${range}: ${counts}, ${seconds.toFixed(1)} s${tail}`]);
 }
 
-function lineOf({ what, offset, contractId, synchronizerId, row, fields, rule, found }: Finding): string {
+function lineOf({ type, offset, contractId, synchronizerId, row, fields, rule, found }: Finding): string {
   const named: readonly (readonly [string, string | undefined])[] = [
     ['rule', rule],
     ['offset', offset === undefined ? undefined : String(offset)],
@@ -116,5 +116,5 @@ function lineOf({ what, offset, contractId, synchronizerId, row, fields, rule, f
     ['found', found],
   ];
   const shown = named.flatMap(([name, text]) => (text === undefined ? [] : [`${name} ${text}`]));
-  return `${what}: ${shown.join('; ')}`;
+  return `${type}: ${shown.join('; ')}`;
 }

@@ -1,5 +1,5 @@
 /**
- * `verify --tail` and `verify --replay`: updates of a range are asked for again and compared with the stored rows, update
+ * `verify --tail` and `verify --range`: updates of a range are asked for again and compared with the stored rows, update
  * by update. Finds gaps, updates the ledger does not have, and rows that differ. Both sides are read in step, so memory
  * holds no more than one slice of either.
  */
@@ -17,7 +17,7 @@ import {
 import { digestOf } from './bucket-sums.ts';
 import { wholeRange } from '../ledger/whole-reads.ts';
 import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call.ts';
-import { computedAnewBy } from './computed-views.ts';
+import { recomputedBy } from './computed-views.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** A slice of the ledger's side: so many updates, or so many characters of frames. */
@@ -34,7 +34,7 @@ export async function verifyTail(call: VerifyCall, count: number): Promise<Compa
 }
 
 /** Updates with offsets from `first` to `last`, both included. */
-export async function verifyReplay(call: VerifyCall, first: number, last: number): Promise<Compared> {
+export async function verifyRange(call: VerifyCall, first: number, last: number): Promise<Compared> {
   const { checkpoint } = call.snapshot.stream;
   const lowest = await earliest(call);
   if (first <= lowest || last > checkpoint || last < first) {
@@ -48,8 +48,8 @@ export async function verifyReplay(call: VerifyCall, first: number, last: number
 
 /** Updates after this offset are known here, under the present filter, and at the ledger. */
 async function earliest(call: VerifyCall): Promise<number> {
-  const { coveredAfter, keptOffset } = call.snapshot.stream;
-  return Math.max(coveredAfter, keptOffset, await shownAfter(call));
+  const { coveredAfter, prunedToOffset } = call.snapshot.stream;
+  return Math.max(coveredAfter, prunedToOffset, await shownAfter(call));
 }
 
 async function compareRange(call: VerifyCall, from: number, to: number): Promise<Compared> {
@@ -72,7 +72,7 @@ class Comparison {
   #different = 0;
   #quarantined = 0;
   /** Views by the packages that computed them, then and now. */
-  readonly #computedAnew = new Map<string, number>();
+  readonly #recomputed = new Map<string, number>();
   #packageNames: ReadonlyMap<string, string> | undefined;
 
   constructor(call: VerifyCall, from: number, to: number) {
@@ -102,12 +102,12 @@ class Comparison {
     for (const finding of await this.#names.differences(snapshot)) this.#add([finding]);
   }
 
-  /** In offsets of the stream; none for one that was stored before the stream was moved here. */
+  /** In offsets of the stream; none for one that was stored before the stream was switched to this participant. */
   #inOurs(update: PlainUpdate): readonly PlainUpdate[] {
-    const { host } = this.#call;
-    if (host === undefined) return [update];
-    const offset = host.ours(update.offset);
-    return host.isStored(update.synchronizerId, offset) ? [] : [{ ...update, offset }];
+    const { participantOffsets } = this.#call;
+    if (participantOffsets === undefined) return [update];
+    const offset = participantOffsets.ours(update.offset);
+    return participantOffsets.isStored(update.synchronizerId, offset) ? [] : [{ ...update, offset }];
   }
 
   result(): Compared {
@@ -123,11 +123,11 @@ class Comparison {
   }
 
   /** What is no difference: a participant computes views of the past with the newest package that is vetted. */
-  #anew(): Pick<Compared, 'computedAnew' | 'note'> {
-    if (this.#computedAnew.size === 0) return {};
-    const packages = [...this.#computedAnew].map(([pair, views]) => `${pair}: ${String(views)}`);
+  #anew(): Pick<Compared, 'recomputed' | 'note'> {
+    if (this.#recomputed.size === 0) return {};
+    const packages = [...this.#recomputed].map(([pair, views]) => `${pair}: ${String(views)}`);
     return {
-      computedAnew: [...this.#computedAnew.values()].reduce((sum, views) => sum + views, 0),
+      recomputed: [...this.#recomputed.values()].reduce((sum, views) => sum + views, 0),
       note: `the participant computes views of interfaces with other packages now, which is no difference; views by packages, then and now (none: it could not be computed): ${packages.slice(0, listedPackages).join(', ')}`,
     };
   }
@@ -156,10 +156,10 @@ class Comparison {
         continue;
       }
       for (const name of names) this.#names.add(name);
-      if (lines.length === 0) this.#add([{ what: 'missing', offset }]);
+      if (lines.length === 0) this.#add([{ type: 'missing', offset }]);
       else this.#add(await this.#differences(offset, rows, lines));
     }
-    for (const offset of stored.keys()) this.#add([{ what: 'extra', offset }]);
+    for (const offset of stored.keys()) this.#add([{ type: 'extra', offset }]);
   }
 
   #add(findings: readonly Finding[]): void {
@@ -178,13 +178,13 @@ class Comparison {
     for (const row of rows) {
       const line = byKey.get(row.key);
       byKey.delete(row.key);
-      if (line === undefined) findings.push({ what: 'missing', offset, row: row.key });
+      if (line === undefined) findings.push({ type: 'missing', offset, row: row.key });
       else if (line.digest !== digestOf(row, line.redacted)) {
         const fields = await this.#fields(row, line);
-        if (fields.length > 0) findings.push({ what: 'different', offset, row: row.key, fields });
+        if (fields.length > 0) findings.push({ type: 'different', offset, row: row.key, fields });
       }
     }
-    for (const key of byKey.keys()) findings.push({ what: 'extra', offset, row: key });
+    for (const key of byKey.keys()) findings.push({ type: 'extra', offset, row: key });
     return findings;
   }
 
@@ -196,9 +196,9 @@ class Comparison {
     const sent = shownFields(row, line.redacted);
     if (row.kind === 'view') {
       this.#packageNames ??= await namesOfPackages(client);
-      const pair = computedAnewBy(stored, sent, this.#packageNames);
+      const pair = recomputedBy(stored, sent, this.#packageNames);
       if (pair !== undefined) {
-        this.#computedAnew.set(pair, (this.#computedAnew.get(pair) ?? 0) + 1);
+        this.#recomputed.set(pair, (this.#recomputed.get(pair) ?? 0) + 1);
         return [];
       }
     }

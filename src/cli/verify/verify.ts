@@ -10,7 +10,7 @@ import { misuse } from '../command-line/refusals.ts';
 import type { VerifyArguments } from './compare.ts';
 
 const usage =
-  '[--sql] [--tokens] [--tail N] [--acs [--at OFFSET]] [--replay FIRST LAST] [--json [FILE]] | --statement FILE';
+  '[--invariants] [--tokens] [--tail N] [--acs [--at OFFSET]] [--range FIRST LAST] [--json [FILE]] | --account-statement FILE';
 
 export const verifyCommand: Command = {
   name: 'verify',
@@ -19,16 +19,25 @@ export const verifyCommand: Command = {
   does: ['Without a choice: the invariants, the newest 1000 updates and the active contracts.'],
   operands: [],
   flags: [
-    { name: 'sql', doc: 'the invariants of the tables' },
+    { name: 'invariants', doc: 'the invariants of the tables' },
     { name: 'tokens', doc: 'what admins of tokens log, against their holdings; reads all history of tokens' },
     { name: 'tail', value: 'N', doc: 'the newest N updates against the ledger' },
     { name: 'acs', doc: 'the active contracts against the ledger' },
     { name: 'at', value: 'OFFSET', doc: 'with --acs: at this offset instead of the checkpoint' },
-    { name: 'replay', value: 'FIRST LAST', doc: 'the updates of these offsets against the ledger' },
-    { name: 'statement', value: 'FILE', doc: 'what `statement --json` wrote, against the tables; nothing else' },
+    { name: 'range', value: 'FIRST LAST', doc: 'the updates of these offsets against the ledger' },
+    {
+      name: 'account-statement',
+      value: 'FILE',
+      doc: 'what `account-statement --json` wrote, against the tables; nothing else',
+    },
     { name: 'json', value: '[FILE]', doc: 'the report as JSON, to a file or standard output' },
   ],
-  examples: ['verify', 'verify --sql', 'verify --acs --at 120000 --json report.json', 'verify --statement alice.json'],
+  examples: [
+    'verify',
+    'verify --invariants',
+    'verify --acs --at 120000 --json report.json',
+    'verify --account-statement alice.json',
+  ],
   exits: [
     [0, 'equal'],
     [1, 'a difference was found'],
@@ -37,10 +46,10 @@ export const verifyCommand: Command = {
   page: 'docs/verify.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare */
   run: async (call) => {
-    const file = call.given.text('statement');
+    const file = call.given.text('account-statement');
     if (file !== undefined) {
-      const { verifyStatement } = await import('./statement.ts');
-      return verifyStatement(file, loadConfig(call.env, call.given.options), call.print);
+      const { verifyAccountStatement } = await import('./account-statement.ts');
+      return verifyAccountStatement(file, loadConfig(call.env, call.given.options), call.print);
     }
     const args = verifyArguments(call.given);
     const config = loadConfig(call.env, call.given.options);
@@ -54,17 +63,17 @@ const usualTail = 1_000;
 
 /** @throws IndexerError USAGE */
 export function verifyArguments(given: Given): VerifyArguments {
-  const [sql, tokens, acs] = [given.has('sql'), given.has('tokens'), given.has('acs')];
+  const [invariants, tokens, acs] = [given.has('invariants'), given.has('tokens'), given.has('acs')];
   const [tail] = offsets(given, 'tail');
   const [at] = offsets(given, 'at');
-  const [first, last] = offsets(given, 'replay');
+  const [first, last] = offsets(given, 'range');
   if (at !== undefined && !acs) throw wrong('--at belongs to --acs');
   const json = given.has('json') ? (given.text('json') ?? '-') : undefined;
-  const replay: readonly [number, number] | undefined =
+  const range: readonly [number, number] | undefined =
     first === undefined || last === undefined ? undefined : [first, last];
-  const chosen = sql || tokens || acs || tail !== undefined || replay !== undefined;
-  const others = { tokens, at, replay, json };
-  return chosen ? { sql, acs, tail, ...others } : { sql: true, acs: true, tail: usualTail, ...others };
+  const chosen = invariants || tokens || acs || tail !== undefined || range !== undefined;
+  const others = { tokens, at, range, json };
+  return chosen ? { invariants, acs, tail, ...others } : { invariants: true, acs: true, tail: usualTail, ...others };
 }
 
 /** Whole numbers from 0 on after a flag; none without it. */

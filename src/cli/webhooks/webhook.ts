@@ -13,16 +13,16 @@ import { misuse } from '../command-line/refusals.ts';
 import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--kind K]… [--after OFFSET]
+const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--event-type TYPE]… [--after OFFSET]
   ledger-indexer webhook list [--json]
   ledger-indexer webhook remove NAME
   ledger-indexer webhook resume NAME [--after OFFSET]
-  ledger-indexer webhook dead NAME [--json]
+  ledger-indexer webhook dead-letters NAME [--json]
   ledger-indexer webhook replay NAME [--at PLACE]
   ledger-indexer webhook discard NAME [--at PLACE]`;
 
-const actions = ['add', 'list', 'remove', 'resume', 'dead', 'replay', 'discard'] as const;
-const kinds = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'];
+const actions = ['add', 'list', 'remove', 'resume', 'dead-letters', 'replay', 'discard'] as const;
+const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'];
 const mostListed = 1_000;
 
 export const webhookCommand: Command = {
@@ -38,23 +38,28 @@ export const webhookCommand: Command = {
     { name: 'NAME', optional: true },
   ],
   flags: [
-    { name: 'url', value: 'URL', doc: 'https address of the receiver; see INDEXER_WEBHOOKS' },
+    { name: 'url', value: 'URL', doc: 'https address of the receiver; see INDEXER_WEBHOOK_NETWORKS' },
     { name: 'url-file', value: 'FILE', doc: 'the same from a file: an address that holds a secret is no argument' },
     { name: 'role', value: 'ROLE', doc: 'a role of grant-reader: what it may see is sent' },
     { name: 'template', value: 'NAME', doc: 'events of this template only, package-name:Module:Entity' },
     { name: 'party', value: 'PARTY', doc: 'events that name this party only' },
-    { name: 'kind', value: 'KIND', list: true, doc: `events of this kind only; may be repeated: ${kinds.join(', ')}` },
+    {
+      name: 'event-type',
+      value: 'TYPE',
+      list: true,
+      doc: `events of this kind only; may be repeated: ${eventTypes.join(', ')}`,
+    },
     { name: 'after', value: 'OFFSET', doc: 'what comes after this offset is delivered, and nothing before it' },
-    { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as dead shows it' },
+    { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as dead-letters shows it' },
     json,
   ],
   examples: [
     'webhook add billing --url https://billing.example.com/hooks --role billing_reader',
-    'webhook dead billing',
+    'webhook dead-letters billing',
   ],
   exits: writing,
   page: 'docs/webhooks.md',
-  /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_UNKNOWN, HOLD_REFUSED, STORE_NOT_PERMITTED */
+  /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, HOLD_REFUSED, STORE_NOT_PERMITTED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);
     const [verb] = given.operands;
@@ -85,22 +90,26 @@ function actionOf(given: Given): Action {
   if (action === 'add') return adding(name, given);
   if (action === 'resume') return resuming(name, given);
   const place = placeOf(given.text('at'));
-  if (action === 'dead') return (database, print) => dead(database, name, given.has('json'), print);
+  if (action === 'dead-letters') return (database, print) => dead(database, name, given.has('json'), print);
   return (database, print) => changing(action, { database, name, place }, print);
 }
 
 const flagsOf: Readonly<Record<string, readonly string[]>> = {
-  add: ['url', 'url-file', 'role', 'template', 'party', 'kind', 'after'],
+  add: ['url', 'url-file', 'role', 'template', 'party', 'event-type', 'after'],
   list: ['json'],
   resume: ['after'],
-  dead: ['json'],
+  'dead-letters': ['json'],
   replay: ['at'],
   discard: ['at'],
 };
 
 function refuseStrayFlags(given: Given, action: string): void {
   const isGiven = (flag: string): boolean =>
-    flag === 'json' ? given.has(flag) : flag === 'kind' ? given.texts(flag).length > 0 : given.text(flag) !== undefined;
+    flag === 'json'
+      ? given.has(flag)
+      : flag === 'event-type'
+        ? given.texts(flag).length > 0
+        : given.text(flag) !== undefined;
   const all = [...new Set(Object.values(flagsOf).flat())];
   const stray = all.find((flag) => isGiven(flag) && flagsOf[action]?.includes(flag) !== true);
   if (stray !== undefined) throw misuse(`--${stray} does not belong to: webhook ${action}`, usage);
@@ -113,9 +122,9 @@ function adding(name: string, given: Given): Action {
   // Where it may go is decided by the indexer that delivers; what nobody would deliver to is refused here.
   const reason = refusedUrl(url, 'loopback');
   if (reason !== undefined) throw misuse(`--url cannot be delivered to: ${reason}`, usage);
-  const wanted = given.texts('kind');
-  const strange = wanted.find((kind) => !kinds.includes(kind));
-  if (strange !== undefined) throw misuse(`--kind takes one of ${kinds.join(', ')}`, usage);
+  const wanted = given.texts('event-type');
+  const strange = wanted.find((kind) => !eventTypes.includes(kind));
+  if (strange !== undefined) throw misuse(`--event-type takes one of ${eventTypes.join(', ')}`, usage);
   const template = given.text('template') ?? null;
   if (template !== null && !/^[^:\s]+:[^:\s]+:[^:\s]+$/.test(template)) {
     throw misuse('--template takes package-name:Module:Entity', usage);
@@ -129,7 +138,7 @@ function adding(name: string, given: Given): Action {
     role,
     template,
     party,
-    kinds: wanted,
+    eventTypes: wanted,
     after,
   };
   return (database, print) => add(database, added, print);
@@ -154,7 +163,7 @@ function placeOf(text: string | undefined): ChangeCursor | undefined {
   if (text === undefined) return undefined;
   const place = parseCursor(text);
   if (place?.node === null || place === undefined)
-    throw misuse('--at takes OFFSET-NODE, as webhook dead shows it', usage);
+    throw misuse('--at takes OFFSET-NODE, as webhook dead-letters shows it', usage);
   return place;
 }
 

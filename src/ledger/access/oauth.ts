@@ -175,9 +175,9 @@ class OAuthTokenSource implements TokenSource {
     return { ...later, problem };
   }
 
-  async #keepBack({ endsAt = Infinity }: TokenLease, askedAt: number): Promise<void> {
+  async #keepBack({ endsAt = Infinity }: TokenLease, requestedAt: number): Promise<void> {
     const wanted = keptBackMs[Math.min(this.#tooYoung, keptBackMs.length - 1)] ?? 0;
-    const ms = Math.min(wanted, (endsAt - askedAt) / 4);
+    const ms = Math.min(wanted, (endsAt - requestedAt) / 4);
     const { pause: wait = pause, signal } = this.#options;
     if (ms > 0) await wait(ms, signal);
   }
@@ -251,11 +251,11 @@ class OAuthTokenSource implements TokenSource {
 
   async #obtain(provider: Provider, method: AuthMethod): Promise<TokenLease> {
     const config = configure(provider, this.#client, method);
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const answer = await clientCredentialsGrant(config, parametersOf(this.#options));
     const token = assertWellFormed(answer.access_token, 'the token provider');
-    const issued = leaseOfIssued(token, askedAt, answer.expires_in);
-    await this.#keepBack(issued, askedAt);
+    const issued = leaseOfIssued(token, requestedAt, answer.expires_in);
+    await this.#keepBack(issued, requestedAt);
     [this.#current, this.#givenOutAt] = [issued, performance.now()];
     return issued;
   }

@@ -36,11 +36,11 @@ function endless(token: string): TokenLease {
 
 /**
  * A token that was issued for us just now.
- * @param askedAt `performance.now()` when it was asked for: it cannot be older
+ * @param requestedAt `performance.now()` when it was asked for: it cannot be older
  * @param expiresIn what the provider says, seconds; without it, or when it is 0 (some mean "not known", some the last
  * second of a token they keep), the token's own `exp - iat`
  */
-export function leaseOfIssued(token: string, askedAt: number, expiresIn: number | undefined): TokenLease {
+export function leaseOfIssued(token: string, requestedAt: number, expiresIn: number | undefined): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
   const own = exp !== undefined && iat !== undefined ? exp - iat : 0;
   const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : own, longestLifeSeconds);
@@ -49,7 +49,7 @@ export function leaseOfIssued(token: string, askedAt: number, expiresIn: number 
   const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
   // The token's own word where there is one: the gauge is compared with the clocks of others.
   const shown = exp ?? Math.round(Date.now() / 1000 + seconds);
-  return lease(token, askedAt, certainMs, certainMs, shown);
+  return lease(token, requestedAt, certainMs, certainMs, shown);
 }
 
 /**

@@ -119,20 +119,20 @@ export interface ReassignmentCommands {
 // CONTRACT_NOT_FOUND, INCONSISTENT); LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE leave open whether it was accepted, so
 // try again with the same command id.
 
-export interface Submitted {
+export interface SubmitResponse {
   readonly updateId: string;
   readonly completionOffset: number;
 }
 
 /** Reads `{updateId, completionOffset}`. @throws IndexerError */
-export function submittedIn(answer: unknown, path: string): Submitted {
+export function submittedIn(answer: unknown, path: string): SubmitResponse {
   const updateId = answerText(answer, 'updateId', path);
   return { updateId, completionOffset: answerOffset(answer, 'completionOffset', path) };
 }
 
 export interface CommandCalls {
   /** `POST /v2/commands/submit-and-wait`: resolves when the commands are on the ledger. All releases. */
-  submitAndWait(commands: Commands): Promise<Submitted>;
+  submitAndWait(commands: Commands): Promise<SubmitResponse>;
   /**
    * `POST /v2/commands/submit-and-wait-for-transaction`, with the commands one level deeper than elsewhere. Without a
    * format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.

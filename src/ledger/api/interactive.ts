@@ -9,7 +9,7 @@ import {
   type CommandContext,
   type DeduplicationPeriod,
   type Duration,
-  type Submitted,
+  type SubmitResponse,
   submittedIn,
 } from './commands.ts';
 import { type Transaction, transactionIn } from './update-types.ts';
@@ -35,7 +35,7 @@ export interface PrepareRequest extends CommandContext {
   readonly hashingSchemeVersion?: string;
 }
 
-export interface Prepared {
+export interface PrepareResponse {
   /** Base64. */
   readonly preparedTransaction: string;
   /** Base64: what is signed. */
@@ -77,11 +77,11 @@ export interface PreferredPackagesRequest {
 
 export interface InteractiveCalls {
   /** `POST /v2/interactive-submission/prepare`. Right: CanReadAs for `actAs` and `readAs`. All releases. */
-  prepare(request: PrepareRequest): Promise<Prepared>;
+  prepare(request: PrepareRequest): Promise<PrepareResponse>;
   /** `POST /v2/interactive-submission/execute`: resolves when taken. Right: CanExecuteAs or CanActAs. All releases. */
   execute(request: ExecuteRequest): Promise<void>;
   /** `POST /v2/interactive-submission/executeAndWait`: resolves when the transaction is on the ledger. */
-  executeAndWait(request: ExecuteRequest): Promise<Submitted>;
+  executeAndWait(request: ExecuteRequest): Promise<SubmitResponse>;
   /** `POST /v2/interactive-submission/executeAndWaitForTransaction`; also needs the right to read it. */
   executeAndWaitForTransaction(request: ExecuteRequest, transactionFormat?: TransactionFormat): Promise<Transaction>;
   /** `POST /v2/interactive-submission/preferred-packages`: versions that all the parties' participants have vetted. */
@@ -102,13 +102,13 @@ const execution = (request: ExecuteRequest): object => ({
   deduplicationPeriod: request.deduplicationPeriod ?? { Empty: {} },
 });
 
-async function prepare(transport: Transport, request: PrepareRequest): Promise<Prepared> {
+async function prepare(transport: Transport, request: PrepareRequest): Promise<PrepareResponse> {
   const path = `${base}/prepare`;
   const answer = await transport.request('POST', path, preparation(request));
   for (const name of ['preparedTransaction', 'preparedTransactionHash', 'hashingSchemeVersion']) {
     answerText(answer, name, path);
   }
-  return answer as Prepared;
+  return answer as PrepareResponse;
 }
 
 export function interactiveCalls(transport: Transport): InteractiveCalls {

@@ -2,7 +2,7 @@
 import type { Transport } from '../transport/transport.ts';
 import { answerText, type Maybe } from './answer.ts';
 
-export interface VersionAnswer {
+export interface VersionResponse {
   /** The release of the participant, e.g. `3.5.10`. */
   readonly version: string;
   /** Limits of the node: page sizes, rights per user, time between OffsetCheckpoints. */
@@ -25,7 +25,7 @@ export interface Features {
 
 export interface NodeCalls {
   /** `GET /v2/version`; all releases, without a token too. @throws IndexerError LEDGER_NOT_A_LEDGER */
-  version(): Promise<VersionAnswer>;
+  version(): Promise<VersionResponse>;
   /** `GET /livez`: resolves while the process lives. Described since 3.5, present before. */
   livez(): Promise<void>;
   /** `GET /readyz`: the checks as text. @throws IndexerError LEDGER_UNAVAILABLE (503) while the node does not serve */
@@ -41,7 +41,7 @@ export function nodeCalls(transport: Transport): NodeCalls {
     async version() {
       const answer = await transport.request('GET', '/v2/version');
       answerText(answer, 'version', '/v2/version');
-      return answer as VersionAnswer;
+      return answer as VersionResponse;
     },
     async livez() {
       await transport.requestText('GET', '/livez');

@@ -106,20 +106,20 @@ export interface UpdateValue {
   readonly [key: string]: unknown;
 }
 
-export interface UpdateAnswer {
+export interface UpdateResponse {
   readonly update?: Maybe<Update>;
 }
 
 /** An answer `{"update":…}` whose value, if there is one, has an offset. @throws IndexerError LEDGER_UNDECODABLE */
-export function updateAnswer(answer: unknown, path: string): UpdateAnswer {
+export function updateAnswer(answer: unknown, path: string): UpdateResponse {
   const { update } = answerObject(answer, path);
-  if (!isObject(update)) return answer as UpdateAnswer;
+  if (!isObject(update)) return answer as UpdateResponse;
   for (const [kind, body] of Object.entries(update)) {
     if (!isObject(body)) continue;
     answerOffset(body['value'], 'offset', `${kind} of ${path}`);
     if (kind === 'Transaction') checkEvents(body['value'], path);
   }
-  return answer as UpdateAnswer;
+  return answer as UpdateResponse;
 }
 
 /** The transaction of an answer `{"transaction":…}`. @throws IndexerError LEDGER_UNDECODABLE */

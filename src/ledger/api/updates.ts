@@ -13,7 +13,7 @@ import {
   nextPageToken,
   sentOffset,
 } from './answer.ts';
-import { updateAnswer, type UpdateAnswer } from './update-types.ts';
+import { updateAnswer, type UpdateResponse } from './update-types.ts';
 import type { TransactionFilter, UpdateFormat } from './format.ts';
 
 /** `updateFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
@@ -43,7 +43,7 @@ export interface GetUpdatesPageRequest {
 }
 
 export interface UpdatesPage {
-  readonly updates: readonly UpdateAnswer[];
+  readonly updates: readonly UpdateResponse[];
   readonly lowestPageOffsetExclusive: number;
   /** Everything visible up to here was seen: as good as an OffsetCheckpoint. */
   readonly highestPageOffsetInclusive: number;
@@ -74,18 +74,18 @@ export interface UpdateCalls {
    * `POST /v2/updates/update-by-offset`; all releases. Undefined when there is none at the offset or the format does
    * not show it (UPDATE_NOT_FOUND).
    */
-  byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /** `POST /v2/updates/update-by-id`; all releases. Undefined as for `byOffset`. */
-  byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /**
    * `POST /v2/updates/update-by-hash`; 3.6 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as for
    * `byOffset`.
    * @param transactionHash Base64 (transactions show it as hex)
    */
-  byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
 }
 
-async function lookUp(transport: Transport, path: string, request: object): Promise<UpdateAnswer | undefined> {
+async function lookUp(transport: Transport, path: string, request: object): Promise<UpdateResponse | undefined> {
   try {
     return updateAnswer(await transport.request('POST', path, request), path);
   } catch (thrown) {

@@ -40,7 +40,7 @@ export function decodeCompletion(frame: string, unknown?: UnknownNames): Complet
   const value = objectAt(objectAt(response[kind], `completionResponse.${kind}`)['value'], path);
   const offset = offsetAt(value, 'offset', path);
   for (const name of unknownFields(parsed, 'completionFrame')) {
-    unknown?.add({ sort: 'field', name, firstOffset: offset, count: 1 });
+    unknown?.add({ kind: 'field', name, firstOffset: offset, count: 1 });
   }
   return kind === 'OffsetCheckpoint' ? { kind: 'offset_checkpoint', offset } : completion(value, offset, path);
 }

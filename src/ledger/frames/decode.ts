@@ -43,7 +43,7 @@ import {
 export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
   const { value, fields, isGivenUp } = lossless(frame, updates);
   // The shape is that of a transaction: the scanner reads all others anyway.
-  if (isGivenUp && value.kind === 'transaction' && unknown !== undefined) unknown.scannedTransactions += 1;
+  if (isGivenUp && value.kind === 'transaction' && unknown !== undefined) unknown.fallbackDecodedTransactions += 1;
   if (fields.length > 0) noteFields(fields, value.offset, unknown);
   return value;
 }
@@ -56,7 +56,7 @@ export function decodeActiveContract(frame: Text, unknown?: UnknownNames): Activ
 }
 
 function noteFields(names: readonly string[], firstOffset: number | null, unknown: UnknownNames | undefined): void {
-  for (const name of names) unknown?.add({ sort: 'field', name, firstOffset, count: 1 });
+  for (const name of names) unknown?.add({ kind: 'field', name, firstOffset, count: 1 });
 }
 
 interface FrameKind<T> {

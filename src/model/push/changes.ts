@@ -20,7 +20,7 @@ export interface ChangesWanted {
   /** Who witnesses the event; null: anybody. */
   readonly party: string | null;
   /** Values of event_type of explore.events; empty: all. */
-  readonly kinds: readonly string[];
+  readonly eventTypes: readonly string[];
   /** The role whose rights and row security hold; null: that of the connection, which must be a member of it. */
   readonly role: string | null;
 }
@@ -43,7 +43,7 @@ export interface ChangesPage {
   /** Null until the seed is complete. */
   readonly checkpoint: number | null;
   /** Behind this offset history is here without a gap; a cursor below it misses something. Null before there is a stream. */
-  readonly keptAfter: number | null;
+  readonly availableAfter: number | null;
 }
 
 /** Looks like `12` or `12-3`: an offset, and a node of it. Undefined for anything else. */

@@ -14,7 +14,7 @@ export interface Webhook {
   readonly template: string | null;
   readonly party: string | null;
   /** Values of event_type; empty: all. */
-  readonly kinds: readonly string[];
+  readonly eventTypes: readonly string[];
 }
 
 /** A dead letter: an event that was given up, or waits behind one of its contract that was. */
@@ -32,7 +32,7 @@ export interface DeadLetter {
 /** As it stands in the database, for who watches. */
 export interface WebhookStanding {
   readonly name: string;
-  readonly state: 'active' | 'gone';
+  readonly state: 'active' | 'disabled';
   /** Null: nothing was looked at yet. */
   readonly cursorOffset: number | null;
   readonly deadLetters: number;
@@ -46,7 +46,7 @@ export interface WebhookObserver {
   /** One attempt failed. `delayMs` until the next one; undefined: the event was given up. */
   webhookFailed(name: string, problem: string, delayMs: number | undefined): void;
   /** The receiver answered 410: nothing is sent any more. */
-  webhookGone(name: string): void;
+  webhookDisabled(name: string): void;
   /** Deliveries of it cannot go on for now, for a cause on this side. */
   webhookStuck(name: string, problem: string): void;
 }

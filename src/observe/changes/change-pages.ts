@@ -46,8 +46,8 @@ export class ChangePages {
    * @throws IndexerError as `readChanges` does
    */
   page(wanted: ChangesWanted, form: ChangeForm, reader: string): Promise<SharedPage> {
-    const { role, template, party, kinds, after } = wanted;
-    const key = JSON.stringify([form, role, template, party, kinds, formatCursor(after)]);
+    const { role, template, party, eventTypes, after } = wanted;
+    const key = JSON.stringify([form, role, template, party, eventTypes, formatCursor(after)]);
     const kept = this.#kept.get(key);
     if (kept !== undefined && performance.now() < kept.until) return Promise.resolve(kept.page);
     const reading = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, wanted, form));

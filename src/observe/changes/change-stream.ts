@@ -19,7 +19,7 @@ export type StreamWanted = Omit<ChangesWanted, 'after'> & {
 };
 
 /** Where a stream begins, and what the database says of that place. */
-export interface Begun extends Pick<SharedPage, 'checkpoint' | 'keptAfter'> {
+export interface Begun extends Pick<SharedPage, 'checkpoint' | 'availableAfter'> {
   readonly after: ChangeCursor;
 }
 
@@ -62,7 +62,7 @@ export class ChangeStream {
   async begin(wanted: StreamWanted, form: ChangeForm): Promise<Begun | undefined> {
     const read = await this.#read(wanted, form);
     // A stream may last for days: it does not hold its first page.
-    return read && { after: read.after, checkpoint: read.page.checkpoint, keptAfter: read.page.keptAfter };
+    return read && { after: read.after, checkpoint: read.page.checkpoint, availableAfter: read.page.availableAfter };
   }
 
   async #read(wanted: StreamWanted, form: ChangeForm): Promise<Read | undefined> {
@@ -107,7 +107,7 @@ export class ChangeStream {
     // A place ahead is waited for; one that was here and is not any more was taken back.
     const isHere = isThere(after, page);
     if (place.wasThere && !isHere) return 'reset';
-    if (page.keptAfter !== null && after.offset < page.keptAfter) return 'pruned';
+    if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
     place.wasThere = isHere;
     if (page.bytes.length > 0 || isDue) {
       const noChange = isPassed(page, place.told) ? placeOnly(form, page.next) : heartbeat(form);

@@ -8,7 +8,7 @@ interface Repetition {
   /** Until the next one is worth a line. */
   readonly pauseMs: number;
   /** Those since then. */
-  untold: number;
+  suppressed: number;
 }
 
 export class Doubling {
@@ -18,12 +18,12 @@ export class Doubling {
   due(kind: string, nowMs: number): number | undefined {
     const last = this.#told.get(kind);
     if (last !== undefined && nowMs - last.atMs < last.pauseMs) {
-      last.untold += 1;
+      last.suppressed += 1;
       return undefined;
     }
     const pauseMs = last === undefined ? firstPauseMs : Math.min(longestPauseMs, 2 * last.pauseMs);
-    this.#told.set(kind, { atMs: nowMs, pauseMs, untold: 0 });
-    return last?.untold ?? 0;
+    this.#told.set(kind, { atMs: nowMs, pauseMs, suppressed: 0 });
+    return last?.suppressed ?? 0;
   }
 
   /** What failed works: the next failure is news. */

@@ -3,18 +3,18 @@
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder, type Phase } from '../../model/stream.ts';
-import type { BatchFacts, StretchAnswer } from '../../pipeline/ports/observer.ts';
+import type { BatchFacts, ProbeAnswer } from '../../pipeline/ports/observer.ts';
 import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
 import { rounded, share } from '../figures/rates.ts';
 import { scrub } from '../figures/scrub.ts';
 import type { ByPart, WorkClock } from '../figures/work-clock.ts';
 import { Currency } from './currency.ts';
-import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
+import { type HealthFacts, type HealthState, isLedgerTimedOut, verdict, type Verdict } from './health.ts';
 import { JobHealth, type JobStatus } from './job-health.ts';
 import { inWords, type RecentError, RecentErrors } from './recent-errors.ts';
 import { SourceHealth } from './source-health.ts';
 import { type SeedStatus, Throughput } from './throughput.ts';
-import { type Why, whyBehind } from './why-behind.ts';
+import { type Delay, delayOf } from './why-behind.ts';
 
 /** What the health of a process is judged by, and where it is told. */
 export interface HealthOptions {
@@ -38,31 +38,31 @@ export interface HealthOptions {
 /** What `/status` answers. Counts are since the start of the process. */
 export interface StatusDocument extends JobStatus {
   readonly state: HealthState;
-  readonly because: string;
+  readonly reason: string;
   /** What to do about the error that `because` names; null where it names none. */
   readonly remedy: string | null;
   readonly checkpoint: number | null;
   readonly ledgerEnd: number | null;
   /** Since the ledger end was learned. */
   readonly ledgerEndAgeSeconds: number | null;
-  readonly offsetDistance: number | null;
+  readonly offsetsBehind: number | null;
   /** Age of the newest record time stored, or time since everything was stored, if shorter; 0 when everything is known to be. */
   readonly lagSeconds: number | null;
   readonly updatesPerSecond: number;
   readonly eventsPerSecond: number;
   readonly seed: SeedStatus | null;
   /** Contracts per second while seeding, else 0. */
-  readonly seedPerSecond: number;
+  readonly seedContractsPerSecond: number;
   /** Null unless catching up. */
   readonly catchUp: CatchUpProgress | null;
   /** BEGIN to COMMIT, mean of the batches of the last ten seconds; null without any. */
   readonly commitMilliseconds: number | null;
   /** From record time to commit, mean of the newest updates of those batches; null without any. */
-  readonly storedAfterSeconds: number | null;
+  readonly ingestLatencySeconds: number | null;
   /** Shares of the last ten seconds, 0 to 1, spent waiting for the source, decoding, and waiting for the database. */
-  readonly work: ByPart | null;
+  readonly timeShares: ByPart | null;
   /** Why the stream is behind, or that it is not. */
-  readonly why: Why;
+  readonly delay: Delay;
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
   readonly errors: readonly RecentError[];
   readonly counts: {
@@ -93,11 +93,11 @@ export class HealthTracker {
   readonly #lag = new Lag();
   #phase: Phase = 'starting';
   #phaseSinceMs: number;
-  #because: IndexerError | undefined;
+  #reason: IndexerError | undefined;
   #checkpoint: number | undefined;
   #waitingSinceMs: number | undefined;
   /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
-  #stretch: StretchAnswer | undefined;
+  #stretch: ProbeAnswer | undefined;
   #committedAtMs: number | undefined;
   readonly #currency = new Currency();
   #lastError: StatusDocument['lastError'] = null;
@@ -133,13 +133,13 @@ export class HealthTracker {
     return isNew;
   }
 
-  phaseChanged(phase: Phase, because: IndexerError | undefined): void {
+  phaseChanged(phase: Phase, reason: IndexerError | undefined): void {
     // First: the verdict is that of the phase that ends, for as long as it lasted.
     if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
     // Trying again in the same phase must not restart the clock that says for how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
     this.#phase = phase;
-    this.#because = because;
+    this.#reason = reason;
   }
 
   batchCommitted(batch: BatchFacts): void {
@@ -157,7 +157,7 @@ export class HealthTracker {
     else this.#waitingSinceMs ??= this.now();
   }
 
-  stretchAsked(answer: StretchAnswer): void {
+  idleProbed(answer: ProbeAnswer): void {
     this.#stretch = answer;
   }
 
@@ -184,27 +184,27 @@ export class HealthTracker {
       committedAtMs: this.#committedAtMs,
       caughtUp: this.#currency.isCurrent,
       stalledAfterMs,
-      because: this.#phase === 'standby' ? this.#heldBy() : this.#because && inWords(this.#because),
-      remedy: this.#because && scrub(this.#because.remedy),
+      reason: this.#phase === 'standby' ? this.#heldBy() : this.#reason && inWords(this.#reason),
+      remedy: this.#reason && scrub(this.#reason.remedy),
     };
   }
 
   status(): StatusDocument {
-    const { state, because, remedy = null } = this.verdict();
+    const { state, reason, remedy = null } = this.verdict();
     const { ageMs, participantId = null } = this.source;
     const distance = this.#distance();
     const { database = null, schema, version } = this.#options;
     return {
       state,
-      because,
+      reason,
       remedy,
       checkpoint: this.#checkpoint ?? this.#storedFound ?? null,
       ledgerEnd: this.ledgerEnd ?? null,
       ledgerEndAgeSeconds: ageMs === undefined ? null : rounded(ageMs / 1000),
-      offsetDistance: distance ?? null,
+      offsetsBehind: distance ?? null,
       lagSeconds: this.#lagSeconds(distance),
       ...this.throughput.rates(),
-      ...this.#work(state, because, distance),
+      ...this.#work(state, reason, distance),
       ...this.jobs.status(),
       errors: this.#errors.all,
       counts: this.throughput.counts(),
@@ -221,17 +221,24 @@ export class HealthTracker {
   /** How fast it goes, and what holds it up. */
   #work(
     state: HealthState,
-    because: string,
+    reason: string,
     distance: number | undefined,
-  ): Pick<StatusDocument, 'seedPerSecond' | 'catchUp' | 'commitMilliseconds' | 'storedAfterSeconds' | 'work' | 'why'> {
+  ): Pick<
+    StatusDocument,
+    'seedContractsPerSecond' | 'catchUp' | 'commitMilliseconds' | 'ingestLatencySeconds' | 'timeShares' | 'delay'
+  > {
     this.#catchUp.note(this.#phase, this.now(), this.#checkpoint, this.ledgerEnd);
-    const work = this.#options.work?.shares() ?? null;
+    const timeShares = this.#options.work?.shares() ?? null;
     return {
-      seedPerSecond: this.#phase === 'seeding' ? rounded(this.throughput.seedPerSecond) : 0,
+      seedContractsPerSecond: this.#phase === 'seeding' ? rounded(this.throughput.seedContractsPerSecond) : 0,
       catchUp: this.#catchUp.progress() ?? null,
       ...this.throughput.batchTimes(),
-      work: work && { source: share(work.source), decode: share(work.decode), database: share(work.database) },
-      why: whyBehind({ state, because, distance, work, stretch: this.#stretch }),
+      timeShares: timeShares && {
+        source: share(timeShares.source),
+        decode: share(timeShares.decode),
+        database: share(timeShares.database),
+      },
+      delay: delayOf({ state, reason, distance, timeShares, stretch: this.#stretch }),
     };
   }
 
@@ -260,7 +267,7 @@ export class HealthTracker {
   }
 
   #lagSeconds(distance: number | undefined): number | null {
-    if (distance === 0 && !isBlind(this.#facts(), this.now())) return 0;
+    if (distance === 0 && !isLedgerTimedOut(this.#facts(), this.now())) return 0;
     const seconds = this.#lag.seconds(this.now(), this.wallNow());
     return seconds === null ? null : rounded(seconds);
   }

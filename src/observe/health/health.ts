@@ -4,7 +4,7 @@
  */
 import type { Phase } from '../../model/stream.ts';
 
-export type HealthState = Phase | 'idle' | 'stalled' | 'blind';
+export type HealthState = Phase | 'idle' | 'stalled' | 'ledger_timeout';
 
 /** All times in milliseconds of one monotonic clock. */
 export interface HealthFacts {
@@ -17,7 +17,7 @@ export interface HealthFacts {
   /** When the newest frame came. */
   readonly frameAtMs: number | undefined;
   /** Code and message of what the ledger answered instead since then. */
-  readonly unlearnedBecause: string | undefined;
+  readonly unlearnedReason: string | undefined;
   /** What to do about it. */
   readonly unlearnedRemedy?: string | undefined;
   readonly ledgerTimeoutMs: number;
@@ -32,7 +32,7 @@ export interface HealthFacts {
   readonly caughtUp: boolean;
   readonly stalledAfterMs: number;
   /** Code and message of the error that keeps it in the phase; of a standby, who has the right to write. */
-  readonly because: string | undefined;
+  readonly reason: string | undefined;
   /** What to do about that error. */
   readonly remedy?: string | undefined;
 }
@@ -42,7 +42,7 @@ export interface Verdict {
   readonly ready: boolean;
   readonly live: boolean;
   /** One sentence for the operator. */
-  readonly because: string;
+  readonly reason: string;
   /** What to do about the error that the sentence names; absent where it names none. */
   readonly remedy?: string;
 }
@@ -61,12 +61,12 @@ export function verdict(facts: HealthFacts, nowMs: number): Verdict {
     case 'standby':
       return notReady(
         'standby',
-        `${facts.because ?? 'another process'} has the right to write; this one takes over when it ends`,
+        `${facts.reason ?? 'another process'} has the right to write; this one takes over when it ends`,
       );
     case 'stopping':
       return notReady('stopping', 'the process is ending');
     case 'parked':
-      return notReady('parked', facts.because ?? 'an operator is needed', facts.remedy);
+      return notReady('parked', facts.reason ?? 'an operator is needed', facts.remedy);
     case 'backing_off':
       return backingOff(facts, nowMs);
     case 'catching_up':
@@ -76,31 +76,31 @@ export function verdict(facts: HealthFacts, nowMs: number): Verdict {
   }
 }
 
-function notReady(state: HealthState, because: string, remedy?: string): Verdict {
-  return { state, ready: false, live: true, because, ...(remedy !== undefined && { remedy }) };
+function notReady(state: HealthState, reason: string, remedy?: string): Verdict {
+  return { state, ready: false, live: true, reason, ...(remedy !== undefined && { remedy }) };
 }
 
 function backingOff(facts: HealthFacts, nowMs: number): Verdict {
   const forMs = nowMs - facts.phaseSinceMs;
-  const reason = facts.because ?? 'the connection was lost';
+  const cause = facts.reason ?? 'the connection was lost';
   // A short interruption leaves the database as current as a quiet ledger does; a restart would not help either way.
   const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
-  const ready = facts.caughtUp && short && !isBlind(facts, nowMs);
-  const because = `for ${seconds(forMs)}: ${reason}`;
-  return { ...notReady('backing_off', because, facts.remedy), ready };
+  const ready = facts.caughtUp && short && !isLedgerTimedOut(facts, nowMs);
+  const reason = `for ${seconds(forMs)}: ${cause}`;
+  return { ...notReady('backing_off', reason, facts.remedy), ready };
 }
 
 function following(facts: HealthFacts, nowMs: number): Verdict {
   const { checkpoint, ledgerEnd } = facts;
   const waitedMs = waitedFor(facts, nowMs);
   if (waitedMs >= facts.stalledAfterMs) {
-    const because = `the ledger end is ${ledgerEnd ?? 'unknown'}, but the checkpoint has stayed at ${checkpoint ?? 'none'} for ${seconds(waitedMs)}`;
+    const reason = `the ledger end is ${ledgerEnd ?? 'unknown'}, but the checkpoint has stayed at ${checkpoint ?? 'none'} for ${seconds(waitedMs)}`;
     // Just reconnected after a long outage, it is the connection that was missing, and a restart would only cut it again.
     const reconnected = nowMs - facts.phaseSinceMs < facts.stalledAfterMs;
     const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
-    return { state: 'stalled', ready: false, live, because };
+    return { state: 'stalled', ready: false, live, reason };
   }
-  if (isBlind(facts, nowMs)) return notReady('blind', unlearned(facts, nowMs), facts.unlearnedRemedy);
+  if (isLedgerTimedOut(facts, nowMs)) return notReady('ledger_timeout', unlearned(facts, nowMs), facts.unlearnedRemedy);
   const reached = checkpoint !== undefined && ledgerEnd !== undefined && checkpoint >= ledgerEnd;
   if (facts.phase === 'catching_up' && !reached) {
     const distance =
@@ -113,22 +113,25 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
       state: 'idle',
       ready: true,
       live: true,
-      because: `the ledger is quiet; everything up to ${ledgerEnd} is stored`,
+      reason: `the ledger is quiet; everything up to ${ledgerEnd} is stored`,
     };
   }
-  return { state: 'live', ready: true, live: true, because: 'following the ledger end' };
+  return { state: 'live', ready: true, live: true, reason: 'following the ledger end' };
 }
 
 /**
  * Whether too much time has passed to say anything of where the ledger is. A ledger that sends frames is there and lets us
  * read, whatever becomes of the question for its end.
  */
-export function isBlind({ learnedAtMs, frameAtMs = -Infinity, ledgerTimeoutMs }: HealthFacts, nowMs: number): boolean {
+export function isLedgerTimedOut(
+  { learnedAtMs, frameAtMs = -Infinity, ledgerTimeoutMs }: HealthFacts,
+  nowMs: number,
+): boolean {
   return learnedAtMs !== undefined && nowMs - Math.max(learnedAtMs, frameAtMs) > ledgerTimeoutMs;
 }
 
-function unlearned({ learnedAtMs = 0, unlearnedBecause, ledgerEnd }: HealthFacts, nowMs: number): string {
-  const reason = unlearnedBecause === undefined ? 'no answer' : unlearnedBecause;
+function unlearned({ learnedAtMs = 0, unlearnedReason, ledgerEnd }: HealthFacts, nowMs: number): string {
+  const reason = unlearnedReason === undefined ? 'no answer' : unlearnedReason;
   return `the ledger end, last known as ${ledgerEnd ?? 'nothing'}, has not been learned for ${seconds(nowMs - learnedAtMs)}: ${reason}`;
 }
 

@@ -2,12 +2,12 @@
 import type { UnknownName } from '../../model/unknown.ts';
 import { UnknownNames } from '../../model/unknown.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
-import { WorkProgress, type WorkStatus } from './work-progress.ts';
+import { RequestedJobs, type RequestedJobStatus } from './requested-jobs.ts';
 
 /** What becomes of submitted commands: followed, not asked for or not shown, or failing for now. */
 export interface CompletionStatus {
   readonly state: 'waiting' | 'following' | 'off' | 'failing';
-  readonly because: string;
+  readonly reason: string;
   /** Stored up to here; null until it is known. */
   readonly checkpoint: number | null;
 }
@@ -15,21 +15,21 @@ export interface CompletionStatus {
 /** Its part of the document of `/status`. */
 export interface JobStatus {
   /** Contracts that are neither active nor ended, because their parties left the participant; null until counted. */
-  readonly contractsUnknown: number | null;
+  readonly contractsUnhosted: number | null;
   /** Whether completions are followed beside the stream, and how far. */
   readonly completions: CompletionStatus;
   /** Interfaces that are wanted and that the participant does not know. */
   readonly interfacesWaiting: readonly string[];
   /** Interfaces whose views are gathered beside the stream. */
-  readonly interfacesGathering: readonly string[];
-  /** Options that name a filter which was widened since; empty when all say what is in force. */
-  readonly optionsBehind: readonly string[];
+  readonly interfacesBackfilling: readonly string[];
+  /** Options that name a filter which was extended since; empty when all say what is in force. */
+  readonly outdatedOptions: readonly string[];
   /** Parties of LEDGER_PARTIES that the participant does not know. */
   readonly partiesUnknown: readonly string[];
   /** What INDEXER_RETENTION has pruned since the last look began; null without it, and before the first look. */
   readonly retention: RetentionStatus | null;
-  /** What was asked for beside the stream and takes long, whoever does it; the last of each name. */
-  readonly works: readonly WorkStatus[];
+  /** Jobs of table `jobs`, the last one of each name, whichever process runs them. */
+  readonly jobs: readonly RequestedJobStatus[];
   /** What the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];
 }
@@ -38,13 +38,13 @@ export interface JobStatus {
 export class JobHealth {
   readonly unknown = new UnknownNames();
   readonly retention = new RetentionProgress();
-  readonly works = new WorkProgress();
-  contractsUnknown: number | null = null;
+  readonly requested = new RequestedJobs();
+  contractsUnhosted: number | null = null;
   interfacesWaiting: readonly string[] = [];
-  interfacesGathering: readonly string[] = [];
-  optionsBehind: readonly string[] = [];
+  interfacesBackfilling: readonly string[] = [];
+  outdatedOptions: readonly string[] = [];
   partiesUnknown: readonly string[] = [];
-  #completions: CompletionStatus = { state: 'waiting', because: 'the stream has not begun', checkpoint: null };
+  #completions: CompletionStatus = { state: 'waiting', reason: 'the stream has not begun', checkpoint: null };
 
   get completions(): CompletionStatus {
     return this.#completions;
@@ -57,14 +57,14 @@ export class JobHealth {
 
   status(): JobStatus {
     return {
-      contractsUnknown: this.contractsUnknown,
+      contractsUnhosted: this.contractsUnhosted,
       completions: this.#completions,
       interfacesWaiting: this.interfacesWaiting,
-      interfacesGathering: this.interfacesGathering,
-      optionsBehind: this.optionsBehind,
+      interfacesBackfilling: this.interfacesBackfilling,
+      outdatedOptions: this.outdatedOptions,
       partiesUnknown: this.partiesUnknown,
       retention: this.retention.status(),
-      works: this.works.status(),
+      jobs: this.requested.status(),
       unknown: this.unknown.all,
     };
   }

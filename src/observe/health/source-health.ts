@@ -5,10 +5,7 @@ import { scrub } from '../figures/scrub.ts';
 import type { HealthFacts } from './health.ts';
 import { inWords } from './recent-errors.ts';
 
-type SourceFacts = Pick<
-  HealthFacts,
-  'ledgerEnd' | 'learnedAtMs' | 'frameAtMs' | 'unlearnedBecause' | 'unlearnedRemedy'
->;
+type SourceFacts = Pick<HealthFacts, 'ledgerEnd' | 'learnedAtMs' | 'frameAtMs' | 'unlearnedReason' | 'unlearnedRemedy'>;
 
 export class SourceHealth {
   /** Monotonic milliseconds. */
@@ -17,7 +14,7 @@ export class SourceHealth {
   #ledgerEnd: number | undefined;
   #learnedAtMs: number | undefined;
   #frameAtMs: number | undefined;
-  #unlearnedBecause: IndexerError | undefined;
+  #unlearnedReason: IndexerError | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -35,7 +32,7 @@ export class SourceHealth {
   endLearned(ledgerEnd: number): void {
     this.#ledgerEnd = ledgerEnd;
     this.#learnedAtMs = this.#now();
-    this.#unlearnedBecause = undefined;
+    this.#unlearnedReason = undefined;
   }
 
   /** What is stored was there: the next poll of the ledger end is seconds away. */
@@ -48,7 +45,7 @@ export class SourceHealth {
   }
 
   failed(error: IndexerError): void {
-    if (sideOf(error.code) === 'ledger') this.#unlearnedBecause = error;
+    if (sideOf(error.code) === 'ledger') this.#unlearnedReason = error;
   }
 
   facts(): SourceFacts {
@@ -56,8 +53,8 @@ export class SourceHealth {
       ledgerEnd: this.#ledgerEnd,
       learnedAtMs: this.#learnedAtMs,
       frameAtMs: this.#frameAtMs,
-      unlearnedBecause: this.#unlearnedBecause && inWords(this.#unlearnedBecause),
-      unlearnedRemedy: this.#unlearnedBecause && scrub(this.#unlearnedBecause.remedy),
+      unlearnedReason: this.#unlearnedReason && inWords(this.#unlearnedReason),
+      unlearnedRemedy: this.#unlearnedReason && scrub(this.#unlearnedReason.remedy),
     };
   }
 }

@@ -61,7 +61,7 @@ export class Throughput {
   }
 
   /** Contracts per second. */
-  get seedPerSecond(): number {
+  get seedContractsPerSecond(): number {
     return this.#seedRate.perSecond(this.#clocks.now());
   }
 
@@ -80,11 +80,11 @@ export class Throughput {
   }
 
   /** Means of the batches of the last ten seconds; null without any. */
-  batchTimes(): { readonly commitMilliseconds: number | null; readonly storedAfterSeconds: number | null } {
+  batchTimes(): { readonly commitMilliseconds: number | null; readonly ingestLatencySeconds: number | null } {
     const nowMs = this.#clocks.now();
     return {
       commitMilliseconds: roundedOrNull(this.#commits.mean(nowMs), 100),
-      storedAfterSeconds: roundedOrNull(this.#delays.mean(nowMs), 1000),
+      ingestLatencySeconds: roundedOrNull(this.#delays.mean(nowMs), 1000),
     };
   }
 

@@ -112,8 +112,8 @@ export class ChangesAnswers {
     if (full !== undefined) return full;
     const asked = parse(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof asked === 'string') return { status: 400, error: asked };
-    const { template, party, kinds, after } = asked;
-    const wanted = { template, party, kinds, after, role, reader };
+    const { template, party, eventTypes, after } = asked;
+    const wanted = { template, party, eventTypes, after, role, reader };
     const begun = await stream.begin(wanted, formOf(request));
     const misfit = begun === undefined ? undefined : unfit(begun, asked.isResumed);
     if (misfit !== undefined) return misfit;
@@ -215,17 +215,17 @@ const meanings: Readonly<Record<AnyEnd, string>> = {
 };
 
 function ending(end: AnyEnd): string {
-  return `event: ${end === 'stopping' ? 'stopping' : 'end'}\ndata: ${JSON.stringify({ reason: end, meaning: meanings[end] })}\n\n`;
+  return `event: ${end === 'stopping' ? 'stopping' : 'end'}\ndata: ${JSON.stringify({ reason: end, message: meanings[end] })}\n\n`;
 }
 
 /**
  * Why nothing can be sent from there on. What an application has just written may not be here yet, so a place ahead is waited for;
  * but an id was sent, and history went on behind it.
  */
-function unfit({ checkpoint, keptAfter, after }: Begun, isResumed: boolean): Refusal | undefined {
-  if (keptAfter !== null && after.offset < keptAfter) {
-    const error = `what follows ${formatCursor(after)} is not here: history is complete behind offset ${String(keptAfter)}`;
-    return { status: 410, error, more: { kept_after: keptAfter } };
+function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean): Refusal | undefined {
+  if (availableAfter !== null && after.offset < availableAfter) {
+    const error = `what follows ${formatCursor(after)} is not here: history is complete behind offset ${String(availableAfter)}`;
+    return { status: 410, error, more: { available_after: availableAfter } };
   }
   if (isResumed && after.offset > (checkpoint ?? -1)) {
     const error = `history ends at offset ${String(checkpoint)} here, before the id ${formatCursor(after)}: it was taken back`;
@@ -262,7 +262,7 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
   return {
     template,
     party,
-    kinds: query.getAll('event_type'),
+    eventTypes: query.getAll('event_type'),
     after,
     isResumed,
   };

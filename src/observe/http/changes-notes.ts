@@ -21,8 +21,8 @@ export function notesOf(unseen: readonly UnseenName[], { after, checkpoint }: Be
   const named = isInterface ? [...missing, 'template'] : missing;
   return {
     headers: {
-      ...(named.length > 0 && { 'indexer-not-seen': named.join(', ') }),
-      ...(isAhead && { 'indexer-ahead-of': String(checkpoint) }),
+      ...(named.length > 0 && { 'indexer-unmatched-filter': named.join(', ') }),
+      ...(isAhead && { 'indexer-checkpoint': String(checkpoint) }),
     },
     sentences: [
       ...(missing.length > 0 ? [`nothing has this ${missing.join(' and ')} yet: correct it, unless it will come`] : []),

@@ -158,7 +158,7 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
     return refuse(
       response,
       421,
-      'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_NAMES',
+      'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_ALLOWED_HOSTS',
     );
   }
   if (route === undefined) return sendJson(response, 404, notFound(options.routes));

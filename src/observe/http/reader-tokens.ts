@@ -22,9 +22,10 @@ const betweenReadsMs = 50;
 const mostWaiting = 1_000;
 
 const refusals: Readonly<Record<TokenEnd | 'unknown', string>> = {
-  unknown: 'this token is not known here: show one of `ledger-indexer token create`, as Authorization: Bearer lir_…',
-  expired: 'this token has expired: ask for a new one (`ledger-indexer token create`)',
-  revoked: 'this token is revoked, or its role is gone: ask for a new one (`ledger-indexer token create`)',
+  unknown:
+    'this token is not known here: show one of `ledger-indexer reader-token create`, as Authorization: Bearer lir_…',
+  expired: 'this token has expired: ask for a new one (`ledger-indexer reader-token create`)',
+  revoked: 'this token is revoked, or its role is gone: ask for a new one (`ledger-indexer reader-token create`)',
 };
 
 interface Asking {

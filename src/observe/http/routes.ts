@@ -129,10 +129,10 @@ function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
 
 /** Who asks by a name that is not ours learns whether it lives and is ready, not why. */
 function answerProbe(
-  { state, ready, live, because, remedy }: Verdict,
+  { state, ready, live, reason, remedy }: Verdict,
   question: 'ready' | 'live',
   { response, known }: Call,
 ): void {
   const good = question === 'ready' ? ready : live;
-  sendJson(response, good ? 200 : 503, known ? { state, ready, live, because, remedy } : { ready, live });
+  sendJson(response, good ? 200 : 503, known ? { state, ready, live, reason, remedy } : { ready, live });
 }

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 
-/** Of the heap's limit: as much is left as frames may take, see LEDGER_MAX_FRAME. */
+/** Of the heap's limit: as much is left as frames may take, see LEDGER_MAX_FRAME_BYTES. */
 const shareOfHeap = 1 / 8;
 
 /** Bytes, for a process whose heap has this limit. */

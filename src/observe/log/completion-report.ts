@@ -24,18 +24,18 @@ export class CompletionReport implements CompletionObserver {
     this.#parts = parts;
   }
 
-  off(because: string, error?: IndexerError): void {
+  off(reason: string, error?: IndexerError): void {
     const { health, metrics, logger } = this.#parts;
-    health.jobs.completionsChanged({ state: 'off', because });
+    health.jobs.completionsChanged({ state: 'off', reason });
     metrics.completionsFollowed.set(0);
-    if (!this.#isNews(`off ${because}`)) return;
-    const facts = error === undefined ? { because } : { because, code: error.code, remedy: offRemedy };
+    if (!this.#isNews(`off ${reason}`)) return;
+    const facts = error === undefined ? { reason } : { reason, code: error.code, remedy: offRemedy };
     logger.info(facts, 'completions are not followed');
   }
 
   followed(checkpoint: number): void {
     const { health, metrics, logger } = this.#parts;
-    health.jobs.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
+    health.jobs.completionsChanged({ state: 'following', reason: 'read beside the stream', checkpoint });
     metrics.completionsFollowed.set(1);
     metrics.completionCheckpoint.set(checkpoint);
     if (this.#isNews('followed')) logger.info({ checkpoint }, 'following completions');
@@ -43,13 +43,13 @@ export class CompletionReport implements CompletionObserver {
 
   stored({ checkpoint, accepted, rejected, unknown }: CompletionFacts): void {
     const { health, metrics, logger } = this.#parts;
-    health.jobs.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
+    health.jobs.completionsChanged({ state: 'following', reason: 'read beside the stream', checkpoint });
     metrics.completionCheckpoint.set(checkpoint);
     metrics.completionsStored.inc({ result: 'accepted' }, accepted);
     metrics.rejectionCodes.admit(rejected);
     for (const [code, count] of rejected) {
       metrics.completionsStored.inc({ result: 'rejected' }, count);
-      metrics.rejections.inc({ code: metrics.rejectionCodes.label(code) }, count);
+      metrics.rejectedCommands.inc({ code: metrics.rejectionCodes.label(code) }, count);
     }
     reportUnknown({ names: health.jobs.unknown, metrics, logger }, unknown);
   }
@@ -70,9 +70,9 @@ export class CompletionReport implements CompletionObserver {
     metrics.completionsFollowed.set(0);
     if (health.jobs.completions.state === 'off' && this.#said?.startsWith('off') === true) return;
     metrics.completionFailures.inc();
-    health.jobs.completionsChanged({ state: 'failing', because: `${error.code}: ${error.message}` });
+    health.jobs.completionsChanged({ state: 'failing', reason: `${error.code}: ${error.message}` });
     if (!this.#isNews(`failed ${error.code}`)) return;
-    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+    const facts = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
     logger.warn(facts, 'completions cannot be followed for now, trying again: the stream goes on');
   }
 

@@ -27,16 +27,16 @@ export class InterfaceReport implements InterfaceObserver {
     const named = (wanted: WantedInterface['state']): readonly string[] =>
       interfaces.filter(({ state }) => state === wanted).map(({ id }) => id);
     const waiting = named('waiting');
-    const gathering = named('gathering');
+    const gathering = named('backfilling');
     health.jobs.interfacesWaiting = waiting;
-    health.jobs.interfacesGathering = gathering;
+    health.jobs.interfacesBackfilling = gathering;
     metrics.interfacesWaiting.set(waiting.length);
-    metrics.interfacesGathering.set(gathering.length);
+    metrics.interfacesBackfilling.set(gathering.length);
     const isOld = waiting.join() === this.#waiting;
     this.#waiting = waiting.join();
     if (isOld || waiting.length === 0) return;
     const message = 'interfaces that the participant does not know yet: their views are taken up when it does';
-    const facts = { waiting, wanted: interfaces.length };
+    const facts = { waiting, requested: interfaces.length };
     // A preset names versions that are yet to come; whoever names an interface means one that is there.
     if (waiting.every(isOfPreset)) logger.info(facts, message);
     else logger.warn(facts, message);
@@ -54,7 +54,7 @@ export class InterfaceReport implements InterfaceObserver {
   failed(error: IndexerError, delayMs: number): void {
     const { metrics, logger } = this.#parts;
     metrics.interfaceRetries.inc();
-    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+    const facts = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
     logger.warn(facts, 'views of interfaces are late, trying again');
   }
 }

@@ -17,13 +17,13 @@ export function noticeReport({ metrics, logger }: { readonly metrics: Metrics; r
       isFailing = false;
       return;
     }
-    metrics.noticesLost.inc();
+    metrics.notifyFailures.inc();
     if (isFailing) return;
     isFailing = true;
     const reason =
       error.facts['sqlstate'] === queueFull
-        ? { because: `the queue of notices is full (SQLSTATE ${queueFull})`, remedy }
-        : { code: error.code, because: error.message, remedy: error.remedy };
+        ? { reason: `the queue of notices is full (SQLSTATE ${queueFull})`, remedy }
+        : { code: error.code, reason: error.message, remedy: error.remedy };
     logger.warn(reason, 'Postgres takes no notices of commits: listeners hear nothing');
   };
 }

@@ -23,7 +23,7 @@ export class PackageReport implements PackageObserver {
   read({ packages, refused, views, failedViews }: PackageFacts): void {
     const { metrics, logger } = this.#parts;
     metrics.packages.inc({ result: 'read' }, packages);
-    metrics.packages.inc({ result: 'refused' }, refused.length);
+    metrics.packages.inc({ result: 'unreadable' }, refused.length);
     metrics.views.inc({ result: 'made' }, views);
     metrics.views.inc({ result: 'failed' }, failedViews.length);
     if (packages + views > 0) logger.info({ packages, views }, 'typed views made');
@@ -49,6 +49,6 @@ export class PackageReport implements PackageObserver {
   failed(error: IndexerError, delayMs: number): void {
     const { metrics, logger } = this.#parts;
     metrics.packageRetries.inc();
-    logger.warn({ delayMs, code: error.code, because: error.message }, 'typed views are late, trying again');
+    logger.warn({ delayMs, code: error.code, reason: error.message }, 'typed views are late, trying again');
   }
 }

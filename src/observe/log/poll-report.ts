@@ -1,7 +1,7 @@
 /** Reports the results of polls, of the ledger and of the database: metrics, health, and a line for changes. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder } from '../../model/stream.ts';
-import type { PollObserver, StretchAnswer, VerifiedFacts } from '../../pipeline/ports/observer.ts';
+import type { PollObserver, ProbeAnswer, VerifiedFacts } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
@@ -14,8 +14,8 @@ interface ReportParts {
 
 export class PollReport implements PollObserver {
   readonly #parts: ReportParts;
-  #prunedOffset: number | undefined;
-  #stretch: StretchAnswer | undefined;
+  #participantPrunedOffset: number | undefined;
+  #stretch: ProbeAnswer | undefined;
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
@@ -36,22 +36,22 @@ export class PollReport implements PollObserver {
   }
 
   pruned(offset: number): void {
-    this.#parts.metrics.pruned.set(offset);
-    this.#prunedOffset = offset;
+    this.#parts.metrics.participantPrunedOffset.set(offset);
+    this.#participantPrunedOffset = offset;
     this.showHeadroom();
   }
 
   /** Offsets between the checkpoint and what the participant has pruned; unknown until both are known. */
   showHeadroom(): void {
     const { health, metrics } = this.#parts;
-    if (health.checkpoint === undefined || this.#prunedOffset === undefined) return;
-    metrics.pruneHeadroom.set(health.checkpoint - this.#prunedOffset);
+    if (health.checkpoint === undefined || this.#participantPrunedOffset === undefined) return;
+    metrics.pruneHeadroom.set(health.checkpoint - this.#participantPrunedOffset);
   }
 
-  stretchAsked(answer: StretchAnswer, error?: IndexerError): void {
+  idleProbed(answer: ProbeAnswer, error?: IndexerError): void {
     const { health, metrics, logger } = this.#parts;
-    metrics.stretches.inc({ answer });
-    health.stretchAsked(answer);
+    metrics.idleProbes.inc({ result: answer });
+    health.idleProbed(answer);
     const before = this.#stretch;
     this.#stretch = answer;
     // Once: it is asked again and again.
@@ -70,9 +70,9 @@ export class PollReport implements PollObserver {
     }
   }
 
-  contractsUnknown(count: number): void {
+  contractsUnhosted(count: number): void {
     const { health, metrics } = this.#parts;
-    health.jobs.contractsUnknown = count;
-    metrics.contractsUnknown.set(count);
+    health.jobs.contractsUnhosted = count;
+    metrics.contractsUnhosted.set(count);
   }
 }

@@ -7,7 +7,7 @@ export class ProgressLine {
   text(health: HealthTracker): string | undefined {
     const { seed, catchUp, checkpoint, ledgerEnd } = health.status();
     if (health.phase === 'seeding') {
-      return `seeding: ${seed?.contracts ?? 0} contracts, ${Math.round(health.throughput.seedPerSecond)}/s`;
+      return `seeding: ${seed?.contracts ?? 0} contracts, ${Math.round(health.throughput.seedContractsPerSecond)}/s`;
     }
     if (catchUp === null) return undefined;
     return progressText(catchUp, checkpoint ?? 0, ledgerEnd ?? 0);

@@ -2,8 +2,7 @@
 import type { ReleaseFacts, ReleaseObserver } from '../../pipeline/ports/observer.ts';
 import type { Logger } from './logger.ts';
 
-const mendLacking =
-  'run `ledger-indexer verify --acs`; if it finds contracts missing: ledger-indexer reseed --keep-history --yes';
+const mendLacking = 'run `ledger-indexer verify --acs`; if it finds contracts missing: ledger-indexer reseed --yes';
 
 export class ReleaseReport implements ReleaseObserver {
   readonly #logger: Logger;
@@ -16,9 +15,9 @@ export class ReleaseReport implements ReleaseObserver {
   found(facts: ReleaseFacts): void {
     if (facts.kind === 'other') {
       const { version, seedRelease, offset, contracts } = facts;
-      const why = 'continuation tokens of another version of the participant are of no use';
+      const reason = 'continuation tokens of another version of the participant are of no use';
       this.#logger.warn(
-        { version, seedRelease, offset, contracts, why },
+        { version, seedRelease, offset, contracts, reason },
         'the seed starts over: the participant was upgraded',
       );
       return;

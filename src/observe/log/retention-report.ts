@@ -24,11 +24,12 @@ export class RetentionReport implements RetentionObserver {
     const { boundary, rows, finished, heldBy } = facts;
     const before = health.jobs.retention.note(facts, health.now(), health.wallNow());
     metrics.prunedRows.inc(rows - before.rows);
-    metrics.keptOffset.set(boundary);
+    metrics.prunedToOffset.set(boundary);
     metrics.holdAge.set(heldBy === null ? 0 : (health.wallNow() - heldBy.since.getTime()) / 1000);
     if (heldBy !== null && heldBy.name !== before.heldBy) {
-      const { name, offset, isUpdate } = heldBy;
-      const remedy = isUpdate === true ? { remedy: 'ledger-indexer prune --before OFFSET goes past this update' } : {};
+      const { name, offset, isFutureUpdate } = heldBy;
+      const remedy =
+        isFutureUpdate === true ? { remedy: 'ledger-indexer prune --before OFFSET goes past this update' } : {};
       logger.warn({ name, offset, ...remedy }, 'history is held: it is not pruned as far as INDEXER_RETENTION says');
     }
     if (finished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
@@ -38,7 +39,7 @@ export class RetentionReport implements RetentionObserver {
     const { health, metrics, logger } = this.#parts;
     health.jobs.retention.failed(error, health.wallNow());
     metrics.pruneFailures.inc();
-    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+    const facts = { delayMs, code: error.code, reason: error.message, remedy: error.remedy };
     logger.warn(facts, 'old history could not be pruned, trying again');
   }
 }

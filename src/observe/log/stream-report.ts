@@ -25,8 +25,8 @@ interface ReportParts {
 const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
 
 /** Whose failure it is that the stream waits for now. */
-function failedPart(because: IndexerError | undefined): WorkPart | undefined {
-  const side = because === undefined ? 'pipeline' : sideOf(because.code);
+function failedPart(reason: IndexerError | undefined): WorkPart | undefined {
+  const side = reason === undefined ? 'pipeline' : sideOf(reason.code);
   return side === 'ledger' ? 'source' : side === 'store' ? 'database' : undefined;
 }
 
@@ -77,9 +77,9 @@ export class StreamReport implements StreamObserver {
     );
   }
 
-  phaseChanged(phase: Phase, because?: IndexerError): void {
-    this.#health.phaseChanged(phase, because);
-    if (!writing.has(phase)) this.#work.enter(phase === 'backing_off' ? failedPart(because) : undefined);
+  phaseChanged(phase: Phase, reason?: IndexerError): void {
+    this.#health.phaseChanged(phase, reason);
+    if (!writing.has(phase)) this.#work.enter(phase === 'backing_off' ? failedPart(reason) : undefined);
     for (const known of phases) this.#metrics.phase.set({ phase: known }, known === phase ? 1 : 0);
     this.#metrics.leader.set(writing.has(phase) ? 1 : 0);
     if (phase === this.#phase) return;
@@ -88,16 +88,16 @@ export class StreamReport implements StreamObserver {
     this.#phase = phase;
     this.#onPhase();
     const facts = { phase, from, checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd };
-    if (phase === 'parked') this.#logger.error({ ...facts, err: because }, 'parked: an operator is needed');
+    if (phase === 'parked') this.#logger.error({ ...facts, err: reason }, 'parked: an operator is needed');
     // At the start nothing was interrupted: the line of the failure says all there is.
     else if (phase === 'backing_off' && from === 'starting') return;
-    else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: because?.code }, 'backing off');
+    else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: reason?.code }, 'backing off');
     else this.#logger.info(facts, phase.replace('_', ' '));
   }
 
   tokenTaken(expiresAt: number | undefined, renewal: boolean): void {
-    this.#metrics.tokenExpiry.set(expiresAt ?? Number.NaN);
-    if (renewal) this.#metrics.tokenRenewals.inc();
+    this.#metrics.accessTokenExpiry.set(expiresAt ?? Number.NaN);
+    if (renewal) this.#metrics.accessTokenRenewals.inc();
   }
 
   connected(stream: 'updates' | 'active_contracts'): void {
@@ -121,10 +121,10 @@ export class StreamReport implements StreamObserver {
   }
 
   queueChanged(queue: QueueFacts): void {
-    this.#metrics.queueDepth.set({ stage: 'inbox_updates' }, queue.updates);
-    this.#metrics.queueCapacity.set({ stage: 'inbox_updates' }, queue.updatesCapacity);
-    this.#metrics.queueDepth.set({ stage: 'inbox_bytes' }, queue.bytes);
-    this.#metrics.queueCapacity.set({ stage: 'inbox_bytes' }, queue.bytesCapacity);
+    this.#metrics.bufferUsed.set({ unit: 'updates' }, queue.updates);
+    this.#metrics.bufferCapacity.set({ unit: 'updates' }, queue.updatesCapacity);
+    this.#metrics.bufferUsed.set({ unit: 'bytes' }, queue.bytes);
+    this.#metrics.bufferCapacity.set({ unit: 'bytes' }, queue.bytesCapacity);
   }
 
   busyWith(part: WorkPart): void {
@@ -156,7 +156,7 @@ export class StreamReport implements StreamObserver {
   }
 
   lateStored(offset: number): void {
-    this.#metrics.lateUpdates.inc();
+    this.#metrics.outOfOrderUpdates.inc();
     this.#logger.warn({ offset }, 'update stored that came after later ones');
   }
 
@@ -169,8 +169,8 @@ export class StreamReport implements StreamObserver {
     if (stage === 'ledger' && this.#open.size === 0) this.#metrics.connects.inc({ result: 'failed' });
     const facts = { stage, delayMs, err: error };
     if (retryable === 'false') return this.#logger.error(facts, `${stage} failed`);
-    const untold = this.#lines.due(`${stage} ${error.code}`, this.#health.now());
-    if (untold === undefined) return;
-    this.#logger.warn(untold === 0 ? facts : { ...facts, untold }, `${stage} failed, trying again`);
+    const suppressed = this.#lines.due(`${stage} ${error.code}`, this.#health.now());
+    if (suppressed === undefined) return;
+    this.#logger.warn(suppressed === 0 ? facts : { ...facts, suppressed }, `${stage} failed, trying again`);
   }
 }

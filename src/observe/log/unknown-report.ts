@@ -1,9 +1,9 @@
 /** Tells of what the ledger sends and this version does not know: a line for each name once, and how often it came. */
-import { unknownSorts, type UnknownName, type UnknownNames, type UnknownSort } from '../../model/unknown.ts';
+import { unknownKinds, type UnknownName, type UnknownNames, type UnknownKind } from '../../model/unknown.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
-const said: Readonly<Record<UnknownSort, string>> = {
+const said: Readonly<Record<UnknownKind, string>> = {
   update: 'update of an unknown kind stored raw',
   topology_event: 'topology event of an unknown kind stored raw',
   field: 'unknown field passed over',
@@ -22,14 +22,14 @@ export function reportUnknown({ names, metrics, logger }: ReportParts, batch: re
   for (const entry of batch) {
     const { name, fresh } = names.add(entry);
     if (fresh) warn(logger, { ...entry, name });
-    metrics.unknown.inc({ sort: entry.sort, name }, entry.count);
+    metrics.unknown.inc({ kind: entry.kind, name }, entry.count);
   }
-  for (const sort of unknownSorts) {
-    metrics.unknownNames.set({ sort }, names.all.filter((entry) => entry.sort === sort).length);
+  for (const kind of unknownKinds) {
+    metrics.unknownNames.set({ kind }, names.all.filter((entry) => entry.kind === kind).length);
   }
 }
 
-function warn(logger: Logger, { sort, name, firstOffset }: UnknownName): void {
+function warn(logger: Logger, { kind, name, firstOffset }: UnknownName): void {
   const remedy = 'look for a version of ledger-indexer that knows it: the participant may be newer than this one';
-  logger.warn({ sort, name, offset: firstOffset, remedy }, said[sort]);
+  logger.warn({ kind, name, offset: firstOffset, remedy }, said[kind]);
 }

@@ -17,11 +17,11 @@ export class WebhookReport implements WebhookObserver {
   }
 
   webhooksSeen(webhooks: readonly WebhookStanding[]): void {
-    const { webhookCursor, webhookDead, webhookDeliveries, webhookGone } = this.#metrics;
-    for (const gauge of [webhookCursor, webhookDead, webhookGone]) gauge.reset();
+    const { webhookCursor, webhookDeadLetters, webhookDeliveries, webhookDisabled } = this.#metrics;
+    for (const gauge of [webhookCursor, webhookDeadLetters, webhookDisabled]) gauge.reset();
     for (const { name: webhook, state, cursorOffset, deadLetters } of webhooks) {
-      webhookDead.set({ webhook }, deadLetters);
-      webhookGone.set({ webhook }, state === 'gone' ? 1 : 0);
+      webhookDeadLetters.set({ webhook }, deadLetters);
+      webhookDisabled.set({ webhook }, state === 'disabled' ? 1 : 0);
       // Who wants no more is not behind.
       if (state === 'active') webhookCursor.set({ webhook }, cursorOffset ?? 0);
       for (const result of ['delivered', 'failed', 'dead']) webhookDeliveries.inc({ webhook, result }, 0);
@@ -43,12 +43,12 @@ export class WebhookReport implements WebhookObserver {
     told.add(name);
     const facts = { webhook: name, problem, delayMs };
     if (isDead) {
-      const remedy = `ledger-indexer webhook dead ${name}; once the receiver takes them: webhook replay ${name}`;
+      const remedy = `ledger-indexer webhook dead-letters ${name}; once the receiver takes them: webhook replay ${name}`;
       this.#logger.error({ ...facts, remedy }, 'webhook: an event was given up');
     } else this.#logger.warn(facts, 'webhook cannot be delivered to, trying again');
   }
 
-  webhookGone(name: string): void {
+  webhookDisabled(name: string): void {
     const remedy = `ledger-indexer webhook resume ${name}, or webhook remove ${name}`;
     this.#logger.error({ webhook: name, remedy }, 'webhook: the receiver answered 410 and wants no more');
   }

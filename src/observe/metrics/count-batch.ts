@@ -17,7 +17,7 @@ function countUpdates(metrics: Metrics, batch: BatchFacts): void {
     total += count;
   }
   if (total > 0) metrics.batchUpdates.observe(total);
-  metrics.scannedTransactions.inc(batch.scannedTransactions);
+  metrics.fallbackDecodedTransactions.inc(batch.fallbackDecodedTransactions);
 }
 
 function countEvents({ templates, events }: Metrics, batch: BatchFacts): void {

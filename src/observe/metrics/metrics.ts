@@ -116,11 +116,11 @@ function collectorsOf({
   failedLookups,
 }: MetricsOptions): Readonly<Record<string, Collect | undefined>> {
   const collectors = {
-    stalled(this: MetricOf<typeof catalogue.stalled>) {
+    streamSeconds(this: MetricOf<typeof catalogue.streamSeconds>) {
       if (work === undefined) return;
       const totals = work.totals();
       this.reset();
-      for (const on of workParts) this.inc({ on }, totals[on]);
+      for (const activity of workParts) this.inc({ activity }, totals[activity]);
     },
     poolConnections(this: MetricOf<typeof catalogue.poolConnections>) {
       if (pool === undefined) return;
@@ -135,10 +135,10 @@ function collectorsOf({
     waits(this: MetricOf<typeof catalogue.waits>) {
       if (waits !== undefined) this.set(waits());
     },
-    changesMaxClients(this: MetricOf<typeof catalogue.changesMaxClients>) {
+    changesClients(this: MetricOf<typeof catalogue.changesClients>) {
       if (changes !== undefined) this.set(changes().streams);
     },
-    changesStreamsMax(this: MetricOf<typeof catalogue.changesStreamsMax>) {
+    changesClientsMax(this: MetricOf<typeof catalogue.changesClientsMax>) {
       if (changes !== undefined) this.set(changes().most);
     },
     changesPages(this: MetricOf<typeof catalogue.changesPages>) {
@@ -146,7 +146,7 @@ function collectorsOf({
       this.reset();
       this.inc(changes().pages);
     },
-    tokenLookupFailures(this: MetricOf<typeof catalogue.tokenLookupFailures>) {
+    readerTokenLookupFailures(this: MetricOf<typeof catalogue.readerTokenLookupFailures>) {
       if (failedLookups === undefined) return;
       this.reset();
       this.inc(failedLookups());

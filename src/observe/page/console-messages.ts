@@ -15,7 +15,7 @@ export interface ConsoleGuide {
   /** Schema that template and party names are looked up in. */
   readonly explore: string;
   /** Of one statement, seconds. */
-  readonly mostSeconds: number;
+  readonly maxSeconds: number;
 }
 
 /** Of `/query`, and of `/query/search`, whose columns are kind, name and active. */
@@ -24,7 +24,7 @@ export interface ConsoleRows {
   /** Values as Postgres writes them; null is null. */
   readonly rows: readonly (readonly (string | null)[])[];
   /** Whether these are all rows. */
-  readonly whole: boolean;
+  readonly complete: boolean;
   readonly milliseconds: number;
 }
 

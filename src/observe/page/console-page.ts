@@ -61,7 +61,7 @@ const here = '';
 const graceMs = 500;
 
 /** Of failures that another try does not end. */
-const statuses: Readonly<Record<string, number>> = { QUERY_REFUSED: 400, TOKEN_LOGIN_REFUSED: 403 };
+const statuses: Readonly<Record<string, number>> = { QUERY_REFUSED: 400, READER_TOKEN_LOGIN_REFUSED: 403 };
 
 type Reading = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
 
@@ -137,7 +137,7 @@ export class ConsolePage {
   async #limited(read: (stop: AbortSignal) => ReturnType<Reading>, gone: AbortSignal): Promise<ConsoleAnswer> {
     const stop = new AbortController();
     const abort = (): void => stop.abort();
-    const limit = setTimeout(abort, 1000 * this.#guide.mostSeconds + graceMs);
+    const limit = setTimeout(abort, 1000 * this.#guide.maxSeconds + graceMs);
     if (gone.aborted) abort();
     gone.addEventListener('abort', abort, { once: true });
     try {
@@ -155,7 +155,7 @@ export class ConsolePage {
     const { code, message, remedy } = toIndexerError(thrown);
     if (code === 'STORE_STATEMENT_TIMEOUT') {
       const slow: ConsoleFailure = {
-        error: `it took longer than ${String(this.#guide.mostSeconds)} s, or somebody cancelled it`,
+        error: `it took longer than ${String(this.#guide.maxSeconds)} s, or somebody cancelled it`,
         code,
         remedy: 'ask for less, or ask in a shell with `ledger-indexer query "…"`',
       };
@@ -195,8 +195,8 @@ function fieldOf(body: string, field: string): string | undefined {
 }
 
 /** With a title row. In texts nothing is a formula for a spreadsheet. */
-function csvOf({ columns, rows, whole }: StatementAnswer): ConsoleAnswer {
-  if (!whole) {
+function csvOf({ columns, rows, complete }: StatementAnswer): ConsoleAnswer {
+  if (!complete) {
     const remedy = 'ask for fewer, or write all of them with `ledger-indexer query "…" --csv`';
     return json(413, { error: `more than ${String(exported.rows)} rows or 16 MB: not exported`, remedy });
   }

@@ -27,7 +27,7 @@ export class StatusPage {
   readonly #document: PageDocument = loadDocument({
     page: 'page.html',
     styles: ['page.css', 'plots.css', 'tables.css', 'outline.css', 'screens.css'],
-    scripts: ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'works.js', 'main.js'],
+    scripts: ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'jobs.js', 'main.js'],
   });
   readonly #history = new LiveHistory();
   readonly #viewers = new Viewers();
@@ -175,8 +175,8 @@ class Viewers {
 const kept = 300;
 
 /** While updates arrive, how late the newest was stored; without any, the age of what is missing. */
-function lagOf({ storedAfterSeconds, lagSeconds }: StatusDocument): number | null {
-  return storedAfterSeconds ?? lagSeconds;
+function lagOf({ ingestLatencySeconds, lagSeconds }: StatusDocument): number | null {
+  return ingestLatencySeconds ?? lagSeconds;
 }
 
 class LiveHistory {

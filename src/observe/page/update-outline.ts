@@ -28,7 +28,7 @@ export interface UpdateOutline {
   readonly traceId: string | null;
   readonly nodes: readonly OutlineNode[];
   /** Events beside these. */
-  readonly leftOut: number;
+  readonly omitted: number;
 }
 
 /** Reads it from the database; undefined where the offset brought no update here. Has limits of its own on time and rows. */

@@ -12,7 +12,7 @@ import type { Completion, CompletionFrame } from '../../model/update.ts';
 import { UnknownNames } from '../../model/unknown.ts';
 import { outOfOrder } from '../follow/follow-errors.ts';
 import type { Following } from '../follow/follow.ts';
-import { completionOf } from '../host/on-host.ts';
+import { completionOf } from '../participant/with-participant-offsets.ts';
 import { Inbox } from '../intake/inbox.ts';
 import { newerToken } from '../intake/token-renewal.ts';
 import type { CompletionFacts } from '../ports/observer.ts';

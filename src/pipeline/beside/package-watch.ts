@@ -36,7 +36,7 @@ export class PackageWatch {
   readonly #stirred = new BehaviorSubject(true);
   readonly #refused = new Set<string>();
   readonly #tries = new Map<string, number>();
-  /** What views and paddings were made from; undefined before the first look, and after a failure. */
+  /** What views and omitted fields were made from; undefined before the first look, and after a failure. */
   #madeFrom: string | undefined;
   #looking: Promise<void> | undefined;
 
@@ -101,7 +101,7 @@ export class PackageWatch {
     const known = packages.size;
     const { refused, failure } = await this.#fetchAll(packages, missing, named);
     const after = await stored.state();
-    await stored.refreshPaddings((id) => packages.get(id));
+    await stored.refreshOmittedFields((id) => packages.get(id));
     const { made, failed } = await stored.syncViews([...packages.values()]);
     if (packages.size > known || refused.length + made.length + failed.length > 0) {
       observers.packages.read({ packages: packages.size - known, refused, views: made.length, failedViews: failed });

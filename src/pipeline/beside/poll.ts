@@ -9,7 +9,7 @@ import type { SinkSession } from '../ports/sink.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 import { pauseForToken, refusesCaller } from '../retry/wait.ts';
 
-/** A question that failed is asked again so long after it was asked, milliseconds: one lost answer leaves nobody blind. */
+/** A question that failed is asked again so long after it was asked, milliseconds: one lost answer causes no `ledger_timeout`. */
 const askAgainMs = 1_000;
 
 /** What one poll learned. */
@@ -28,7 +28,7 @@ interface Listening {
 /** Emits nothing; fails when frames stay away although the ledger moves on. */
 export function poll$(
   parts: PipelineParts,
-  { session, askedAt }: Pick<Connected, 'session' | 'askedAt'>,
+  { session, requestedAt }: Pick<Connected, 'session' | 'requestedAt'>,
   following: Following,
   onLedgerEnd: (ledgerEnd: number) => void,
 ): Observable<never> {
@@ -46,7 +46,7 @@ export function poll$(
         subscriber.next(polled);
       },
     };
-    pollUntil(parts, following, askedAt, listening, over.signal).catch((thrown: unknown) => {
+    pollUntil(parts, following, requestedAt, listening, over.signal).catch((thrown: unknown) => {
       subscriber.error(thrown);
     });
     return () => {
@@ -64,13 +64,13 @@ export function poll$(
 async function pollUntil(
   parts: PipelineParts,
   following: Following,
-  askedAt: number,
+  requestedAt: number,
   listening: Listening,
   signal: AbortSignal,
 ): Promise<void> {
   const { tokenSource, observers, limits } = parts;
   let refusals = 0;
-  await pause(Math.max(0, askedAt + limits.pollMs - performance.now()), signal);
+  await pause(Math.max(0, requestedAt + limits.pollMs - performance.now()), signal);
   while (!signal.aborted) {
     const startedAt = performance.now();
     const failure = await poll(parts, listening, signal);
@@ -114,7 +114,7 @@ async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pru
   try {
     await session.noteLedger(ledgerEnd, pruned);
     parts.observers.polls.verified(await parts.sink.verifications());
-    parts.observers.polls.contractsUnknown(await parts.sink.unknownContracts());
+    parts.observers.polls.contractsUnhosted(await parts.sink.unhostedContracts());
   } catch (thrown) {
     parts.observers.stream.failed('store', toIndexerError(thrown), parts.limits.pollMs);
   }
@@ -133,7 +133,7 @@ export class SilenceLimit {
     this.#limitMs = limitMs;
   }
 
-  /** Told of the ledger end now and then. @throws IndexerError LEDGER_SILENT when frames stay away for too long */
+  /** Told of the ledger end now and then. @throws IndexerError LEDGER_PING_TIMEOUT when frames stay away for too long */
   refuse(ledgerEnd: number): void {
     const { checkpoint } = this.#following;
     const nowMs = performance.now();
@@ -146,7 +146,7 @@ export class SilenceLimit {
     throw new IndexerError(
       `no frame for ${String(Math.round(silentMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
       {
-        code: 'LEDGER_SILENT',
+        code: 'LEDGER_PING_TIMEOUT',
         remedy: 'the stream is opened again; if it repeats, look at proxies between here and the participant',
       },
     );

@@ -24,12 +24,12 @@ import { withStretch, type Stretch } from '../retry/apart.ts';
 import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
 import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from '../intake/frames.ts';
-import { updateOf } from '../host/on-host.ts';
+import { updateOf } from '../participant/with-participant-offsets.ts';
 import { nextEnd, nothingLeft, pastEnd } from '../intake/bound.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
-import { passSilence } from '../proof/silent-stretch.ts';
+import { probeWhileIdle } from '../proof/idle-probe.ts';
 import { bytesOf, type KeptFrame } from '../intake/frame-memory.ts';
 import { keepLate } from './late-update.ts';
 import { offsetOrder } from './offset-order.ts';
@@ -110,7 +110,8 @@ function batches$(
   void retire(newerToken);
   following.renew = () => void retire(anotherToken);
   // A stream that ends by itself needs nobody to tell where it stands.
-  if (frames.end === undefined) void passSilence(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
+  if (frames.end === undefined)
+    void probeWhileIdle(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
   return defer(() => writer.step(frames)).pipe(
     repeat(),
     takeWhile((checkpoint): checkpoint is number => checkpoint !== undefined),

@@ -36,7 +36,7 @@ export async function setAside(
   if (!parts.quarantine || frame === undefined || !ofTheData.has(error.code)) throw error;
   if (typeof offset !== 'number' || offset <= from) throw error;
   if ((await parts.mayQuarantine?.(offset)) === false) throw error;
-  await session.quarantine({ offset, code: error.code, found: error.message, frame }, from);
+  await session.quarantine({ offset, code: error.code, problem: error.message, frame }, from);
   parts.observers.stream.quarantined(offset, error);
   throw new IndexerError(`set aside: ${error.message}`, {
     code: 'UPDATE_QUARANTINED',

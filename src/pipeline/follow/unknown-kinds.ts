@@ -8,7 +8,7 @@ import type { UnknownPolicy } from '../../model/unknown.ts';
 
 /** @throws IndexerError UPDATE_KIND_UNKNOWN for one that must not be kept raw under this policy */
 export function refuseUnknownKind(update: Update, policy: UnknownPolicy): void {
-  if (policy === 'keep') return;
+  if (policy === 'store') return;
   for (const { what, name, raw } of unknownParts(update)) {
     const names = namesContract(raw);
     if (names || policy === 'park')
@@ -34,7 +34,7 @@ function refused(found: string, names: boolean, { offset }: Update): IndexerErro
   return new IndexerError(`${found}${about}`, {
     code: 'UPDATE_KIND_UNKNOWN',
     remedy:
-      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
+      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
     facts: { offset },
   });
 }

@@ -55,7 +55,7 @@ export function factsOf(
     events: batch.eventsByType,
     rows,
     unknown: batch.unknown.all,
-    scannedTransactions: batch.unknown.scannedTransactions,
+    fallbackDecodedTransactions: batch.unknown.fallbackDecodedTransactions,
     recordTimeMs: times.length === 0 ? undefined : Math.max(...times),
     bytes: built.bytes,
     commitSeconds,

@@ -70,7 +70,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     lastFrameAt,
     pass: (reached) => {
       // As the participant itself would say it: it is read as any other frame.
-      const offset = parts.host?.theirs(reached) ?? reached;
+      const offset = parts.participantOffsets?.theirs(reached) ?? reached;
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
       inbox.push(blocks.keep(frame), frame.length);
     },

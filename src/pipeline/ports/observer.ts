@@ -3,7 +3,7 @@
  * implements them (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { LockHolder, Phase, WantedInterface, Work } from '../../model/stream.ts';
+import type { LockHolder, Phase, WantedInterface, Job } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */
@@ -19,7 +19,7 @@ export interface BatchFacts {
   /** What of it this version does not know. */
   readonly unknown: readonly UnknownName[];
   /** Transactions that the quick reader could not read and the scanner read. */
-  readonly scannedTransactions: number;
+  readonly fallbackDecodedTransactions: number;
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
   readonly bytes: number;
@@ -62,7 +62,7 @@ export interface PruneFacts {
     readonly offset: number;
     readonly since: Date;
     /** Only a prune up to an offset goes past it. */
-    readonly isUpdate?: true;
+    readonly isFutureUpdate?: true;
   } | null;
 }
 
@@ -78,13 +78,13 @@ export interface PackageFacts {
 }
 
 /**
- * `options`: those that do not name the filter in force, because it was widened since; none when they do. `set`: the filter is
- * in force. `gathering`: contracts that were active at an offset are read. `done`: they are part of the stream.
+ * `options`: those that do not name the filter in force, because it was extended since; none when they do. `set`: the filter is
+ * in force. `backfilling`: contracts that were active at an offset are read. `done`: they are part of the stream.
  * `replaced`: the filter of a former start had stored nothing, and the configured one took its place.
  * `earlier`: so is all that the filter shows of what was before, after an offset. `late`: not for
  * now; the stream goes on. `delayMs` until the next try, undefined when there is none.
  */
-export type WideningFacts =
+export type FilterExtensionFacts =
   | { readonly kind: 'options'; readonly behind: readonly string[] }
   | { readonly kind: 'replaced'; readonly difference: string }
   | { readonly kind: 'set' | 'gathering' | 'done' | 'earlier'; readonly offset: number }
@@ -135,10 +135,10 @@ export interface VerifiedFacts {
 
 /**
  * What came of asking for the stretch from the checkpoint to the ledger end. `empty`: nothing lies in it, and the
- * checkpoint moves. `owed`: an update lies in it that the stream has not brought. `overtaken`: the stream spoke
+ * checkpoint moves. `undelivered`: an update lies in it that the stream has not brought. `obsolete`: the stream spoke
  * meanwhile. `refused`: there was no answer.
  */
-export type StretchAnswer = 'empty' | 'owed' | 'overtaken' | 'refused';
+export type ProbeAnswer = 'empty' | 'undelivered' | 'obsolete' | 'refused';
 
 /** What the stream is held up by, one at a time: the ledger's frames, decoding them, or the database. */
 export type WorkPart = 'source' | 'decode' | 'database';
@@ -152,7 +152,7 @@ export interface StreamObserver {
    * @param participantId undefined when the ledger's user may not read it
    */
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
-  phaseChanged(phase: Phase, because?: IndexerError): void;
+  phaseChanged(phase: Phase, reason?: IndexerError): void;
   /**
    * A stream is opened with this token.
    * @param expiresAt seconds since 1970, undefined when not known
@@ -191,11 +191,11 @@ export interface PollObserver {
   /** The ledger returned the offset up to which it is pruned; 0 = never. */
   pruned(offset: number): void;
   /** The stream was silent before the ledger end, and the ledger was asked whether anything lies between. */
-  stretchAsked(answer: StretchAnswer, error?: IndexerError): void;
+  idleProbed(answer: ProbeAnswer, error?: IndexerError): void;
   /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */
   verified(results: readonly VerifiedFacts[]): void;
   /** So many contracts are neither active nor ended, because their parties left the participant. */
-  contractsUnknown(count: number): void;
+  contractsUnhosted(count: number): void;
 }
 
 export interface PackageObserver {
@@ -216,9 +216,9 @@ export interface InterfaceObserver {
   failed(error: IndexerError, delayMs: number): void;
 }
 
-export interface WideningObserver {
+export interface FilterExtensionObserver {
   /** At the beginning of a session, and as a wider filter is taken into force. */
-  changed(facts: WideningFacts): void;
+  changed(facts: FilterExtensionFacts): void;
 }
 
 export interface ReleaseObserver {
@@ -228,7 +228,7 @@ export interface ReleaseObserver {
 
 export interface CompletionObserver {
   /** Completions are not followed, and why; called again and again. */
-  off(because: string, error?: IndexerError): void;
+  off(reason: string, error?: IndexerError): void;
   /** They are followed, from this offset on. */
   followed(checkpoint: number): void;
   stored(facts: CompletionFacts): void;
@@ -245,9 +245,9 @@ export interface RetentionObserver {
   failed(error: IndexerError, delayMs: number): void;
 }
 
-export interface WorkObserver {
-  /** What was asked for beside the stream and how far it is, as often as it is looked at. */
-  seen(works: readonly Work[]): void;
+export interface JobObserver {
+  /** The background jobs and their progress, after each look. */
+  seen(jobs: readonly Job[]): void;
 }
 
 /** One observer for each part of the pipeline: a background job knows its own. */
@@ -258,8 +258,8 @@ export interface Observers {
   readonly release: ReleaseObserver;
   readonly packages: PackageObserver;
   readonly interfaces: InterfaceObserver;
-  readonly widening: WideningObserver;
+  readonly filterExtension: FilterExtensionObserver;
   readonly completions: CompletionObserver;
   readonly retention: RetentionObserver;
-  readonly works: WorkObserver;
+  readonly jobs: JobObserver;
 }

@@ -6,14 +6,14 @@ import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Pace } from '../../config/pace.ts';
-import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Commits } from './commits.ts';
 import type { Observers, PruneFacts, StreamObserver } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
 import type { EarlierPlace } from './earlier.ts';
-import type { WideningPlace } from './widening.ts';
+import type { FilterExtensionPlace } from './filter-extension.ts';
 
 export interface PipelineLimits {
   readonly batchUpdates: number;
@@ -24,7 +24,7 @@ export interface PipelineLimits {
   readonly writeConcurrency: number;
   readonly retryMaxDelayMs: number;
   /** A run with an end that stores nothing for so long ends with the failure that hinders it; milliseconds. */
-  readonly giveUpAfterMs: number;
+  readonly progressTimeoutMs: number;
   /** Polls of the ledger end; milliseconds. */
   readonly pollMs: number;
   /** A stream without a frame for so long is asked about, and no sooner again; milliseconds. */
@@ -51,8 +51,8 @@ export interface PipelineParts {
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
   readonly sink: Sink;
-  /** Set in a session of a stream that was moved to another participant; see `src/pipeline/host/on-host.ts`. */
-  readonly host?: HostOffsets | undefined;
+  /** Set in a session of a stream that was switched to another participant; see `src/pipeline/participant/with-participant-offsets.ts`. */
+  readonly participantOffsets?: ParticipantOffsets | undefined;
   /** The participant's, as it was when the session began. */
   readonly release: ParticipantRelease;
   /** With the interfaces that are asked for now; see `src/pipeline/proof/interfaces.ts`. */
@@ -62,7 +62,7 @@ export interface PipelineParts {
   /** Where views of interfaces that came later are gathered beside the stream. */
   readonly viewStaging: () => Promise<ViewStaging>;
   /** Where active contracts of a wider filter are gathered beside the stream. */
-  readonly wideningPlace: () => Promise<WideningPlace>;
+  readonly filterExtensionPlace: () => Promise<FilterExtensionPlace>;
   /** Where history from before a wider filter is stored. */
   readonly earlierPlace: () => Promise<EarlierPlace>;
   /** Undefined: all history is kept. */
@@ -93,7 +93,7 @@ export interface PipelineParts {
 export class PhaseKeeper {
   readonly #observer: StreamObserver;
   #phase: Phase | undefined;
-  #because: IndexerError | undefined;
+  #reason: IndexerError | undefined;
 
   constructor(observer: StreamObserver) {
     this.#observer = observer;
@@ -103,11 +103,11 @@ export class PhaseKeeper {
     return this.#phase;
   }
 
-  change(phase: Phase, because?: IndexerError): void {
-    const same = because?.code === this.#because?.code && because?.message === this.#because?.message;
+  change(phase: Phase, reason?: IndexerError): void {
+    const same = reason?.code === this.#reason?.code && reason?.message === this.#reason?.message;
     if (phase === this.#phase && same) return;
     this.#phase = phase;
-    this.#because = because;
-    this.#observer.phaseChanged(phase, because);
+    this.#reason = reason;
+    this.#observer.phaseChanged(phase, reason);
   }
 }

@@ -18,8 +18,8 @@ export const quietObservers: Observers = {
   release: quiet,
   packages: quiet,
   interfaces: quiet,
-  widening: quiet,
+  filterExtension: quiet,
   completions: quiet,
   retention: quiet,
-  works: quiet,
+  jobs: quiet,
 };

@@ -19,12 +19,12 @@ import type {
   StreamState,
   UpdateMark,
   WantedInterface,
-  Work,
+  Job,
 } from '../../model/stream.ts';
 import type { Completion, StoredUpdate } from '../../model/update.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
-import type { EarlierWork } from './earlier.ts';
-import type { Widenings } from './widening.ts';
+import type { EarlierJob } from './earlier.ts';
+import type { FilterExtensions } from './filter-extension.ts';
 
 export interface Sink {
   /** Checks the place and brings its layout up to date; called at the start of every session, cheap once done. */
@@ -41,14 +41,14 @@ export interface Sink {
   openSession(identity: StreamIdentity): Promise<SinkSession>;
   readonly marks: StoredMarks;
   readonly packages: StoredPackages;
-  readonly widening: Widenings;
-  readonly earlier: EarlierWork;
+  readonly filterExtension: FilterExtensions;
+  readonly earlier: EarlierJob;
   /** The last result of each kind of `verify`, which is another process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
   /** What was asked for beside the stream, whoever does it. */
-  works(): Promise<readonly Work[]>;
+  jobs(): Promise<readonly Job[]>;
   /** How many contracts are neither active nor ended, because their parties left the participant. */
-  unknownContracts(): Promise<number>;
+  unhostedContracts(): Promise<number>;
 }
 
 export interface WriterLock {
@@ -60,7 +60,7 @@ export interface WriterLock {
 
 /**
  * One session: valid until the first error, and until the next one is opened; nothing is trusted from memory. Whatever
- * is written is one transaction. @throws IndexerError CHECKPOINT_MOVED (fenced), from all that write, when another
+ * is written is one transaction. @throws IndexerError WRITER_FENCED (fenced), from all that write, when another
  * session has written meanwhile
  */
 export interface SinkSession {
@@ -74,7 +74,7 @@ export interface SinkSession {
   /** Notes the participant's id if none is stored; call it once the history is proven. */
   noteParticipant(participantId: string): Promise<void>;
   /** Notes the ledger end and, if it was told, the offset up to which the ledger is pruned. */
-  noteLedger(ledgerEnd: number, prunedOffset: number | undefined): Promise<void>;
+  noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void>;
   /** A batch that begins after `offset`. Of use in this session only. */
   newBatch(offset: number): Batch;
   /**
@@ -116,14 +116,14 @@ export interface SinkSession {
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
 }
 
-/** Completions, beside the batches of the same session. Each method rejects with CHECKPOINT_MOVED (fenced) once that is over. */
+/** Completions, beside the batches of the same session. Each method rejects with WRITER_FENCED (fenced) once that is over. */
 export interface CompletionWriter {
   /** Where they go on (exclusive); of use once the seed is published. */
   open(start: CompletionStart): Promise<number>;
   /**
    * Stores those after `from` and up to `to`, in the order of their offsets, and moves their checkpoint, all of it or nothing.
    * Neither waits for batches nor holds them up.
-   * @throws IndexerError CHECKPOINT_MOVED (fenced) also where `to` is past the checkpoint of the stream
+   * @throws IndexerError WRITER_FENCED (fenced) also where `to` is past the checkpoint of the stream
    */
   write(completions: readonly Completion[], from: number, to: number): Promise<void>;
   /** Notes that some are not shown any more, and goes on after them. */
@@ -137,7 +137,7 @@ export interface CompletionWriter {
 export interface ViewStaging extends Pick<Sink, 'openSession'> {
   /**
    * Makes room, or takes over what a run that was cut has left if it fits.
-   * @throws IndexerError INTERFACES_REFUSED when something else is in the way, or the role may not
+   * @throws IndexerError INTERFACE_BACKFILL_REFUSED when something else is in the way, or the role may not
    */
   prepare(wanted: {
     readonly identity: StreamIdentity;
@@ -148,7 +148,7 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
   }): Promise<void>;
   /**
    * Adds the views of all contracts that the stream holds, in one transaction; the place is empty then.
-   * @throws IndexerError CHECKPOINT_MOVED (fenced) unless the stream is at this epoch and checkpoint
+   * @throws IndexerError WRITER_FENCED (fenced) unless the stream is at this epoch and checkpoint
    */
   merge(merge: {
     readonly interfaces: readonly string[];
@@ -191,8 +191,8 @@ export interface StoredPackages {
   all(): Promise<readonly PackageModel[]>;
   /** Stores a package; one that is there already stays as it is, for its id is the hash of its content. */
   store(model: PackageModel): Promise<void>;
-  /** Makes the paddings of all templates known now what the packages say. */
-  refreshPaddings(packages: PackageLookup): Promise<void>;
+  /** Makes the omitted fields of all templates known now what the packages say. */
+  refreshOmittedFields(packages: PackageLookup): Promise<void>;
   /** Makes the typed views that these packages want; what fails for one view alone is told, and the others are made. */
   syncViews(packages: readonly PackageModel[]): Promise<SyncedViews>;
 }

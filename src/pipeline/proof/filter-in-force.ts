@@ -1,6 +1,6 @@
 /**
- * Which filter a session follows. The one that is stored counts: it may have been widened since this process was configured, or
- * be about to be widened to what it is configured with.
+ * Which filter a session follows. The one that is stored counts: it may have been extended since this process was configured, or
+ * be about to be extended to what it is configured with.
  */
 import { keptFilter, type KeptFilter, type StoredFilter } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -23,8 +23,8 @@ export function filterInForce(
   return { identity: { ...configured, filter: canonical(kept), filterHash }, parts: withFilter(all, kept) };
 }
 
-function standsIn({ filterHash, widenedFrom, coming }: StoredFilter, configured: string): boolean {
-  return configured !== filterHash && (widenedFrom.includes(configured) || coming === configured);
+function standsIn({ filterHash, extendedFrom, coming }: StoredFilter, configured: string): boolean {
+  return configured !== filterHash && (extendedFrom.includes(configured) || coming === configured);
 }
 
 /** The parts as if they were configured with this filter. */
@@ -47,7 +47,7 @@ const partsWithOption = [
 ] as const;
 
 /** The options that do not say what is in force. */
-export function optionsBehind(configured: StreamIdentity, inForce: StreamIdentity): readonly string[] {
+export function outdatedOptions(configured: StreamIdentity, inForce: StreamIdentity): readonly string[] {
   const [ours, theirs] = [keptFilter(configured.filter), keptFilter(inForce.filter)];
   return partsWithOption.filter(([part]) => String(ours[part]) !== String(theirs[part])).map(([, option]) => option);
 }

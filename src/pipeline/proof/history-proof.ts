@@ -78,7 +78,7 @@ async function behind(
       code: 'LEDGER_BEHIND_CHECKPOINT',
       remedy:
         'a lagging replica catches up by itself; if the participant was restored from a backup, ' +
-        `run: ledger-indexer ${ledgerEnd < seedOffset ? 'reseed' : `reset --to ${String(ledgerEnd)}`} --yes`,
+        `run: ledger-indexer ${ledgerEnd < seedOffset ? 'reset --all' : `reset --to ${String(ledgerEnd)}`} --yes`,
       facts: { checkpoint, ledgerEnd },
     },
   );
@@ -121,8 +121,8 @@ function goBack(to: number): string {
 
 const giveUp =
   'the participant was reset, was restored from before our history begins, or another one answers: if that one hosts the ' +
-  'same parties, go on from it: ledger-indexer move --yes; else index it into a new POSTGRES_SCHEMA and keep this one, or ' +
-  'give up this history: ledger-indexer reseed --yes';
+  'same parties, go on from it: ledger-indexer switch-participant --yes; else index it into a new POSTGRES_SCHEMA and keep this one, or ' +
+  'delete everything stored here: ledger-indexer reset --all --yes';
 
 function another(offset: number, commonOffset: number): IndexerError {
   return new IndexerError(
@@ -152,7 +152,7 @@ function prunedPast(checkpoint: number, pruned: number): IndexerError {
       exitCode: ExitCode.configuration,
       remedy:
         'the updates in between are gone from this participant, run: ' +
-        'ledger-indexer reseed --keep-history --yes (the gap is recorded in table coverage)',
+        'ledger-indexer reseed --yes (the gap is recorded in table coverage)',
       facts: { checkpoint, pruned },
     },
   );
@@ -200,7 +200,7 @@ function otherHistory(found: string): IndexerError {
   return new IndexerError(`${found}; no update and no participant id could be compared`, {
     code: 'HISTORY_CHANGED',
     remedy:
-      'another participant answers, or it was reset: if it hosts the same parties, go on from it: ledger-indexer move --yes; ' +
-      'else index it into a new POSTGRES_SCHEMA, or give up this history: ledger-indexer reseed --yes (granting ParticipantAdmin lets the participant id decide)',
+      'another participant answers, or it was reset: if it hosts the same parties, go on from it: ledger-indexer switch-participant --yes; ' +
+      'else index it into a new POSTGRES_SCHEMA, or delete everything stored here: ledger-indexer reset --all --yes (granting ParticipantAdmin lets the participant id decide)',
   });
 }

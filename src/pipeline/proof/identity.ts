@@ -7,9 +7,9 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { lacksInFlight } from '../../ledger/api/release.ts';
 import type { StreamIdentity, StreamState, WantedInterface } from '../../model/stream.ts';
-import { onHost } from '../host/on-host.ts';
+import { withParticipantOffsets } from '../participant/with-participant-offsets.ts';
 import { proveHistory } from './history-proof.ts';
-import { filterInForce, optionsBehind } from './filter-in-force.ts';
+import { filterInForce, outdatedOptions } from './filter-in-force.ts';
 import { sessionRelease } from './session-release.ts';
 import { interfacesInForce, withInterfaces } from './interfaces.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -25,7 +25,7 @@ export interface Connected {
   readonly ledgerEnd: number;
   readonly pruned: number;
   /** Monotonic time at which the ledger told both, milliseconds. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
 }
 
 /** @param anew whether the participant has refused an interface that the stream asks for */
@@ -36,17 +36,17 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   if (stored !== null) configured.observers.stream.storedFound(stored);
   const release = await sessionRelease(configured);
   const asked = await askIdentity(configured);
-  const { identity, parts: all } = filterInForce(configured, asked, await sink.widening.filter());
+  const { identity, parts: all } = filterInForce(configured, asked, await sink.filterExtension.filter());
   const { participantId } = identity;
   const told = { end: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
-  const askedAt = performance.now();
+  const requestedAt = performance.now();
   const session = await sink.openSession(identity);
   const { filterReplaced: difference } = session.state;
-  if (difference !== undefined) configured.observers.widening.changed({ kind: 'replaced', difference });
-  // Only the session knows whether the stream was moved, and what the participant's offsets are here.
-  const moved = { ...onHost(all, session.state.host), release };
-  const ledgerEnd = moved.host?.ours(told.end) ?? told.end;
-  const pruned = Math.max(0, moved.host?.ours(told.pruned) ?? told.pruned);
+  if (difference !== undefined) configured.observers.filterExtension.changed({ kind: 'replaced', difference });
+  // Only the session knows whether the stream was switched, and what the participant's offsets are here.
+  const moved = { ...withParticipantOffsets(all, session.state.participantRange), release };
+  const ledgerEnd = moved.participantOffsets?.ours(told.end) ?? told.end;
+  const pruned = Math.max(0, moved.participantOffsets?.ours(told.pruned) ?? told.pruned);
   const interfaces = await interfacesInForce(moved, session, { ledgerEnd, anew });
   const followed = interfaces.filter(({ state }) => state === 'followed').map(({ id }) => id);
   const parts = withInterfaces(moved, followed);
@@ -56,12 +56,12 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
   // Not before: a participant without a proven history must not give its name to ours.
   if (participantId !== undefined) await session.noteParticipant(participantId);
-  parts.observers.widening.changed({ kind: 'options', behind: optionsBehind(asked, identity) });
+  parts.observers.filterExtension.changed({ kind: 'options', behind: outdatedOptions(asked, identity) });
   reportRelease(parts, session.state);
   const { checkpoint } = session.state;
   parts.observers.stream.sessionOpened(participantId, checkpoint);
   if (checkpoint !== null) parts.commits.reached(checkpoint);
-  return { session, parts, interfaces, ledgerEnd, pruned, askedAt };
+  return { session, parts, interfaces, ledgerEnd, pruned, requestedAt };
 }
 
 function reportRelease({ observers, release }: PipelineParts, state: StreamState): void {

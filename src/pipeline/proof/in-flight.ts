@@ -18,5 +18,8 @@ export async function judgedRefusal(
   const found =
     `the participant refuses active contracts at offset ${String(offset)} as pruned, and is pruned up to ${String(pruned)} only: ` +
     `reassignments were in flight there (${refusal.message})`;
-  return ledgerError('LEDGER_IN_FLIGHT', found, { facts: { ...refusal.facts, offset, pruned }, cause: refusal });
+  return ledgerError('LEDGER_REASSIGNMENT_IN_FLIGHT', found, {
+    facts: { ...refusal.facts, offset, pruned },
+    cause: refusal,
+  });
 }

@@ -55,7 +55,7 @@ export function answered(
   return wanted.map((one) => {
     if (!known.includes(one.id)) return { ...one, state: 'waiting', unknownAt: ledgerEnd };
     if (isNew) return { ...one, state: 'followed', completeFrom: 0 };
-    return one.state === 'followed' ? one : { ...one, state: 'gathering' };
+    return one.state === 'followed' ? one : { ...one, state: 'backfilling' };
   });
 }
 

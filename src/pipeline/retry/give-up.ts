@@ -15,7 +15,7 @@ export class Patience {
 
   /** One of a run without an end never runs out. */
   constructor({ stopAt, limits }: Pick<PipelineParts, 'stopAt' | 'limits'>, now = () => performance.now()) {
-    this.#limitMs = stopAt === undefined ? Number.POSITIVE_INFINITY : limits.giveUpAfterMs;
+    this.#limitMs = stopAt === undefined ? Number.POSITIVE_INFINITY : limits.progressTimeoutMs;
     this.#now = now;
   }
 
@@ -49,5 +49,5 @@ export class Patience {
 }
 
 function inTime(limitMs: number): string {
-  return `nothing was stored for ${String(Math.round(limitMs / 1_000))} s (INDEXER_GIVE_UP_AFTER)`;
+  return `nothing was stored for ${String(Math.round(limitMs / 1_000))} s (INDEXER_PROGRESS_TIMEOUT)`;
 }

@@ -34,10 +34,10 @@ export function readChanges(
 ): Promise<ChangesPage> {
   const schemas = readSchemas(database.schema);
   return inSnapshot(database, async (client) => {
-    const { checkpoint, keptAfter } = await readStream(client, schemas);
+    const { checkpoint, availableAfter } = await readStream(client, schemas);
     const { after } = wanted;
     if (checkpoint === null || after.offset > checkpoint) {
-      return { changes: [], next: after, atEnd: true, checkpoint, keptAfter };
+      return { changes: [], next: after, atEnd: true, checkpoint, availableAfter };
     }
     // Before the role is taken: under row security the server would look through all it may not see for its share.
     const upTo = await endOfStretch(client, schemas, after, checkpoint);
@@ -47,7 +47,7 @@ export function readChanges(
     const last = changes.at(-1);
     const full = last !== undefined && (found === limit || changes.length < found);
     const next = full ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
-    return { changes, next, atEnd: !full && upTo === checkpoint, checkpoint, keptAfter };
+    return { changes, next, atEnd: !full && upTo === checkpoint, checkpoint, availableAfter };
   });
 }
 
@@ -79,7 +79,7 @@ export function unseenNames(
 
 interface StreamPlaces {
   readonly checkpoint: number | null;
-  readonly keptAfter: number | null;
+  readonly availableAfter: number | null;
 }
 
 /** Where the newest stretch of history without a gap begins, and where it ends. */
@@ -87,14 +87,14 @@ async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise
   const schema = escapeIdentifier(storage);
   const { rows } = await client.query<StreamPlaces>(
     `select s.checkpoint,
-            greatest(s.kept_offset,
+            greatest(s.pruned_to_offset,
                      (select max(c.from_offset) from ${schema}.coverage c
                        where not exists (select from ${schema}.coverage b
                                           where b.to_offset >= c.from_offset and b.from_offset < c.from_offset)))
-              as "keptAfter"
+              as "availableAfter"
        from ${schema}.stream s`,
   );
-  return rows[0] ?? { checkpoint: null, keptAfter: null };
+  return rows[0] ?? { checkpoint: null, availableAfter: null };
 }
 
 /** The offset of the last update to be looked at: the checkpoint where few are left. */
@@ -127,7 +127,7 @@ interface Stretch {
 async function readStretch(
   client: ClientBase,
   { explore }: ReadSchemas,
-  { after, template, party, kinds }: ChangesWanted,
+  { after, template, party, eventTypes }: ChangesWanted,
   { upTo, limit, characters }: Bounds,
 ): Promise<Stretch> {
   // The page is cut first: only what is shown is unpacked and printed.
@@ -150,7 +150,7 @@ async function readStretch(
        from printed p)
      select "offset", node, json, found from counted where before = 0 or before + length(json) <= $8
       order by "offset", node`,
-    [after.offset, after.node ?? behindNodes, upTo, template, party, kinds, limit, characters],
+    [after.offset, after.node ?? behindNodes, upTo, template, party, eventTypes, limit, characters],
   );
   return { changes: rows, found: rows[0]?.found ?? 0 };
 }

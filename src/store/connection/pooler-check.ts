@@ -14,7 +14,7 @@ const rounds = 10;
  * Passes when the server session behind `client` is its own, as far as can be told now.
  * @param backend process id that the server names when asked on this connection
  * @param another a client for the same address, not connected yet
- * @throws IndexerError STORE_POOLER (park)
+ * @throws IndexerError STORE_POOLER_UNSUPPORTED (park)
  */
 export async function refusePooler(client: Client, backend: number, another: () => Client): Promise<void> {
   // The server tells its process id when a client connects; a pooler tells one that it made up.
@@ -56,7 +56,7 @@ async function backendOf(client: Client): Promise<number> {
 /** What is thrown when the server session changed under a connection. */
 export function sharedSession(): IndexerError {
   return new IndexerError('a pooler lends our server session to others: the right to write cannot be held through it', {
-    code: 'STORE_POOLER',
+    code: 'STORE_POOLER_UNSUPPORTED',
     remedy: 'point DATABASE_URL at Postgres itself, or set pool_mode = session for this database in pgbouncer',
   });
 }

@@ -5,7 +5,7 @@ import type { Client } from 'pg';
  * What a query is for. `batch` is a whole batch in one round trip; where batches overlap, `copy` are its rows, sent ahead,
  * and `finish` is the rest with its COMMIT. `commit` ends any other transaction.
  */
-export type QueryOp = 'batch' | 'copy' | 'finish' | 'commit' | 'read' | 'change' | 'definition' | 'session';
+export type QueryOp = 'batch' | 'copy' | 'finish' | 'commit' | 'read' | 'write' | 'ddl' | 'session';
 
 /** Told when a query has ended, well or not. Must not throw. */
 export type OnQuery = (op: QueryOp, seconds: number) => void;
@@ -14,10 +14,10 @@ const bySpelling: ReadonlyMap<string, QueryOp> = new Map([
   ['select', 'read'],
   ['with', 'read'],
   ['explain', 'read'],
-  ['insert', 'change'],
-  ['update', 'change'],
-  ['delete', 'change'],
-  ['copy', 'change'],
+  ['insert', 'write'],
+  ['update', 'write'],
+  ['delete', 'write'],
+  ['copy', 'write'],
   ['commit', 'commit'],
   ['begin', 'session'],
   ['rollback', 'session'],
@@ -30,10 +30,10 @@ const changing = /\b(?:insert\s+into|update|delete\s+from)\s/i;
 /** What a statement is for, by how it begins. */
 export function opOfText(text: string): QueryOp {
   const word = /^\s*([a-z]+)/i.exec(text)?.[1]?.toLowerCase() ?? '';
-  const op = bySpelling.get(word) ?? 'definition';
+  const op = bySpelling.get(word) ?? 'ddl';
   if (op !== 'read') return op;
   if (ofSession.test(text)) return 'session';
-  return word === 'with' && changing.test(text) ? 'change' : 'read';
+  return word === 'with' && changing.test(text) ? 'write' : 'read';
 }
 
 /** From now on every query of this client is timed. */
@@ -75,7 +75,7 @@ function after(done: () => void, callback: object) {
 
 function opOf(query: unknown): QueryOp {
   if (typeof query === 'string') return opOfText(query);
-  if (typeof query !== 'object' || query === null) return 'definition';
+  if (typeof query !== 'object' || query === null) return 'ddl';
   if ('op' in query) return query.op as QueryOp;
-  return 'text' in query && typeof query.text === 'string' ? opOfText(query.text) : 'definition';
+  return 'text' in query && typeof query.text === 'string' ? opOfText(query.text) : 'ddl';
 }

@@ -37,18 +37,26 @@ select current_setting('server_version_num')::int as version_number,
 
 /**
  * Passes when the server is Postgres 14 or newer, stores UTF8, and the role may create whatever is still missing.
- * @throws IndexerError `STORE_TOO_OLD`, `STORE_ENCODING` or `STORE_NOT_PERMITTED`, all fatal
+ * @throws IndexerError `STORE_VERSION_UNSUPPORTED`, `STORE_ENCODING_UNSUPPORTED` or `STORE_NOT_PERMITTED`, all fatal
  */
 export async function checkServer(database: Database): Promise<void> {
   const { rows } = await database.withClient((client) => client.query<ServerFacts>(serverFacts, [database.schema]));
   const facts = rows[0];
   if (facts === undefined) return;
   if (facts.version_number < oldestVersion) {
-    throw refused('STORE_TOO_OLD', `Postgres ${facts.version} is too old: 14 or newer is needed`, 'upgrade the server');
+    throw refused(
+      'STORE_VERSION_UNSUPPORTED',
+      `Postgres ${facts.version} is too old: 14 or newer is needed`,
+      'upgrade the server',
+    );
   }
   if (facts.encoding !== 'UTF8') {
     const remedy = `create a database with encoding 'UTF8' and point the URL at it`;
-    throw refused('STORE_ENCODING', `database "${facts.database}" stores ${facts.encoding}, UTF8 is needed`, remedy);
+    throw refused(
+      'STORE_ENCODING_UNSUPPORTED',
+      `database "${facts.database}" stores ${facts.encoding}, UTF8 is needed`,
+      remedy,
+    );
   }
   const lacking = lackingRight(facts, database.schema);
   if (lacking === undefined) return;

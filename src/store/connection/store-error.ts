@@ -22,12 +22,12 @@ const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorC
   [['3D000', '57P04'], 'STORE_DATABASE_MISSING'],
   [['08', '57P'], 'STORE_UNREACHABLE'],
   // A prepared statement unknown where it was prepared, or known where it was not.
-  [['26000', '42P05'], 'STORE_POOLER'],
+  [['26000', '42P05'], 'STORE_POOLER_UNSUPPORTED'],
   [['22', '54'], 'STORE_DATA_REFUSED'],
   [['23505'], 'STORE_DUPLICATE'],
   [['23'], 'STORE_CONSTRAINT'],
   [['42501'], 'STORE_NOT_PERMITTED'],
-  [['42', '3F000'], 'STORE_SCHEMA'],
+  [['42', '3F000'], 'STORE_SCHEMA_MISMATCH'],
   [['28P01'], 'STORE_PASSWORD_REFUSED'],
   [['28'], 'STORE_LOGIN_REFUSED'],
 ];

@@ -112,7 +112,7 @@ interface ContractsTable {
 interface CoverageTable {
   readonly from_offset: number;
   readonly to_offset: number | null;
-  readonly origin: 'seed' | 'genesis' | 'oldest' | 'offset' | 'reseed' | 'filter' | 'reset' | 'widen';
+  readonly origin: 'seed' | 'genesis' | 'oldest' | 'offset' | 'reseed' | 'filter' | 'reset' | 'filter-extend';
   readonly filter_hash: string;
   readonly transaction_shape: string;
   readonly complete: Generated<boolean>;
@@ -132,7 +132,7 @@ interface EndedTable {
   readonly contract_id: Buffer;
   readonly ended_at: Date | null;
   readonly ended_node_id: number | null;
-  readonly unknown_since: number | null;
+  readonly unhosted_since: number | null;
 }
 
 interface EventPartiesTable {
@@ -157,33 +157,20 @@ interface ExercisesTable {
   readonly redaction_id: string | null;
 }
 
-interface FilterInterfacesTable {
-  readonly interface_id: string;
-  readonly state: 'waiting' | 'gathering' | 'followed';
-  readonly complete_from: number | null;
-  readonly unknown_at: number | null;
-  readonly noted_at: Generated<Date>;
-}
-
-interface FilterPartsTable {
+interface FilterAdditionsTable {
   readonly kind: 'party' | 'template' | 'interface' | 'blobs' | 'topology';
   readonly name: string;
   readonly from_offset: number;
   readonly complete_from: number | null;
-  readonly noted_at: Generated<Date>;
+  readonly updated_at: Generated<Date>;
 }
 
-interface HostsTable {
-  readonly host: number;
-  readonly participant_id: string | null;
-  readonly from_offset: number;
-  readonly shift: number;
-  readonly levels: ColumnType<unknown, string | undefined, string>;
-  readonly repeats_to: number;
-  readonly common_offset: number | null;
-  readonly common_update_id: string | null;
-  readonly reason: string | null;
-  readonly since: Generated<Date>;
+interface FilterInterfacesTable {
+  readonly interface_id: string;
+  readonly state: 'waiting' | 'backfilling' | 'followed';
+  readonly complete_from: number | null;
+  readonly unknown_at_offset: number | null;
+  readonly updated_at: Generated<Date>;
 }
 
 interface InterfaceViewsTable {
@@ -198,14 +185,33 @@ interface InterfaceViewsTable {
   readonly redaction_id: string | null;
 }
 
+interface JobsTable {
+  readonly name: 'filter-extend' | 'history' | 'rebuild';
+  readonly state: 'requested' | 'working' | 'paused' | 'done' | 'failed';
+  readonly request: ColumnType<unknown, string, string>;
+  readonly step: string | null;
+  readonly unit: 'contracts' | 'offsets' | null;
+  readonly done: Generated<number>;
+  readonly total: number | null;
+  readonly per_second: number | null;
+  readonly problem: string | null;
+  readonly requested_at: Generated<Date>;
+  readonly updated_at: Generated<Date>;
+}
+
 interface LiveTable {
   readonly offset: number;
-  readonly unknown_since: number | null;
+  readonly unhosted_since: number | null;
   readonly node_id: number;
   readonly template_pk: number;
   readonly synchronizer_pk: number;
   readonly parties_pk: number;
   readonly contract_id: Buffer;
+}
+
+interface OmittedFieldsTable {
+  readonly template_pk: number;
+  readonly fields: ColumnType<unknown, string, string>;
 }
 
 interface PackagesTable {
@@ -217,15 +223,23 @@ interface PackagesTable {
   readonly read_at: Generated<Date>;
 }
 
-interface PaddingsTable {
-  readonly template_pk: number;
-  readonly padding: ColumnType<unknown, string, string>;
+interface ParticipantsTable {
+  readonly participant_number: number;
+  readonly participant_id: string | null;
+  readonly from_offset: number;
+  readonly offset_shift: number;
+  readonly overlap_offsets: ColumnType<unknown, string | undefined, string>;
+  readonly overlap_to_offset: number;
+  readonly common_offset: number | null;
+  readonly common_update_id: string | null;
+  readonly reason: string | null;
+  readonly since: Generated<Date>;
 }
 
 interface QuarantineTable {
   readonly offset: number;
   readonly code: string;
-  readonly found: string;
+  readonly problem: string;
   readonly frame: Buffer;
   readonly epoch: number;
   readonly quarantined_at: Generated<Date>;
@@ -320,9 +334,9 @@ interface StreamTable {
   readonly epoch: Generated<number>;
   readonly writer: string | null;
   readonly ledger_end: number | null;
-  readonly pruned_offset: number | null;
-  readonly kept_offset: number | null;
-  readonly widened_from: Generated<readonly string[]>;
+  readonly participant_pruned_offset: number | null;
+  readonly pruned_to_offset: number | null;
+  readonly filter_extended_from: Generated<readonly string[]>;
   readonly handover: 'filling' | null;
   readonly handover_peer: string | null;
   readonly seed_release: string | null;
@@ -400,7 +414,7 @@ interface UpdatesTable {
 }
 
 interface VerificationsTable {
-  readonly kind: 'sql' | 'acs' | 'tail' | 'replay' | 'tokens';
+  readonly kind: 'invariants' | 'acs' | 'tail' | 'range' | 'tokens';
   readonly outcome: 'equal' | 'different' | 'undecided';
   readonly at_offset: number;
   readonly started_at: Date;
@@ -411,7 +425,7 @@ interface VerificationsTable {
   readonly note: string | null;
 }
 
-interface WebhookDeadTable {
+interface WebhookDeadLettersTable {
   readonly name: string;
   readonly offset: number;
   readonly node_id: number;
@@ -434,8 +448,8 @@ interface WebhooksTable {
   readonly role_name: string;
   readonly template: string | null;
   readonly party: string | null;
-  readonly kinds: Generated<readonly string[]>;
-  readonly state: Generated<'active' | 'gone'>;
+  readonly event_types: Generated<readonly string[]>;
+  readonly state: Generated<'active' | 'disabled'>;
   readonly cursor_offset: number | null;
   readonly cursor_node: number | null;
   readonly missed: string | null;
@@ -443,20 +457,6 @@ interface WebhooksTable {
   readonly moved_at: Generated<Date>;
   readonly problem: string | null;
   readonly problem_at: Date | null;
-}
-
-interface WorksTable {
-  readonly name: 'widen' | 'history' | 'rebuild';
-  readonly state: 'asked' | 'working' | 'stopped' | 'done' | 'failed';
-  readonly wanted: ColumnType<unknown, string, string>;
-  readonly step: string | null;
-  readonly unit: 'contracts' | 'offsets' | null;
-  readonly done: Generated<number>;
-  readonly total: number | null;
-  readonly per_second: number | null;
-  readonly problem: string | null;
-  readonly asked_at: Generated<Date>;
-  readonly changed_at: Generated<Date>;
 }
 
 export interface Tables {
@@ -473,13 +473,14 @@ export interface Tables {
   readonly ended: EndedTable;
   readonly event_parties: EventPartiesTable;
   readonly exercises: ExercisesTable;
+  readonly filter_additions: FilterAdditionsTable;
   readonly filter_interfaces: FilterInterfacesTable;
-  readonly filter_parts: FilterPartsTable;
-  readonly hosts: HostsTable;
   readonly interface_views: InterfaceViewsTable;
+  readonly jobs: JobsTable;
   readonly live: LiveTable;
+  readonly omitted_fields: OmittedFieldsTable;
   readonly packages: PackagesTable;
-  readonly paddings: PaddingsTable;
+  readonly participants: ParticipantsTable;
   readonly quarantine: QuarantineTable;
   readonly reader_tokens: ReaderTokensTable;
   readonly reassignments: ReassignmentsTable;
@@ -498,8 +499,7 @@ export interface Tables {
   readonly typed_views: TypedViewsTable;
   readonly updates: UpdatesTable;
   readonly verifications: VerificationsTable;
-  readonly webhook_dead: WebhookDeadTable;
+  readonly webhook_dead_letters: WebhookDeadLettersTable;
   readonly webhook_secrets: WebhookSecretsTable;
   readonly webhooks: WebhooksTable;
-  readonly works: WorksTable;
 }

@@ -56,7 +56,7 @@ export interface TokenLogin extends Login {
 export interface ConsoleReads extends QuestionReads {
   /**
    * The same as a login of its own, which can do nothing but read.
-   * @throws IndexerError as the others, and TOKEN_LOGIN_REFUSED
+   * @throws IndexerError as the others, and READER_TOKEN_LOGIN_REFUSED
    */
   as(login: TokenLogin): QuestionReads;
   /** Cuts every connection. Never rejects. */
@@ -209,7 +209,7 @@ class ReaderLogin {
   }
 
   #openAs({ url, urlFile, schema, statementTimeoutMs }: ConsoleReadsOptions): Database {
-    const applicationName = 'ledger-indexer console';
+    const applicationName = 'ledger-indexer query-page';
     const limits = {
       statementTimeoutMs,
       maxConnections: connections,
@@ -239,9 +239,9 @@ function refusedLogin({ name, token, role }: TokenLogin, thrown: unknown): Index
   const why = isPassword
     ? `Postgres refuses the password of "${name}", the login of this token: somebody changed it, as everybody who has the token can`
     : `Postgres refuses "${name}", the login of this token: it may not log in, or pg_hba.conf does not admit it`;
-  const again = `run \`ledger-indexer token revoke ${token}\` and \`ledger-indexer token create --role ${role}\`, and give the new token to its users`;
+  const again = `run \`ledger-indexer reader-token revoke ${token}\` and \`ledger-indexer reader-token create --role ${role}\`, and give the new token to its users`;
   return new IndexerError(why, {
-    code: 'TOKEN_LOGIN_REFUSED',
+    code: 'READER_TOKEN_LOGIN_REFUSED',
     remedy: isPassword ? again : `let pg_hba.conf admit "${name}", and run \`alter role "${name}" login\``,
     facts: { token, login: name, role },
     cause: thrown,

@@ -38,8 +38,8 @@ function columnOf({ name, dataTypeID }: FieldDef, scales: StoredTable['scales'])
   return { name, type: typesByOid.get(dataTypeID) ?? 'text' };
 }
 
-/** The rows of a range as binary COPY sends them, in an order that is always the same. @param departed see `filledIn` */
-export function copyStatement(table: DescribedTable, from: number, to: number, departed: boolean): string {
+/** The rows of a range as binary COPY sends them, in an order that is always the same. @param unhosted see `filledIn` */
+export function copyStatement(table: DescribedTable, from: number, to: number, unhosted: boolean): string {
   const columns = table.columns.map(({ name, type }) => {
     const column = `x.${escapeIdentifier(name)}`;
     return type === 'text' ? `${column}::text` : column;
@@ -48,12 +48,12 @@ export function copyStatement(table: DescribedTable, from: number, to: number, d
     const isText = table.columns.some((column) => column.name === name && column.type === 'text');
     return `x.${escapeIdentifier(name)}${isText ? '::text collate "C"' : ''}`;
   });
-  const rows = filledIn(table, from, to, departed);
+  const rows = filledIn(table, from, to, unhosted);
   return `copy (select ${columns.join(', ')} from (${rows}) x order by ${order.join(', ')}) to stdout (format binary)`;
 }
 
-/** Both ends are part of the range. @param departed whether contracts had lost all of their parties in it before they ended */
-function filledIn({ sql }: StoredTable, from: number, to: number, departed: boolean): string {
-  const values = { from: String(from), to: String(to), departed: String(departed) };
-  return sql.replaceAll(/\$(from|to|departed)\b/g, (_, name: keyof typeof values) => values[name]);
+/** Both ends are part of the range. @param unhosted whether contracts had lost all of their parties in it before they ended */
+function filledIn({ sql }: StoredTable, from: number, to: number, unhosted: boolean): string {
+  const values = { from: String(from), to: String(to), unhosted: String(unhosted) };
+  return sql.replaceAll(/\$(from|to|unhosted)\b/g, (_, name: keyof typeof values) => values[name]);
 }

@@ -26,7 +26,7 @@ export function readsOf(database: Database): Reads {
   return { inSnapshot: (use) => inSnapshot(database, use) };
 }
 
-/** @throws IndexerError EXPORT_NOT_READY, LAKE_REFUSED, STORE_ errors; as `use`, whose errors are not taken for those of Postgres */
+/** @throws IndexerError EXPORT_NOT_READY, EXPORT_REFUSED, STORE_ errors; as `use`, whose errors are not taken for those of Postgres */
 async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   const failures: unknown[] = [];
   try {
@@ -61,7 +61,7 @@ function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snaps
     rows: (name, from, to) => {
       const table = described.get(name);
       if (table === undefined) throw new TypeError(`table ${name} was not described`);
-      return copyOut(client, copyStatement(table, from, to, hasDeparted(facts, from, to)));
+      return copyOut(client, copyStatement(table, from, to, hasUnhosted(facts, from, to)));
     },
     endOfRange: (after, until, rows) => translated(endOfRange(client, after, until, rows)),
     redactions: () => translated(loadRedactions(client)),
@@ -78,8 +78,8 @@ async function translated<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-function hasDeparted({ departed }: ReadFacts, from: number, to: number): boolean {
-  return departed !== undefined && departed.from <= to && departed.to >= from;
+function hasUnhosted({ unhostedRange }: ReadFacts, from: number, to: number): boolean {
+  return unhostedRange !== undefined && unhostedRange.from <= to && unhostedRange.to >= from;
 }
 
 async function readFacts(client: ClientBase): Promise<ReadFacts> {
@@ -93,7 +93,7 @@ async function readFacts(client: ClientBase): Promise<ReadFacts> {
     seeded: boolean;
   }>(
     `select participant_id as participant, filter_hash as "filterHash", transaction_shape as shape, checkpoint,
-            kept_offset as kept, seeded_at is not null as seeded from stream`,
+            pruned_to_offset as kept, seeded_at is not null as seeded from stream`,
   );
   const [stream] = rows;
   if (stream === undefined || !stream.seeded || stream.checkpoint === null) {
@@ -103,7 +103,7 @@ async function readFacts(client: ClientBase): Promise<ReadFacts> {
   }
   const { participant, filterHash, shape, checkpoint, kept } = stream;
   const marks = await readMarks(client);
-  return { participant, filterHash, shape, checkpoint, keptOffset: kept ?? -1, ...marks };
+  return { participant, filterHash, shape, checkpoint, prunedToOffset: kept ?? -1, ...marks };
 }
 
 /** Rows that a role does not see would be missing from files that say they are whole. */
@@ -115,17 +115,17 @@ async function refuseLimited(client: ClientBase): Promise<void> {
   );
   if (rows[0]?.limited !== true) return;
   throw new IndexerError('nothing was exported: this role sees the rows of certain parties only', {
-    code: 'LAKE_REFUSED',
+    code: 'EXPORT_REFUSED',
     remedy: 'connect as the owner of the tables, or as a reader of everything (grant-reader without --party)',
   });
 }
 
-type Marks = Omit<ReadFacts, 'participant' | 'filterHash' | 'shape' | 'checkpoint' | 'keptOffset'>;
+type Marks = Omit<ReadFacts, 'participant' | 'filterHash' | 'shape' | 'checkpoint' | 'prunedToOffset'>;
 
 async function readMarks(client: ClientBase): Promise<Marks> {
   const coverage = await client.query<ReadFacts['coverage'][number]>(
     `select from_offset as from, to_offset as to, origin,
-            to_char(greatest(recorded_at, (select max(noted_at) from filter_parts)),
+            to_char(greatest(recorded_at, (select max(updated_at) from filter_additions)),
                     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
        from coverage order by from_offset, recorded_at`,
   );
@@ -137,11 +137,11 @@ async function readMarks(client: ClientBase): Promise<Marks> {
     `select distinct t.package_id as id from templates t
       where not exists (select from packages p where p.package_id = t.package_id) order by 1`,
   );
-  const late = await client.query<ReadFacts['late'][number]>(
+  const late = await client.query<ReadFacts['lateUpdates'][number]>(
     'select -batch_offset as "offset", epoch from batches where batch_offset < 0 order by 1',
   );
   const departed = await client.query<{ from: number | null; to: number | null }>(
-    'select min(unknown_since) as from, max(unknown_since) as to from ended where unknown_since is not null',
+    'select min(unhosted_since) as from, max(unhosted_since) as to from ended where unhosted_since is not null',
   );
   // Sums of hashes, so that no order of the list matters.
   const redactions = await client.query<{ mark: string }>(
@@ -152,12 +152,12 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   const { from = null, to = null } = departed.rows[0] ?? {};
   return {
     coverage: coverage.rows,
-    interfaces: interfaces.rows[0]?.mark ?? '',
-    unread: unread.rows.map(({ id }) => id),
-    late: late.rows,
-    redactions: redactions.rows[0]?.mark ?? '',
+    interfacesFingerprint: interfaces.rows[0]?.mark ?? '',
+    unreadPackages: unread.rows.map(({ id }) => id),
+    lateUpdates: late.rows,
+    redactionsFingerprint: redactions.rows[0]?.mark ?? '',
     redacted: await readRedacted(client),
-    departed: from === null || to === null ? undefined : { from, to },
+    unhostedRange: from === null || to === null ? undefined : { from, to },
   };
 }
 

@@ -72,11 +72,11 @@ const contractEnds: StoredTable = {
                  case e.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' else 'witnessed' end as kind
             from ended e where ${within('e.ended_offset')}
           union all
-          select e.unknown_since, null, null, e."offset", e.node_id, e.template_pk, e.synchronizer_pk, 'unknown'
-            from ended e where e.ended_offset >= $from and ${within('e.unknown_since')} and $departed
+          select e.unhosted_since, null, null, e."offset", e.node_id, e.template_pk, e.synchronizer_pk, 'unhosted'
+            from ended e where e.ended_offset >= $from and ${within('e.unhosted_since')} and $unhosted
           union all
-          select v.unknown_since, null, null, v."offset", v.node_id, v.template_pk, v.synchronizer_pk, 'unknown'
-            from live v where ${within('v.unknown_since')}) l
+          select v.unhosted_since, null, null, v."offset", v.node_id, v.template_pk, v.synchronizer_pk, 'unhosted'
+            from live v where ${within('v.unhosted_since')}) l
     join templates t on t.template_pk = l.template_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk`,
 };

@@ -75,7 +75,7 @@ const ofOneContract: Entity = { keys: [['contract_id']], relations: [ofContract(
 export const exploreEntities: Readonly<Record<string, Entity>> = {
   updates: { keys: [['offset']], relations: [] },
   templates: { keys: [['package_id', 'module_name', 'entity_name']], relations: [] },
-  hosts: { keys: [['host']], relations: [] },
+  participants: { keys: [['participant_number']], relations: [] },
   contracts: {
     keys: [['created_at_offset', 'node_id'], activation],
     relations: [

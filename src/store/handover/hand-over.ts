@@ -8,7 +8,7 @@ import type { PoolClient } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import { lockStream } from '../history/maintenance.ts';
-import { noteWork } from '../history/works.ts';
+import { updateJob } from '../history/jobs.ts';
 import { analyzeUnknown } from '../swap/objects.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows } from '../swap/rows.ts';
 import type { Halted } from '../swap/swap.ts';
@@ -87,7 +87,7 @@ function carryTo(
  * The first commit: from here on nobody writes to the storage here. To be called by the holder of its lock, when the other is as far.
  * Resolves to whether the work is still wanted; when it is not, nothing has happened.
  * @param into the other database, as `placeOf` names it
- * @throws IndexerError CHECKPOINT_MOVED when the stream is not where it was halted
+ * @throws IndexerError WRITER_FENCED when the stream is not where it was halted
  */
 export function layDown(live: Database, target: Database, halted: Halted, into: string): Promise<boolean> {
   return live.transaction(async (from) => {
@@ -97,7 +97,7 @@ export function layDown(live: Database, target: Database, halted: Halted, into: 
     if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');
     // Commands that remove contents, or place a hold, do so before, or in the other storage, and not in between.
     await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
-    if (!(await noteWork(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
+    if (!(await updateJob(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
     await carryTo(from, target, 'all', async (client, storages) => {
       await carryCompletions(client, storages, 'all');
       await carryRedactions(client, storages);
@@ -111,7 +111,7 @@ export function layDown(live: Database, target: Database, halted: Halted, into: 
 /**
  * The second commit: from here on indexers may write there. Its epoch is above that of the former storage, so that no writer of that
  * one can commit here, whatever the address leads to that it knows. Resolves to the checkpoint.
- * @throws IndexerError CHECKPOINT_MOVED when the other storage is not as far
+ * @throws IndexerError WRITER_FENCED when the other storage is not as far
  */
 export function takeUp(target: Database, { checkpoint, epoch }: Halted): Promise<number> {
   return target.transaction(async (client) => {
@@ -120,7 +120,7 @@ export function takeUp(target: Database, { checkpoint, epoch }: Halted): Promise
     if (at < checkpoint) throw fenced('the new storage is not where the live one is');
     await takeEpoch(client, undefined);
     await client.query('update stream set epoch = epoch + $1, handover = null, handover_peer = null', [epoch]);
-    await noteWork(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null });
+    await updateJob(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null });
     await client.query(`comment on schema ${escapeIdentifier(target.schema)} is null`);
     return at;
   });

@@ -73,7 +73,7 @@ export async function giveUpTarget(target: Database, source: string): Promise<vo
     if (await isOurs(client, schema, source)) return dropTarget(client, schema);
     await client.query(
       `update stream set handover = 'handed over'
-        where handover = 'filling' and exists (select from works where name = 'rebuild' and state = 'done')`,
+        where handover = 'filling' and exists (select from jobs where name = 'rebuild' and state = 'done')`,
     );
   });
 }

@@ -9,7 +9,7 @@ import type { StreamIdentity } from '../../model/stream.ts';
 export interface NewRange {
   /** Exclusive beginning of the range. */
   readonly from: number;
-  readonly origin: 'reseed' | 'filter' | 'reset' | 'widen';
+  readonly origin: 'reseed' | 'filter' | 'reset' | 'filter-extend';
   readonly filterHash: string;
   readonly shape: StreamIdentity['shape'];
   /** False: what was active at its beginning and only a wider filter shows is to be gathered yet. */

@@ -16,7 +16,7 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
     `create temporary table staged_states on commit drop as
      select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id, null::bigint as ended_offset,
             null::"char" as ended_by, null::timestamptz as ended_at, null::integer as ended_node_id,
-            null::bigint as unknown_since
+            null::bigint as unhosted_since
        from staged_live
      union all
      select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id, ended_offset, ended_by, ended_at,
@@ -33,7 +33,7 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
   await addStays(client);
   await gatherEnds(client, from);
   await endStays(client);
-  await markUnknown(client, from);
+  await markUnhosted(client, from);
 }
 
 /** Those that are not here, and those that were witnessed only under the former filter. */
@@ -128,7 +128,7 @@ async function endStays(client: ClientBase): Promise<void> {
 }
 
 /** Contracts whose parties left the participant since: looking for them reads all there are, so only where there may be some. */
-async function markUnknown(client: ClientBase, from: number): Promise<void> {
+async function markUnhosted(client: ClientBase, from: number): Promise<void> {
   const { rows } = await client.query(
     `select from topology_events y
       where y.kind = 'ParticipantAuthorizationRevoked' and y."offset" > $1

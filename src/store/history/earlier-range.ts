@@ -24,7 +24,7 @@ import { placeLifetimes } from './earlier-lifetimes.ts';
 import { addEarlierRows, proveEarlierRows } from './earlier-rows.ts';
 import { maintain } from './maintenance.ts';
 import { numberParties } from './staged-rows.ts';
-import { standing } from './widen.ts';
+import { standing } from './filter-extension.ts';
 
 /** All updates after `from` and up to `to` that the filter in force shows, in order. */
 export interface EarlierRange {
@@ -41,7 +41,7 @@ export type EarlierOutcome = 'stored' | 'names' | 'otherwise';
 
 /**
  * Stores a range. To be called by the holder of the writer lock, for a filter that is in force under this epoch.
- * @throws IndexerError CHECKPOINT_MOVED (fenced), FILTER_EXTEND_MISMATCH when the range lacks what is stored, WIDEN_REFUSED while one of its
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_MISMATCH when the range lacks what is stored, FILTER_EXTEND_REFUSED while one of its
  *   updates is in quarantine; then nothing is changed
  */
 export function storeEarlier(database: Database, range: EarlierRange, epoch: number): Promise<EarlierOutcome> {
@@ -62,7 +62,9 @@ export function storeEarlier(database: Database, range: EarlierRange, epoch: num
     await inOneRoundTrip(client, activityStatements(batch));
     await placeLifetimes(client, range);
     await moveMark(client, batch);
-    await client.query('update filter_parts set from_offset = $1, noted_at = now() where from_offset > $1', [from]);
+    await client.query('update filter_additions set from_offset = $1, updated_at = now() where from_offset > $1', [
+      from,
+    ]);
     return 'stored';
   });
 }
@@ -85,7 +87,7 @@ export function nameEarlier(database: Database, { updates, from }: EarlierRange,
 async function isOvertaken(client: ClientBase, from: number): Promise<boolean> {
   const { rows } = await client.query(
     `select from stream
-      where kept_offset > $1 or exists (select from works where name = 'widen' and state in ('asked', 'working', 'stopped'))`,
+      where pruned_to_offset > $1 or exists (select from jobs where name = 'filter-extend' and state in ('requested', 'working', 'paused'))`,
     [from],
   );
   return rows.length > 0;
@@ -99,8 +101,8 @@ async function refuseQuarantined(client: ClientBase, { from, to }: EarlierRange)
   if (rows[0] === undefined) return;
   const { offset } = rows[0];
   throw new IndexerError(`the update at offset ${String(offset)} is in quarantine, as the former filter showed it`, {
-    code: 'WIDEN_REFUSED',
-    remedy: 'store it (ledger-indexer quarantine retry), then go on: ledger-indexer works resume history',
+    code: 'FILTER_EXTEND_REFUSED',
+    remedy: 'store it (ledger-indexer quarantine retry), then run: ledger-indexer jobs resume history',
     facts: { offset },
   });
 }

@@ -5,7 +5,7 @@ import { tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
 import { noteParts } from './filter-parts.ts';
 import { lockStream, maintain, refused } from './maintenance.ts';
-import { dropWidening } from './widen.ts';
+import { dropFilterExtension } from './filter-extension.ts';
 
 export interface FilterChange {
   readonly identity: StreamIdentity;
@@ -19,7 +19,7 @@ export interface FilterChange {
 /**
  * Closes the range of the filter in force at the checkpoint and opens one of the new filter; the epoch rises. To be
  * called by the holder of the writer lock only. Resolves to the checkpoint.
- * @throws IndexerError ACCEPT_FILTER_REFUSED
+ * @throws IndexerError FILTER_ACCEPT_REFUSED
  */
 export function acceptFilter(database: Database, change: FilterChange): Promise<number> {
   const { identity, reason, allVisible, writer } = change;
@@ -30,17 +30,17 @@ export function acceptFilter(database: Database, change: FilterChange): Promise<
       const remedy = begun
         ? 'begin the seed again under the configured filter: ledger-indexer reset --all --yes'
         : 'start the indexer: it takes the configured filter';
-      throw refused('accept-filter', 'nothing is published in this schema yet', remedy);
+      throw refused('filter accept', 'nothing is published in this schema yet', remedy);
     }
     const { checkpoint } = stream;
     const { filter, filterHash, shape } = identity;
     await openRange(client, checkpoint, { from: checkpoint, origin: 'filter', filterHash, shape, reason });
     await noteParts(client, stream, filter, { from: checkpoint, completeFrom: null });
-    await dropWidening(client, database.schema);
+    await dropFilterExtension(client, database.schema);
     const mark: Change<'stream'> = allVisible ? {} : { checkpoint_update_offset: null, checkpoint_update_id: null };
     await tablesOf(client)
       .updateTable('stream')
-      .set({ filter, filter_hash: filterHash, transaction_shape: shape, widened_from: [], writer })
+      .set({ filter, filter_hash: filterHash, transaction_shape: shape, filter_extended_from: [], writer })
       .set(mark)
       .set('epoch', (e) => e('epoch', '+', 1))
       .execute();

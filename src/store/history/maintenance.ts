@@ -14,8 +14,8 @@ export interface StreamFacts {
   readonly participantId: string | null;
   readonly filter: string;
   readonly filterHash: string;
-  /** Hashes of the filters that it was widened from. */
-  readonly widenedFrom: readonly string[];
+  /** Hashes of the filters that it was extended from. */
+  readonly extendedFrom: readonly string[];
   readonly shape: StreamIdentity['shape'];
   readonly seeded: boolean;
   readonly seedOffset: number | null;
@@ -27,7 +27,7 @@ export interface StreamFacts {
   readonly checkpoint: number | null;
   readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   /** Updates up to here were pruned in this schema; 0 when none were. */
-  readonly keptOffset: number;
+  readonly prunedToOffset: number;
   readonly epoch: number;
 }
 
@@ -59,8 +59,8 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
   const row = await tablesOf(client)
     .selectFrom('stream')
     .select(['participant_id as participantId', 'filter_hash as filterHash', 'transaction_shape as shape'])
-    .select('widened_from as widenedFrom')
-    .select(['seeded_at', 'seed_offset as seedOffset', 'checkpoint', 'kept_offset', 'epoch'])
+    .select('filter_extended_from as extendedFrom')
+    .select(['seeded_at', 'seed_offset as seedOffset', 'checkpoint', 'pruned_to_offset', 'epoch'])
     .select(['seed_contracts as seedContracts', 'seed_release as seedRelease'])
     .select('seed_has_in_flight as seedHasInFlight')
     .select(['checkpoint_update_offset as markOffset', 'checkpoint_update_id as markId'])
@@ -68,18 +68,19 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
     .$if(locked, (stream) => stream.forUpdate())
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { markOffset: offset, markId: updateId, seeded_at: seededAt, kept_offset: keptOffset, ...facts } = row;
+  const { markOffset: offset, markId: updateId, seeded_at: seededAt, pruned_to_offset: prunedToOffset, ...facts } = row;
   const lastUpdate = offset === null || updateId === null ? undefined : { offset, updateId };
-  return { ...facts, seeded: seededAt !== null, keptOffset: keptOffset ?? 0, lastUpdate };
+  return { ...facts, seeded: seededAt !== null, prunedToOffset: prunedToOffset ?? 0, lastUpdate };
 }
 
 const refusals = {
   reset: 'RESET_REFUSED',
   reseed: 'RESEED_REFUSED',
-  interfaces: 'INTERFACES_REFUSED',
-  'accept-filter': 'ACCEPT_FILTER_REFUSED',
-  move: 'MOVE_REFUSED',
-  widen: 'WIDEN_REFUSED',
+  interfaces: 'INTERFACE_BACKFILL_REFUSED',
+  'filter accept': 'FILTER_ACCEPT_REFUSED',
+  'switch-participant': 'SWITCH_REFUSED',
+  'filter extend': 'FILTER_EXTEND_REFUSED',
+  filter_extend: 'FILTER_EXTEND_REFUSED',
 } as const;
 
 /** What must not be carried out here, and what to do instead. */

@@ -9,7 +9,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
-import { placeAsStored } from './moved-places.ts';
+import { placeAsStored } from './switched-places.ts';
 import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 
@@ -23,7 +23,7 @@ export interface ViewMerge {
 
 /**
  * Whether this role may make the staging schema, and what of the stream's own is changed by the merge.
- * @throws IndexerError INTERFACES_REFUSED
+ * @throws IndexerError INTERFACE_BACKFILL_REFUSED
  */
 export async function assertMayGather(database: Database, staging: string): Promise<void> {
   const { role, mayCreate, mayMerge } = await database.withClient(async (client) => {
@@ -53,14 +53,14 @@ export async function assertMayGather(database: Database, staging: string): Prom
 
 /**
  * To be called by the holder of the writer lock only; the epoch rises. Resolves to the number of views.
- * @throws IndexerError CHECKPOINT_MOVED (fenced) unless the stream is where the views end
+ * @throws IndexerError WRITER_FENCED (fenced) unless the stream is where the views end
  */
 export function mergeViews(database: Database, merge: ViewMerge): Promise<number> {
   return maintain(database, async (client) => {
     const stream = await lockStream(client);
     if (stream?.checkpoint !== merge.checkpoint || stream.epoch !== merge.epoch) {
       throw new IndexerError('the stream moved while views were merged: another writer is at work', {
-        code: 'CHECKPOINT_MOVED',
+        code: 'WRITER_FENCED',
       });
     }
     const staged = escapeIdentifier(stagingSchema(database.schema, 'interfaces'));
@@ -72,8 +72,8 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
     await noteOthers(client, staged, stream, merge);
     await client.query(
       `update filter_interfaces
-          set state = 'followed', noted_at = now(),
-              complete_from = case when unknown_at >= $2 then coalesce(complete_from, 0) else $2 end
+          set state = 'followed', updated_at = now(),
+              complete_from = case when unknown_at_offset >= $2 then coalesce(complete_from, 0) else $2 end
         where interface_id = any ($1)`,
       [merge.interfaces, merge.completeFrom],
     );

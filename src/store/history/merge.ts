@@ -14,10 +14,10 @@ import { type Change, countRows, sql, tablesOf } from '../connection/query-build
 import { openRange } from './coverage-ranges.ts';
 import { noteParts } from './filter-parts.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
-import { placeAsStored } from './moved-places.ts';
+import { placeAsStored } from './switched-places.ts';
 import { copyRows, gatherStates, knowAgain, mapSynchronizers, mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
-import { dropWidening } from './widen.ts';
+import { dropFilterExtension } from './filter-extension.ts';
 
 export interface Merge {
   readonly identity: StreamIdentity;
@@ -59,7 +59,7 @@ export async function mergeStaging(database: Database, merge: Merge): Promise<Me
     await dropStaging(client, database.schema, 'reseed');
     await dropStaging(client, database.schema, 'interfaces');
     await noteParts(client, stream, merge.identity.filter, { from: merge.offset, completeFrom: merge.offset });
-    await dropWidening(client, database.schema);
+    await dropFilterExtension(client, database.schema);
     return { ended, added, kept };
   });
   if (merge.notify) await new CommitNotices(database).tell(merge.offset);
@@ -99,7 +99,7 @@ const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_i
  */
 async function provenHistory(client: ClientBase, staged: string, merge: Merge, stream: StreamFacts): Promise<number> {
   const { rows } = await client.query<{ active: number; common: number; ended: number; moved: number; other: number }>(
-    `select (select count(*) from live where unknown_since is null) as active,
+    `select (select count(*) from live where unhosted_since is null) as active,
             count(*) filter (where s."offset" = l."offset" and l.ended_offset is null) as common,
             count(*) filter (where s."offset" = l."offset" and l.ended_offset is not null
                                and s.ended_offset is null) as ended,
@@ -129,7 +129,7 @@ function otherHistory(found: string): IndexerError {
     code: 'HISTORY_CHANGED',
     retry: 'fatal',
     remedy:
-      'index this ledger into a new POSTGRES_SCHEMA and keep this one, or give up this history: ledger-indexer reseed --yes',
+      'index this ledger into a new POSTGRES_SCHEMA and keep this one, or delete everything stored here: ledger-indexer reset --all --yes',
   });
 }
 
@@ -143,7 +143,7 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
     `with gone as (
        delete from live l
         where not exists (select from ${staged}.states s where ${same} and s.ended_offset is null)
-          and (l.unknown_since is null
+          and (l.unhosted_since is null
                or exists (select from ${staged}.states s where s.contract_id = l.contract_id))
        returning l.*),
      known as (
@@ -165,7 +165,7 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
 async function addStates(client: ClientBase, staged: string): Promise<number> {
   const { rows } = await client.query<{ added: number }>(
     `with added as materialized (
-       select s.*, null::bigint as unknown_since from ${staged}.states s
+       select s.*, null::bigint as unhosted_since from ${staged}.states s
         where not exists (select from live l where ${same}) and not exists (select from ended l where ${same})),
      alive as (
        insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
@@ -188,8 +188,8 @@ async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Pro
     `insert into filter_interfaces as i (interface_id, state, complete_from)
      select id, 'followed', $2 from unnest($1::text[]) id
      on conflict (interface_id) do update
-        set state = 'followed', noted_at = now(),
-            complete_from = case when i.unknown_at >= $2 then coalesce(i.complete_from, 0) else $2 end
+        set state = 'followed', updated_at = now(),
+            complete_from = case when i.unknown_at_offset >= $2 then coalesce(i.complete_from, 0) else $2 end
       where i.state <> 'followed'`,
     [interfaces, offset],
   );
@@ -222,7 +222,13 @@ async function publish(
     .set({ seed_offset: offset, checkpoint: offset, seed_token: null })
     .set(gathered)
     .set(mark)
-    .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, widened_from: [] })
+    .set({
+      participant_id: participantId,
+      filter,
+      filter_hash: filterHash,
+      transaction_shape: shape,
+      filter_extended_from: [],
+    })
     .set({ writer: merge.writer, seeded_at: sql`now()` })
     .set('epoch', (e) => e('epoch', '+', 1))
     .execute();

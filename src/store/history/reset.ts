@@ -6,15 +6,15 @@ import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { type Change, countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
-import { goingBack } from '../tables/tables.ts';
+import { goingBack, tablesWhere, type StoredTable } from '../tables/tables.ts';
 import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
-import { cutHosts } from './hosts.ts';
+import { dropParticipantsAfter } from './participants.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
 import { dropEmptyActivity, lastOffset, subtractActivity } from './activity-share.ts';
 import { dropStaging } from './staging.ts';
 import { cutParts } from './filter-parts.ts';
-import { dropWidening } from './widen.ts';
+import { dropFilterExtension } from './filter-extension.ts';
 import { cutWebhooks } from '../webhooks/hooks.ts';
 
 /** Tables whose rows belong to what the ledger showed at their "offset", in the order in which they are emptied. */
@@ -30,8 +30,8 @@ const nothingRead: Change<'stream'> = {
   checkpoint_record_time: null,
   record_times: '{}',
   ledger_end: null,
-  pruned_offset: null,
-  kept_offset: null,
+  participant_pruned_offset: null,
+  pruned_to_offset: null,
 };
 
 /** Rows by table; `lifetimes` are those of live and ended together. */
@@ -76,12 +76,12 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     }
     await cutBatches(client, to);
     await cutCompletionRanges(client, to);
-    await cutHosts(client, to);
+    await dropParticipantsAfter(client, to);
     await cutWebhooks(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     // Views that were gathered of what is undone.
     await dropStaging(client, database.schema, 'interfaces');
-    await dropWidening(client, database.schema);
+    await dropFilterExtension(client, database.schema);
     await cutParts(client, to);
     const otherFilter = await cutRanges(client, to, stream);
     await moveBack(client, to, writer);
@@ -96,23 +96,27 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
     throw refused('reset', 'nothing is published in this schema yet', 'start the indexer: it seeds by itself');
   }
-  const { checkpoint, keptOffset } = stream;
+  const { checkpoint, prunedToOffset } = stream;
   const first = stream.seedOffset ?? 0;
   if (to > checkpoint) {
     const found = `offset ${String(to)} is after the checkpoint ${String(checkpoint)}`;
     throw refused(
       'reset',
       found,
-      `name an offset from ${String(Math.max(first, keptOffset))} to ${String(checkpoint)}`,
+      `name an offset from ${String(Math.max(first, prunedToOffset))} to ${String(checkpoint)}`,
     );
   }
   if (to < first) {
     const found = `history without a gap begins here after offset ${String(first)}: ${String(to)} cannot be gone back to`;
     throw refused('reset', found, `name ${String(first)} or a later offset, or run: ledger-indexer reset --all`);
   }
-  if (to < keptOffset) {
-    const found = `updates up to offset ${String(keptOffset)} were pruned here and cannot be gone back into`;
-    throw refused('reset', found, `name ${String(keptOffset)} or a later offset, or run: ledger-indexer reset --all`);
+  if (to < prunedToOffset) {
+    const found = `updates up to offset ${String(prunedToOffset)} were pruned here and cannot be gone back into`;
+    throw refused(
+      'reset',
+      found,
+      `name ${String(prunedToOffset)} or a later offset, or run: ledger-indexer reset --all`,
+    );
   }
   return stream;
 }
@@ -142,8 +146,8 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
   );
   await client.query(`delete from live where ${begun}`, [to]);
   const alive = await client.query(
-    `insert into live ("offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
-     select "offset", case when unknown_since <= $1 then unknown_since end, node_id, template_pk, synchronizer_pk,
+    `insert into live ("offset", unhosted_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+     select "offset", case when unhosted_since <= $1 then unhosted_since end, node_id, template_pk, synchronizer_pk,
             parties_pk, contract_id
        from ended where ${reopened}`,
     [to],
@@ -152,7 +156,7 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
   const tables = tablesOf(client);
   await tables.deleteFrom('active_counts').where('activated', '=', 0).where('deactivated', '=', 0).execute();
   for (const table of ['live', 'ended'] as const) {
-    await tables.updateTable(table).set({ unknown_since: null }).where('unknown_since', '>', to).execute();
+    await tables.updateTable(table).set({ unhosted_since: null }).where('unhosted_since', '>', to).execute();
   }
   return [
     ['lifetimes', rows[0]?.gone ?? 0],
@@ -257,16 +261,16 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       `truncate coverage, updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
                 completions, submitters, completion_ranges`,
     );
-    const noted = ['filter_interfaces', 'filter_parts', 'hosts'] as const;
+    const noted = ['filter_interfaces', 'filter_additions', 'participants'] as const;
     for (const table of noted) await tablesOf(client).deleteFrom(table).execute();
     await cutWebhooks(client, null);
     await dropStaging(client, database.schema, 'interfaces');
-    await dropWidening(client, database.schema);
+    await dropFilterExtension(client, database.schema);
     const { participantId = null, filter, filterHash, shape } = identity;
     const { epoch } = await tablesOf(client)
       .updateTable('stream')
       .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, writer })
-      .set({ widened_from: [] })
+      .set({ filter_extended_from: [] })
       .set(noMark)
       .set(nothingRead)
       .set('epoch', (e) => e('epoch', '+', 1))
@@ -278,17 +282,32 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
   });
 }
 
+/** Not emptied by `emptyHistory`: packages and the names of typed views, removals and holds, clients, background jobs. */
+const left: readonly StoredTable[] = [
+  'stream',
+  'schema_migrations',
+  'packages',
+  'typed_views',
+  'typed_columns',
+  'redactions',
+  'redacted_contracts',
+  'redacted_exercises',
+  'retention_holds',
+  'webhooks',
+  'webhook_secrets',
+  'reader_tokens',
+  'jobs',
+];
+
 /** Rows in every table that `emptyHistory` would empty. */
 export function planEmpty(database: Database): Promise<RowCounts> {
+  const emptied = tablesWhere(() => true).filter((table) => !left.includes(table));
   return maintain(database, async (client) => {
     const counts = new Map<string, number>();
-    const tables = tablesOf(client);
-    for (const table of [...byOffset, 'live', 'activity_hourly'] as const) {
-      const rows = tables.selectFrom(table).select(countRows);
-      counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
+    for (const table of emptied) {
+      const { rows } = await client.query<{ count: number }>(`select count(*) from ${table}`);
+      counts.set(table, rows[0]?.count ?? 0);
     }
-    const ended = tables.selectFrom('ended').where('ended_by', '<>', 'w').select(countRows);
-    counts.set('ended', (await ended.executeTakeFirstOrThrow()).count);
     return counts;
   });
 }

@@ -103,9 +103,9 @@ const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_i
  */
 export async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
   await client.query(
-    `update live l set unknown_since = null
+    `update live l set unhosted_since = null
        from contract_parties p
-      where l.unknown_since is not null and p.parties_pk = l.parties_pk
+      where l.unhosted_since is not null and p.parties_pk = l.parties_pk
         and exists (select from ${staged}.states s where ${same} and s.ended_offset is null)
         and exists (select from unnest(p.witness_parties) w (party)
                      where (w.party = any (p.signatories) or w.party = any (p.observers))

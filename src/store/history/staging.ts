@@ -15,7 +15,7 @@ import { readStream, refused, type StreamFacts } from './maintenance.ts';
 import { removeRedacted } from './staged-rows.ts';
 
 /** What is gathered: by the command `reseed`, or by an indexer: for interfaces that the participant came to know, for a wider filter. */
-export type Gathering = 'reseed' | 'interfaces' | 'widen';
+export type Gathering = 'reseed' | 'interfaces' | 'filter_extend';
 
 /** Name of a staging schema of a stream. */
 export function stagingSchema(schema: string, gathering: Gathering): string {
@@ -25,7 +25,7 @@ export function stagingSchema(schema: string, gathering: Gathering): string {
 const gathered = {
   reseed: 'Active contracts gathered by "ledger-indexer reseed"',
   interfaces: 'Views of interfaces gathered by an indexer',
-  widen: 'Active contracts of a wider filter gathered by an indexer',
+  filter_extend: 'Active contracts of a wider filter gathered by an indexer',
 } as const satisfies Record<Gathering, string>;
 
 function note(schema: string, gathering: Gathering): string {
@@ -44,7 +44,7 @@ export interface Wanted {
 /**
  * Makes the staging schema, or takes over one that was left by a run that was cut if it fits.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED, INTERFACES_REFUSED or WIDEN_REFUSED when a schema of that name is in the way, SCHEMA_OWNER_MISMATCH when it is somebody else's
+ * @throws IndexerError RESEED_REFUSED, INTERFACE_BACKFILL_REFUSED or FILTER_EXTEND_REFUSED when a schema of that name is in the way, SCHEMA_OWNER_MISMATCH when it is somebody else's
  */
 export async function prepareStaging(
   staging: Database,

@@ -32,7 +32,7 @@ export async function rangeBegin(database: Database): Promise<number> {
               .selectFrom('coverage')
               .select((c) => c.fn.max('from_offset').as('from'))
               .where('to_offset', 'is', null),
-            e.selectFrom('hosts').select((h) => h.fn.max('from_offset').as('from')),
+            e.selectFrom('participants').select((p) => p.fn.max('from_offset').as('from')),
           ])
           .as('begin'),
       )
@@ -48,7 +48,7 @@ export async function rangeBegin(database: Database): Promise<number> {
 export async function historyBegin(database: Database): Promise<number> {
   const { rows } = await database.withClient((client) =>
     client.query<{ begin: number | null }>(
-      `select greatest((select kept_offset from stream), (select max(from_offset) from hosts), max(c.from_offset)) as begin
+      `select greatest((select pruned_to_offset from stream), (select max(from_offset) from participants), max(c.from_offset)) as begin
          from coverage c
         where not exists (select from coverage b
                            where b.from_offset < c.from_offset and b.to_offset >= c.from_offset)`,
@@ -94,7 +94,7 @@ export function newestContracts(database: Database, limit: number): Promise<read
           .selectFrom('live as l')
           .select(['l.offset', 'l.node_id'])
           .whereRef('l.template_pk', '=', 't.template_pk')
-          .where('l.unknown_since', 'is', null)
+          .where('l.unhosted_since', 'is', null)
           .orderBy('l.offset', 'desc')
           .limit(one)
           .as('n'),
@@ -113,7 +113,7 @@ export function newestContracts(database: Database, limit: number): Promise<read
 export function standingText(database: Database): Promise<string> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ standing: string }>(
-      `select json_build_array(s.participant_id, s.filter_hash, s.checkpoint, s.handover, (select max(host) from hosts),
+      `select json_build_array(s.participant_id, s.filter_hash, s.checkpoint, s.handover, (select max(participant_number) from participants),
                                (select max(recorded_at) from coverage))::text as standing
          from stream s`,
     );

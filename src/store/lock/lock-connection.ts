@@ -23,7 +23,7 @@ export interface LockConnection {
 
 /**
  * Connects to the current host and sets the lease.
- * @throws IndexerError STORE_POOLER, STORE_READ_ONLY (several hosts only), STORE_UNREACHABLE …
+ * @throws IndexerError STORE_POOLER_UNSUPPORTED, STORE_READ_ONLY (several hosts only), STORE_UNREACHABLE …
  */
 export async function openLockConnection(database: Database, leaseMs: number): Promise<LockConnection> {
   const { hosts } = database;

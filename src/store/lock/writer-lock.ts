@@ -52,7 +52,7 @@ export class WriterCandidate {
 
   /**
    * Connects as `tryLock` does and leaves again, so that an address of no use is refused before it is used for anything.
-   * @throws IndexerError STORE_POOLER, STORE_UNREACHABLE …
+   * @throws IndexerError STORE_POOLER_UNSUPPORTED, STORE_UNREACHABLE …
    */
   async checkAddress(): Promise<void> {
     const connection = await openLockConnection(this.#database, this.#leaseMs);
@@ -64,14 +64,14 @@ export class WriterCandidate {
     try {
       this.#connection ??= await openLockConnection(this.#database, this.#leaseMs);
       const { client } = this.#connection;
-      const askedAt = performance.now();
+      const requestedAt = performance.now();
       const { rows } = await client.query<{ held: boolean }>(`select pg_try_advisory_lock(${lockOf}) as held`, [
         this.#database.schema,
       ]);
       if (rows[0]?.held !== true) return undefined;
       await endStaleWriters(client, this.#database.schema);
       const { schema } = this.#database;
-      this.#held = new HeldLock(this.#connection, { schema, leaseMs: this.#leaseMs, askedAt }, () => this.close());
+      this.#held = new HeldLock(this.#connection, { schema, leaseMs: this.#leaseMs, requestedAt }, () => this.close());
       return this.#held;
     } catch (thrown) {
       await this.close();
@@ -124,7 +124,7 @@ interface Held {
   readonly schema: string;
   readonly leaseMs: number;
   /** When the lock was asked for, by the monotonic clock. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
 }
 
 class HeldLock implements WriterLock {
@@ -140,11 +140,11 @@ class HeldLock implements WriterLock {
   /** When the last question was asked that has been answered: the server's clock for us started later. */
   #aliveAt: number;
 
-  constructor(connection: LockConnection, { schema, leaseMs, askedAt }: Held, close: () => Promise<void>) {
+  constructor(connection: LockConnection, { schema, leaseMs, requestedAt }: Held, close: () => Promise<void>) {
     this.#connection = connection;
     this.#schema = schema;
     this.#leaseMs = leaseMs;
-    this.#aliveAt = askedAt;
+    this.#aliveAt = requestedAt;
     this.#close = close;
     this.lost = new Promise<never>((_resolve, reject) => {
       this.#lose = reject;
@@ -173,12 +173,12 @@ class HeldLock implements WriterLock {
     if (!this.isAlive()) return this.#fail(lockLost(this.#leaseMs));
     if (this.#waiting) return;
     this.#waiting = true;
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     try {
       const { client, backend } = this.#connection;
       const { rows } = await client.query<{ backend: number; asked: boolean }>(beat, [this.#schema]);
       if (rows[0]?.backend !== backend) return this.#fail(sharedSession());
-      this.#aliveAt = askedAt;
+      this.#aliveAt = requestedAt;
       if (rows[0].asked) this.#fail(lockAsked());
     } catch (thrown) {
       this.#fail(toStoreError(thrown));
@@ -195,7 +195,7 @@ class HeldLock implements WriterLock {
 }
 
 function lockAsked(): IndexerError {
-  return new IndexerError('an owner of the tables asked for the right to write', { code: 'STORE_LOCK_ASKED' });
+  return new IndexerError('an owner of the tables asked for the right to write', { code: 'STORE_LOCK_REQUESTED' });
 }
 
 function lockLost(leaseMs: number): IndexerError {

@@ -13,7 +13,7 @@ export interface BoundedAnswer {
   readonly columns: readonly AnswerColumn[];
   readonly rows: readonly AnswerRow[];
   /** Whether these are all rows. */
-  readonly whole: boolean;
+  readonly complete: boolean;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function askBounded(
   bounds: AnswerBounds,
   stop: AbortSignal,
 ): Promise<BoundedAnswer> {
-  let found: BoundedAnswer = { columns: [], rows: [], whole: true };
+  let found: BoundedAnswer = { columns: [], rows: [], complete: true };
   await ask(database, question, { asJson: false, stop }, async ({ columns, pages }) => {
     found = { columns, ...(await within(bounds, pages)) };
   });
@@ -43,9 +43,9 @@ async function within(
   for await (const page of pages) {
     for (const row of page) {
       left -= row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
-      if (rows.length === bounds.rows || left < 0) return { rows, whole: false };
+      if (rows.length === bounds.rows || left < 0) return { rows, complete: false };
       rows.push(row);
     }
   }
-  return { rows, whole: true };
+  return { rows, complete: true };
 }

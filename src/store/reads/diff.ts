@@ -4,11 +4,11 @@ import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { refuseUnknownParty } from './known-parties.ts';
 import { inSnapshot } from './snapshot-read.ts';
-import type { StatementBound } from './statement.ts';
+import type { AccountStatementBound } from './account-statement.ts';
 
 export interface DiffWanted {
-  readonly from: StatementBound;
-  readonly to: StatementBound;
+  readonly from: AccountStatementBound;
+  readonly to: AccountStatementBound;
   /** Contract by contract of this one; null: all, in numbers. */
   readonly template: string | null;
   /** Stakeholder; null: any. */
@@ -47,7 +47,7 @@ export function readDiff(database: Database, wanted: DiffWanted, use: (diff: Dif
 }
 
 /** A bound that is not known is refused here, in the words of `known_offset`. */
-async function offsetOf(client: ClientBase, explore: string, bound: StatementBound): Promise<number> {
+async function offsetOf(client: ClientBase, explore: string, bound: AccountStatementBound): Promise<number> {
   const [type, value] =
     'offset' in bound ? (['bigint', bound.offset] as const) : (['timestamptz', bound.time] as const);
   const { rows } = await client.query<{ at: number }>(`select ${explore}.known_offset($1::${type}) as at`, [value]);

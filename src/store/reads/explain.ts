@@ -24,11 +24,11 @@ export interface ExplainWanted {
 export interface Rows {
   readonly rows: readonly string[];
   /** How many there are beside these. */
-  readonly leftOut: number;
+  readonly omitted: number;
 }
 
 export interface ExplainedUpdate {
-  readonly as: 'update';
+  readonly kind: 'update';
   readonly summary: string;
   readonly events: Rows;
   readonly transfers: Rows;
@@ -36,12 +36,12 @@ export interface ExplainedUpdate {
 }
 
 export interface ExplainedContract {
-  readonly as: 'contract';
-  readonly life: Rows;
+  readonly kind: 'contract';
+  readonly history: Rows;
 }
 
 export interface ExplainedCommand {
-  readonly as: 'command';
+  readonly kind: 'command';
   readonly outcomes: Rows;
   /** Where there is one update. */
   readonly update: ExplainedUpdate | null;
@@ -82,7 +82,7 @@ class Explainer {
       ...places.map((place) => async () => this.#update(place.offset)),
       ...[contract, command].flatMap((one) => (one === undefined ? [] : [() => Promise.resolve(one)])),
     ];
-    if (found.length > 1) throw this.#ambiguous([...places.map(({ by }) => by), contract?.as, command?.as]);
+    if (found.length > 1) throw this.#ambiguous([...places.map(({ by }) => by), contract?.kind, command?.kind]);
     const [only] = found;
     if (only === undefined) throw await this.#nothing();
     return only();
@@ -105,7 +105,7 @@ class Explainer {
       [offset],
     );
     return {
-      as: 'update',
+      kind: 'update',
       summary: rows[0]?.line ?? '{}',
       events: await this.#rows(
         `${this.#explore}.explain_update($1::bigint)`,
@@ -137,7 +137,7 @@ class Explainer {
   async #contract(): Promise<ExplainedContract | undefined> {
     const { id, most } = this.#wanted;
     const life = await this.#rows(`${this.#explore}.explain_contract($1, $2)`, [id, most]);
-    return life.rows.length === 0 ? undefined : { as: 'contract', life };
+    return life.rows.length === 0 ? undefined : { kind: 'contract', history: life };
   }
 
   async #command(): Promise<ExplainedCommand | undefined> {
@@ -149,7 +149,7 @@ class Explainer {
     const [only] = accepted;
     // The filter may not show the update.
     const isHere = accepted.length === 1 && only !== undefined && (await this.#isUpdate(only.offset));
-    return { as: 'command', outcomes, update: isHere ? await this.#update(only.offset) : null };
+    return { kind: 'command', outcomes, update: isHere ? await this.#update(only.offset) : null };
   }
 
   /** The first rows of a relation, and the number of the others. @param counted what is cheaper to count */
@@ -169,10 +169,10 @@ class Explainer {
       whole = fetched.rows.length < page;
     }
     await this.#client.query('close explained');
-    if (whole) return { rows, leftOut: 0 };
+    if (whole) return { rows, omitted: 0 };
     const count = `select count(*)::integer as all from ${counted} r`;
     const { rows: counts } = await this.#client.query<{ all: number }>(count, [...values]);
-    return { rows, leftOut: Math.max(0, (counts[0]?.all ?? 0) - rows.length) };
+    return { rows, omitted: Math.max(0, (counts[0]?.all ?? 0) - rows.length) };
   }
 
   #ambiguous(kinds: readonly (string | undefined)[]): IndexerError {

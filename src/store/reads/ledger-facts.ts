@@ -8,13 +8,15 @@ export async function noteLedgerFacts(
   database: Database,
   epoch: number,
   ledgerEnd: number,
-  prunedOffset: number | undefined,
+  participantPrunedOffset: number | undefined,
 ): Promise<void> {
   await database.withClient((client) =>
     tablesOf(client)
       .updateTable('stream')
       .set('ledger_end', ledgerEnd)
-      .$if(prunedOffset !== undefined, (stream) => stream.set('pruned_offset', prunedOffset ?? null))
+      .$if(participantPrunedOffset !== undefined, (stream) =>
+        stream.set('participant_pruned_offset', participantPrunedOffset ?? null),
+      )
       .where('epoch', '=', epoch)
       .execute(),
   );
@@ -32,7 +34,7 @@ export interface StoredStatus {
   readonly updates: number;
   readonly activeContracts: number;
   /** Neither active nor ended: their parties left the participant. */
-  readonly unknownContracts: number;
+  readonly unhostedContracts: number;
 }
 
 /** What the tables say of themselves; undefined when nothing was ever indexed here. Counts whole tables: seconds at millions. */
@@ -49,13 +51,13 @@ export function readStoredStatus(database: Database): Promise<StoredStatus | und
   });
 }
 
-type Counts = Pick<StoredStatus, 'updates' | 'activeContracts' | 'unknownContracts'>;
+type Counts = Pick<StoredStatus, 'updates' | 'activeContracts' | 'unhostedContracts'>;
 
 async function countAll(client: ClientBase): Promise<Counts> {
   const tables = tablesOf(client);
   const updates = await tables.selectFrom('updates').select(countRows).executeTakeFirstOrThrow();
   const live = tables.selectFrom('live').select(countRows);
-  const active = await live.where('unknown_since', 'is', null).executeTakeFirstOrThrow();
-  const unknown = await live.where('unknown_since', 'is not', null).executeTakeFirstOrThrow();
-  return { updates: updates.count, activeContracts: active.count, unknownContracts: unknown.count };
+  const active = await live.where('unhosted_since', 'is', null).executeTakeFirstOrThrow();
+  const unhosted = await live.where('unhosted_since', 'is not', null).executeTakeFirstOrThrow();
+  return { updates: updates.count, activeContracts: active.count, unhostedContracts: unhosted.count };
 }

@@ -26,13 +26,13 @@ const templatesQuery = `
     from active_counts a join templates t using (template_pk)
    cross join lateral (
            select a.activated - a.deactivated - (select count(*) from live l
-                    where l.template_pk = a.template_pk and l.unknown_since is not null) as active) n
+                    where l.template_pk = a.template_pk and l.unhosted_since is not null) as active) n
    group by 1 having sum(n.active) > 0
    order by 2 desc, 1 limit ${rows}`;
 
 const updatesQuery = `
   with last as materialized (
-    select "offset", kind, record_time, event_count from plain_updates order by "offset" desc limit ${rows}
+    select "offset", kind, record_time, event_count from decoded_updates order by "offset" desc limit ${rows}
   ), seen as (
     select l."offset", e.template_pk from last l
      cross join lateral (select template_pk from exercises e where e."offset" = l."offset" limit ${eventsLookedAt}) e

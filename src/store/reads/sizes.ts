@@ -60,7 +60,7 @@ export interface StoredSizes {
   /** Undefined where the role may not read it, or there is no whole hour yet. */
   readonly growth: StoredGrowth | undefined;
   /** History up to this offset was pruned; undefined when none was, or the role may not read it. */
-  readonly keptOffset: number | undefined;
+  readonly prunedToOffset: number | undefined;
 }
 
 /** Reads the catalog, and of the tables a row for each hour of a week. @throws STORE_ errors, but for rights it goes without */
@@ -76,14 +76,14 @@ export async function readSizes(database: Database): Promise<StoredSizes> {
     const { rows } = await client.query<StreamRow>(streamQuery);
     const [stream] = rows;
     if (stream === undefined) return undefined;
-    const { from, to, keptOffset } = stream;
+    const { from, to, prunedToOffset } = stream;
     const growth = to === null || from === null || to <= from ? undefined : await readGrowth(client, from, to);
-    return { growth, keptOffset: keptOffset ?? undefined };
+    return { growth, prunedToOffset: prunedToOffset ?? undefined };
   });
-  return { server, tables, indexes, growth: known?.growth, keptOffset: known?.keptOffset };
+  return { server, tables, indexes, growth: known?.growth, prunedToOffset: known?.prunedToOffset };
 }
 
-const refusals: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA']);
+const refusals: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA_MISMATCH']);
 
 /** Undefined where the role lacks the right, or there is no such table. */
 async function asFarAsAllowed<T>(database: Database, read: (client: ClientBase) => Promise<T>): Promise<T | undefined> {
@@ -135,13 +135,13 @@ const indexesQuery = `
 interface StreamRow {
   readonly from: Date | null;
   readonly to: Date | null;
-  readonly keptOffset: number | null;
+  readonly prunedToOffset: number | null;
 }
 
 /** Whole hours: neither the first, in whose middle history may begin, nor the one under way. A week of them at most. */
 const streamQuery = `
-  select case when first.hour is not null then greatest(first.hour, s.hour - interval '7 days') end as from, s.hour as to, s.kept_offset as "keptOffset"
-    from (select date_trunc('hour', checkpoint_record_time, 'UTC') as hour, kept_offset from stream) s,
+  select case when first.hour is not null then greatest(first.hour, s.hour - interval '7 days') end as from, s.hour as to, s.pruned_to_offset as "prunedToOffset"
+    from (select date_trunc('hour', checkpoint_record_time, 'UTC') as hour, pruned_to_offset from stream) s,
          (select min(hour) + interval '1 hour' as hour from activity_hourly where template_pk = 0) first`;
 
 /** What is created and what is exercised; under ACS_DELTA what is archived instead. */
@@ -163,4 +163,32 @@ async function readGrowth(client: ClientBase, from: Date, to: Date): Promise<Sto
     events: eventsOf.get(day) ?? 0,
   }));
   return { from, to, days, events: rows.reduce((sum, { events }) => sum + events, 0) };
+}
+
+export interface SchemaContents {
+  /** Tables, views and sequences; indexes are parts of their tables. */
+  readonly relations: number;
+  /** Estimated as for `readSizes`. */
+  readonly rows: number;
+  /** Postgres has not counted some of the tables yet: `rows` is without these. */
+  readonly isLowerBound: boolean;
+  /** With indexes and TOAST. */
+  readonly bytes: number;
+}
+
+const relationsQuery = `
+  select count(*)::integer as relations
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+   where n.nspname = $1 and c.relkind in ('r', 'p', 'm', 'v', 'f', 'S')`;
+
+/** What dropping a schema deletes. Reads the catalog only. */
+export async function schemaContents(client: ClientBase, schema: string): Promise<SchemaContents> {
+  const { rows: tables } = await client.query<TableSize>(tablesQuery, [schema]);
+  const { rows: counted } = await client.query<{ readonly relations: number }>(relationsQuery, [schema]);
+  return {
+    relations: counted[0]?.relations ?? 0,
+    rows: tables.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
+    isLowerBound: tables.some(({ rows }) => rows === null),
+    bytes: tables.reduce((sum, { total }) => sum + total, 0),
+  };
 }

@@ -30,7 +30,7 @@ export interface StoredUpdateOutline {
   readonly traceId: string | null;
   readonly nodes: readonly StoredOutlineNode[];
   /** Events beside these. */
-  readonly leftOut: number;
+  readonly omitted: number;
 }
 
 const mostNodes = 60;
@@ -96,6 +96,6 @@ function outlineOf(summary: SummaryRow, nodes: readonly StoredOutlineNode[]): St
     paidTrafficCost: summary.paid_traffic_cost,
     traceId: summary.trace_id,
     nodes,
-    leftOut: Math.max(0, summary.event_count - nodes.length),
+    omitted: Math.max(0, summary.event_count - nodes.length),
   };
 }

@@ -78,10 +78,10 @@ export function retaining<T>(database: Database, work: (client: PoolClient) => P
 async function bounds(client: PoolClient): Promise<{ readonly kept: number; readonly checkpoint: number }> {
   const stream = await tablesOf(client)
     .selectFrom('stream')
-    .select(['checkpoint', 'kept_offset', 'seed_offset'])
+    .select(['checkpoint', 'pruned_to_offset', 'seed_offset'])
     .executeTakeFirst();
   return {
-    kept: Math.max(stream?.kept_offset ?? 0, stream?.seed_offset ?? 0),
+    kept: Math.max(stream?.pruned_to_offset ?? 0, stream?.seed_offset ?? 0),
     checkpoint: stream?.checkpoint ?? 0,
   };
 }

@@ -19,7 +19,7 @@ export interface Holding {
   /** Of an update: the record time of most of those behind it. */
   readonly since: Date;
   /** Only a boundary given as an offset goes past it. */
-  readonly isUpdate?: true;
+  readonly isFutureUpdate?: true;
 }
 
 export interface PruneTarget {
@@ -27,7 +27,7 @@ export interface PruneTarget {
   readonly boundary: number;
   readonly checkpoint: number;
   /** Pruned up to here before; null when never. */
-  readonly keptOffset: number | null;
+  readonly prunedToOffset: number | null;
   /** Who keeps it from going as far as was asked for; null when nobody does. */
   readonly heldBy: Holding | null;
 }
@@ -40,7 +40,7 @@ export interface PruneTarget {
 export async function pruneTarget(client: ClientBase, before: PruneBefore): Promise<PruneTarget> {
   const stream = await tablesOf(client)
     .selectFrom('stream')
-    .select(['checkpoint', 'seeded_at', 'kept_offset'])
+    .select(['checkpoint', 'seeded_at', 'pruned_to_offset'])
     .executeTakeFirst();
   if (stream === undefined || stream.checkpoint === null || stream.seeded_at === null) {
     throw new IndexerError('no complete seed is here: there is nothing to prune', {
@@ -48,7 +48,7 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
       remedy: 'let `ledger-indexer run` finish the seed first, or name the right schema with POSTGRES_SCHEMA',
     });
   }
-  const { checkpoint, kept_offset: keptOffset } = stream;
+  const { checkpoint, pruned_to_offset: prunedToOffset } = stream;
   const wish = await wantedOffset(client, before, checkpoint);
   const most = before.exportedTo ?? checkpoint;
   const wanted = Math.min(wish.offset, most, checkpoint);
@@ -60,7 +60,7 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
     .executeTakeFirst();
   const ahead = wish.heldBy !== null && wish.heldBy.offset < most ? wish.heldBy : null;
   const heldBy = hold !== undefined && hold.offset < wanted ? hold : ahead;
-  return { boundary: Math.max(heldBy?.offset ?? wanted, keptOffset ?? 0), checkpoint, keptOffset, heldBy };
+  return { boundary: Math.max(heldBy?.offset ?? wanted, prunedToOffset ?? 0), checkpoint, prunedToOffset, heldBy };
 }
 
 interface Wish {
@@ -122,7 +122,7 @@ async function updateAhead(client: ClientBase, offset: number, time: Date): Prom
     const since = await olderMost(client, { begin, isFirst: begin === offset + 1 }, time);
     if (since === null) continue;
     const name = `update ${String(offset)}, recorded at ${row.recorded.toISOString()},`;
-    return { name, offset: offset - 1, since, isUpdate: true };
+    return { name, offset: offset - 1, since, isFutureUpdate: true };
   }
   return null;
 }

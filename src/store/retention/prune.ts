@@ -26,7 +26,7 @@ export interface PrunedTable {
 export interface PrunePlan extends PruneTarget {
   readonly tables: readonly PrunedTable[];
   /** The first update after the boundary: history begins there; null when there is none. */
-  readonly oldestAfter: number | null;
+  readonly oldestRemaining: number | null;
   /** Updates in quarantine at or below the boundary: they stay until somebody deals with them. */
   readonly quarantined: number;
 }
@@ -77,12 +77,12 @@ export function planPrune(database: Database, before: PruneBefore): Promise<Prun
       .select(countRows)
       .where('offset', '<=', target.boundary)
       .executeTakeFirstOrThrow();
-    return { ...target, tables: rows, oldestAfter: oldest.offset, quarantined: quarantined.count };
+    return { ...target, tables: rows, oldestRemaining: oldest.offset, quarantined: quarantined.count };
   });
 }
 
 /**
- * Says first that history begins later now (`stream.kept_offset`), then removes.
+ * Says first that history begins later now (`stream.pruned_to_offset`), then removes.
  * @throws IndexerError NOTHING_TO_PRUNE, STORE_NOT_PERMITTED
  */
 export async function prune(database: Database, before: PruneBefore, options: PruneOptions): Promise<PruneResult> {

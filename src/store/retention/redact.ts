@@ -41,11 +41,11 @@ interface RowCounts {
 
 export interface RedactionPlan extends RowCounts {
   /** Contracts left alone because they are active. */
-  readonly leftActive: number;
+  readonly skippedActive: number;
   /** Contracts, or the exercise, that only the lake has any more. */
   readonly onlyInLake: number;
   /** Offsets of updates in quarantine that name one of the contracts, and keep what they hold of it. */
-  readonly setAside: readonly number[];
+  readonly quarantined: readonly number[];
 }
 
 export interface RedactionResult extends RedactionPlan {
@@ -57,12 +57,12 @@ export interface RedactionResult extends RedactionPlan {
 
 const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
 /** Of one exercise: it is stored, and no contract is looked for. */
-const alone = { leftActive: 0, onlyInLake: 0, setAside: [] } as const;
+const alone = { skippedActive: 0, onlyInLake: 0, quarantined: [] } as const;
 const batchContracts = 200;
 
 interface Found extends FoundContracts {
   readonly ids: readonly string[];
-  readonly setAside: readonly number[];
+  readonly quarantined: readonly number[];
 }
 
 async function look(
@@ -72,7 +72,7 @@ async function look(
 ): Promise<Found> {
   const found = await findContracts(client, schema, request);
   const ids = [...found.settled, ...found.unsettled, ...found.lakeOnly];
-  return { ...found, ids, setAside: await setAsideWith(client, ids) };
+  return { ...found, ids, quarantined: await setAsideWith(client, ids) };
 }
 
 /** What {@link redact} would do; changes nothing. @throws IndexerError REDACTION_REFUSED */
@@ -83,9 +83,9 @@ export function planRedaction(database: Database, request: RedactionRequest): Pr
       const where = await whereIsExercise(client, subject, request.inLake);
       return { ...nothing, ...alone, exercises: where === 'here' ? 1 : 0, onlyInLake: where === 'lake' ? 1 : 0 };
     }
-    const { ids, lakeOnly, leftActive, setAside } = await look(client, database.schema, { ...request, subject });
+    const { ids, lakeOnly, skippedActive, quarantined } = await look(client, database.schema, { ...request, subject });
     const counts = await countContents(client, ids, request.exercises);
-    return { ...counts, leftActive, onlyInLake: lakeOnly.length, setAside };
+    return { ...counts, skippedActive, onlyInLake: lakeOnly.length, quarantined };
   });
 }
 
@@ -125,7 +125,7 @@ export async function redact(
     return { ...counts, redactionId: where === 'nowhere' ? undefined : redactionId, finished: true };
   }
   const found = await reading(database, (client) => look(client, database.schema, { ...request, subject }));
-  const { settled, unsettled, lakeOnly, leftActive, setAside } = found;
+  const { settled, unsettled, lakeOnly, skippedActive, quarantined } = found;
   const batches = [
     // Of what was pruned nobody knows any more whether it has left for another synchronizer, to come back.
     ...chunks([...unsettled, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
@@ -140,9 +140,9 @@ export async function redact(
   }
   return {
     ...counts,
-    leftActive,
+    skippedActive,
     onlyInLake: lakeOnly.length,
-    setAside,
+    quarantined,
     redactionId: done === 0 ? undefined : redactionId,
     finished: done === batches.length,
   };
@@ -262,12 +262,12 @@ interface FoundContracts {
   /** Those that were pruned here, and are not noted yet. */
   readonly lakeOnly: readonly string[];
   /** How many were left alone because they are active. */
-  readonly leftActive: number;
+  readonly skippedActive: number;
 }
 
 interface ContractRow {
   readonly id: string;
-  readonly state: 'active' | 'unknown' | 'unassigned' | 'witnessed' | 'archived';
+  readonly state: 'active' | 'unhosted' | 'unassigned' | 'witnessed' | 'archived';
   /** Something of it still has its contents. */
   readonly open: boolean;
 }
@@ -304,7 +304,7 @@ async function findContracts(
               group by known.contract_id) m`,
     [value, exercises],
   );
-  const isActive = ({ state }: ContractRow): boolean => ['active', 'unknown', 'unassigned'].includes(state);
+  const isActive = ({ state }: ContractRow): boolean => ['active', 'unhosted', 'unassigned'].includes(state);
   const [first] = rows;
   const pruned = inLake?.contracts ?? [];
   if (first === undefined && pruned.length === 0) {
@@ -313,7 +313,7 @@ async function findContracts(
     throw refused(`${what}${nearest}`, `look at the id of the ${subject.kind}${elsewhere(inLake)}`);
   }
   if (first !== undefined && subject.kind === 'contract' && isActive(first) && !active) {
-    throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --active');
+    throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --include-active');
   }
   const open = rows.filter((row) => row.open);
   const meant = open.filter((row) => active || !isActive(row));
@@ -321,7 +321,7 @@ async function findContracts(
     settled: meant.filter(({ state }) => state === 'archived').map(({ id }) => id),
     unsettled: meant.filter(({ state }) => state !== 'archived').map(({ id }) => id),
     lakeOnly: await notHere(client, pruned, exercises),
-    leftActive: open.length - meant.length,
+    skippedActive: open.length - meant.length,
   };
 }
 

@@ -54,7 +54,7 @@ export interface RolePlan {
   readonly administers: boolean;
 }
 
-/** What {@link grantRoles} would run, as one transaction; the reader is `grant-reader`. @throws IndexerError ROLES_REFUSED */
+/** What {@link grantRoles} would run, as one transaction; the reader is `grant-reader`. @throws IndexerError GRANT_ROLES_REFUSED */
 export async function planRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const roles = streamRoles(request.prefix);
   return database.withClient(async (client) => {
@@ -75,7 +75,7 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
   });
 }
 
-/** Creates or mends the roles. All or nothing but the reader, which comes last. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED */
+/** Creates or mends the roles. All or nothing but the reader, which comes last. @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED */
 export async function grantRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const plan = await planRoles(database, request);
   await shortChange(database, async (client) => {
@@ -202,7 +202,7 @@ function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): 
 }
 
 function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'ROLES_REFUSED', remedy });
+  return new IndexerError(found, { code: 'GRANT_ROLES_REFUSED', remedy });
 }
 
 // Hands everything in the schemas of a stream to one owner: tables, views, functions, types, and the statistics objects on

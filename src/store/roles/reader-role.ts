@@ -66,7 +66,7 @@ export async function planReader(database: Database, reader: ReaderRole): Promis
 
 /**
  * Creates the role if it is missing and gives it its rights; to be called again to change parties or password.
- * @throws IndexerError READER_REFUSED when the limits asked for could not be kept, STORE_NOT_PERMITTED
+ * @throws IndexerError GRANT_READER_REFUSED when the limits asked for could not be kept, STORE_NOT_PERMITTED
  */
 export async function grantReader(database: Database, reader: ReaderRole): Promise<void> {
   const transactions = await planReader(database, reader);
@@ -120,7 +120,7 @@ function refuse(facts: Facts, { role, parties, password }: ReaderRole): void {
   if (facts.hasTokens && password !== undefined) {
     throw refused(
       `role "${role}" has tokens, and their holders could read its statements and end its sessions if it logged in`,
-      'take a role of its own for whoever logs in, or revoke the tokens: ledger-indexer token list',
+      'take a role of its own for whoever logs in, or revoke the tokens: ledger-indexer reader-token list',
     );
   }
   if (parties.length === 0) {
@@ -198,5 +198,5 @@ function settings({ database }: Facts, role: string, schemas: ReadSchemas): stri
 }
 
 function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'READER_REFUSED', remedy });
+  return new IndexerError(found, { code: 'GRANT_READER_REFUSED', remedy });
 }

@@ -35,14 +35,15 @@ export interface ListedToken {
   readonly state: 'good' | TokenEnd | 'role gone';
 }
 
-/** @throws IndexerError TOKEN_REFUSED where the role is none of readers, STORE_NOT_PERMITTED where logins may not be made */
+/** @throws IndexerError READER_TOKEN_REFUSED where the role is none of readers, STORE_NOT_PERMITTED where logins may not be made */
 export function createToken(database: Database, wanted: WantedToken): Promise<MadeToken> {
   const { role, name, expiresAt, sharedDatabase = false } = wanted;
   const [id, token] = [randomBytes(4).toString('hex'), newToken()];
   const login = `${database.schema}_token_${id}`;
   return database.transaction(async (client) => {
     const { problem } = await letReadAs(client, database.schema, role);
-    if (problem !== null) throw new IndexerError(problem.found, { code: 'TOKEN_REFUSED', remedy: problem.remedy });
+    if (problem !== null)
+      throw new IndexerError(problem.found, { code: 'READER_TOKEN_REFUSED', remedy: problem.remedy });
     await refuseLogin(client, role);
     if (!sharedDatabase) await takeFromPublicIfSuperuser(client);
     await makeLogin(client, database.schema, { login, role, expiresAt, password: loginPasswordOf(token) });
@@ -61,7 +62,7 @@ async function refuseLogin(client: ClientBase, role: string): Promise<void> {
   throw new IndexerError(
     `role "${role}" logs in, and holders of its tokens could read its statements and end its sessions`,
     {
-      code: 'TOKEN_REFUSED',
+      code: 'READER_TOKEN_REFUSED',
       remedy: 'make a role for tokens by grant-reader without --password-file, with the same --party',
     },
   );
@@ -81,7 +82,7 @@ export async function listTokens(database: Database): Promise<readonly ListedTok
 
 /**
  * From now on it is refused, and its login is gone. Streams that it opened end by themselves.
- * @throws IndexerError TOKEN_UNKNOWN; STORE_NOT_PERMITTED or TOKEN_LOGIN_KEPT if its login stays: the token is refused all the same
+ * @throws IndexerError READER_TOKEN_NOT_FOUND; STORE_NOT_PERMITTED or READER_TOKEN_LOGIN_KEPT if its login stays: the token is refused all the same
  */
 export async function revokeToken(database: Database, id: string): Promise<void> {
   const { rows } = await database.withClient((client) =>
@@ -91,7 +92,7 @@ export async function revokeToken(database: Database, id: string): Promise<void>
     ),
   );
   const [found] = rows;
-  if (found === undefined) throw new IndexerError(`there is no token ${id}`, { code: 'TOKEN_UNKNOWN' });
+  if (found === undefined) throw new IndexerError(`there is no token ${id}`, { code: 'READER_TOKEN_NOT_FOUND' });
   await database.withClient((client) => dropLogin(client, found.login));
 }
 

@@ -52,18 +52,18 @@ export function withOwnersRights(storage: string): string {
 /** Functions of the storage that the writer calls when a party leaves the participant. */
 const departures = [
   'hosts(text, integer, bigint)',
-  'unknown_parties(text[], integer, bigint)',
-  'mark_unknown(bigint, boolean)',
+  'unhosted_parties(text[], integer, bigint)',
+  'mark_unhosted(bigint, boolean)',
 ];
 
 /** Functions of the storage that show what is kept as bytes; indexes are made of them, so whoever writes calls them. */
-const inWords = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
+const decoders = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
 
 /** Functions that the writer calls, with the types of their parameters. @param storage schema of the stream */
 function writerFunctions(storage: string): readonly string[] {
   return [
     withOwnersRights(storage),
-    ...[...departures, ...inWords].map((called) => `${escapeIdentifier(storage)}.${called}`),
+    ...[...departures, ...decoders].map((called) => `${escapeIdentifier(storage)}.${called}`),
   ];
 }
 
@@ -144,7 +144,7 @@ function clean(name: string, storage: string): readonly string[] {
     `revoke all on all functions in schema ${schema} from ${name}`,
     `grant usage on schema ${schema} to ${name}`,
     `grant select on all tables in schema ${schema} to ${name}`,
-    `grant execute on function ${inWords.map((called) => `${schema}.${called}`).join(', ')} to ${name}`,
+    `grant execute on function ${decoders.map((called) => `${schema}.${called}`).join(', ')} to ${name}`,
   ];
 }
 

@@ -49,7 +49,7 @@ const dependentObjects = '2BP01';
 
 /**
  * Ends the sessions of a login and drops it, if it is there, with what it made in this database.
- * @throws IndexerError TOKEN_LOGIN_KEPT if it made something in another database; Error of Postgres if it may not be dropped
+ * @throws IndexerError READER_TOKEN_LOGIN_KEPT if it made something in another database; Error of Postgres if it may not be dropped
  */
 export async function dropLogin(client: ClientBase, login: string): Promise<void> {
   const { rows } = await client.query<{ superuser: boolean }>(
@@ -67,7 +67,7 @@ export async function dropLogin(client: ClientBase, login: string): Promise<void
   await client.query(`drop role ${name}`).catch((thrown: unknown) => {
     if (!(thrown instanceof DatabaseError) || thrown.code !== dependentObjects) throw thrown;
     throw new IndexerError(`the token is refused, and its login "${login}" owns something that is left`, {
-      code: 'TOKEN_LOGIN_KEPT',
+      code: 'READER_TOKEN_LOGIN_KEPT',
       remedy: `as a superuser run \`drop owned by ${name}\` in the other databases, then \`drop role ${name}\``,
       facts: { login, found: thrown.detail ?? '' },
       cause: thrown,

@@ -114,7 +114,7 @@ function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
   const deleted = pruned.filter((table) => table !== 'retention_holds' && table !== 'quarantine');
   return trialsOf(columns, {
     inserted: [],
-    updated: { stream: 'kept_offset' },
+    updated: { stream: 'pruned_to_offset' },
     deleted,
     called: pruningFunctions(schema),
   });

@@ -81,7 +81,7 @@ export async function moveDependents(client: ClientBase, from: string, to: strin
       await client.query(rows[0]?.text ?? '');
     } catch (thrown) {
       const error = toStoreError(thrown);
-      if (error.code !== 'STORE_SCHEMA' && error.code !== 'STORE_FAILED') throw error;
+      if (error.code !== 'STORE_SCHEMA_MISMATCH' && error.code !== 'STORE_FAILED') throw error;
       throw cannotMove(name);
     }
     moved.push(name);

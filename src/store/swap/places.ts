@@ -11,7 +11,7 @@ import { refuseStrangers } from '../roles/schema-owners.ts';
 import { migrate, migrationFiles } from '../schema/migrations.ts';
 
 /** What is no live storage: to become it, or left by it. */
-export type Beside = 'next' | 'before';
+export type Beside = 'next' | 'previous';
 
 /** Name of the schema beside the live one. */
 export function besideSchema(schema: string, beside: Beside): string {
@@ -22,7 +22,7 @@ export function besideSchema(schema: string, beside: Beside): string {
 export function besideNote(schema: string, beside: Beside): string {
   return beside === 'next'
     ? `Storage filled by "ledger-indexer rebuild" to take the place of schema ${schema}; may be dropped when none runs.`
-    : `Storage of schema ${schema} before the last "ledger-indexer rebuild"; "ledger-indexer rebuild --drop-old" drops it.`;
+    : `Schema ${schema} before the last "ledger-indexer rebuild"; "ledger-indexer rebuild --drop-previous --yes" deletes it.`;
 }
 
 /** Whether the storage beside the live one is there, and is ours. @throws IndexerError REBUILD_REFUSED when the name is taken */

@@ -20,7 +20,7 @@ export interface Storages {
 /** The same rows in both, whatever the other had; over servers as well. */
 export const wholly = tablesWhere(({ carried }) => carried === 'wholly');
 
-/** Packages are read once: with them a rebuild makes paddings, and asks the participant for what is new only. */
+/** Packages are read once: with them a rebuild makes omitted fields, and asks the participant for what is new only. */
 export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {
   await client.query(
     `insert into ${escapeIdentifier(to)}.packages select * from ${escapeIdentifier(from)}.packages on conflict do nothing`,

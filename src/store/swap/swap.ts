@@ -12,7 +12,7 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import { lockStream } from '../history/maintenance.ts';
 import { dropStaging } from '../history/staging.ts';
-import { noteWork } from '../history/works.ts';
+import { updateJob } from '../history/jobs.ts';
 import { secureViews } from '../roles/secure-views.ts';
 import { moveReadSide } from '../schema/read-side.ts';
 import { typedState, typedViewsAnew, type TypedViews } from '../typed/views.ts';
@@ -116,7 +116,7 @@ export async function swap(live: Database, swapped: Swap): Promise<number> {
 async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<number> {
   const { beside, halted, last, onStep = () => undefined } = given;
   const incoming = besideSchema(schema, beside);
-  const outgoing = besideSchema(schema, 'before');
+  const outgoing = besideSchema(schema, 'previous');
   onStep('locking');
   await client.query(`${reportPlanning}; set local lock_timeout = '500ms'; set local statement_timeout = '60s'`);
   for (const name of [`ledger_indexer:${schema}`, `ledger_indexer_views:${schema}`]) {
@@ -145,7 +145,7 @@ async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<
   await pointFunctions(client, outgoing, schema);
   await carryObjects(client, outgoing, schema);
   await client.query(
-    `comment on schema ${escapeIdentifier(outgoing)} is ${escapeLiteral(besideNote(schema, 'before'))}`,
+    `comment on schema ${escapeIdentifier(outgoing)} is ${escapeLiteral(besideNote(schema, 'previous'))}`,
   );
   onStep('making views anew');
   await searchIn(client, schema);
@@ -153,7 +153,7 @@ async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<
   if (typed.length > 0) await client.query(typed.join('\n'));
   await moveDependents(client, outgoing, schema);
   await secureViews(client, readSchemas(schema));
-  await noteWork(client, 'rebuild', { state: 'done', step: 'swapped', perSecond: null, problem: null });
+  await updateJob(client, 'rebuild', { state: 'done', step: 'swapped', perSecond: null, problem: null });
   onStep('committing');
   return checkpoint;
 }

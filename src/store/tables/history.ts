@@ -25,7 +25,7 @@ export const historyTables = {
   // A contract that ended goes from here to another table.
   live: {
     ...grows,
-    writer: { insert: true, update: 'unknown_since', delete: true },
+    writer: { insert: true, update: 'unhosted_since', delete: true },
     limited: ({ among, stakes }) => among('contract_parties', stakes),
     sizes: 'live',
     isWritten: true,
@@ -33,7 +33,7 @@ export const historyTables = {
   ended: {
     ...grows,
     // Of what an update that comes late ended sooner.
-    writer: { insert: true, update: 'ended_offset, ended_by, ended_at, ended_node_id, class, unknown_since' },
+    writer: { insert: true, update: 'ended_offset, ended_by, ended_at, ended_node_id, class, unhosted_since' },
     redactor: { delete: true },
     limited: ({ among, stakes }) => among('contract_parties', stakes),
     sizes: 'ended',

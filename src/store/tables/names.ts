@@ -27,7 +27,7 @@ export const nameTables = {
   choices: forAll,
   template_interfaces: forAll,
   packages: forAll,
-  paddings: { ...forAll, writer: { insert: true, update: 'padding' } },
+  omitted_fields: { ...forAll, writer: { insert: true, update: 'fields' } },
   typed_views: { nodes: 'coordinator', limited: 'all', carried: 'wholly' },
   typed_columns: { nodes: 'coordinator', limited: 'all', carried: 'wholly' },
 } as const satisfies Readonly<Record<string, TableEntry>>;

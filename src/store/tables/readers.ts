@@ -11,7 +11,7 @@ export const readerTables = {
   },
   // Addresses and secrets.
   webhook_secrets: { nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
-  webhook_dead: {
+  webhook_dead_letters: {
     nodes: 'coordinator',
     writer: { insert: true, update: 'attempts, problem, replay, failed_at', delete: true },
     limited: 'none',

@@ -10,28 +10,28 @@ export const streamTables = {
       update:
         'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, seed_release, seed_has_in_flight, ' +
         'checkpoint, checkpoint_update_offset, ' +
-        'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
+        'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, participant_pruned_offset',
     },
     // The epoch, so that a running writer begins a new session, in which it knows what was redacted.
-    redactor: { update: 'kept_offset, epoch' },
+    redactor: { update: 'pruned_to_offset, epoch' },
     // Everything but the filter, which names the parties it indexes.
     limited: {
       columns:
         'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, seed_release, seed_has_in_flight, checkpoint, ' +
         'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
-        'ledger_end, pruned_offset, kept_offset, handover, handover_peer',
+        'ledger_end, participant_pruned_offset, pruned_to_offset, handover, handover_peer',
     },
   },
   coverage: { nodes: 'everywhere', writer: { insert: true }, limited: 'all' },
   filter_interfaces: {
     nodes: 'coordinator',
     // What is wanted no more is forgotten.
-    writer: { insert: true, update: 'state, complete_from, unknown_at, noted_at', delete: true },
+    writer: { insert: true, update: 'state, complete_from, unknown_at_offset, updated_at', delete: true },
     limited: 'all',
   },
   // Which parties it indexes.
-  filter_parts: { nodes: 'coordinator', limited: 'none' },
-  hosts: { nodes: 'everywhere', limited: 'all' },
+  filter_additions: { nodes: 'coordinator', limited: 'none' },
+  participants: { nodes: 'everywhere', limited: 'all' },
   completion_ranges: {
     nodes: 'coordinator',
     writer: { insert: true, update: 'to_offset, parties, reason, recorded_at' },
@@ -60,9 +60,9 @@ export const streamTables = {
     isWritten: true,
   },
   // How far a background job is, or why this role cannot do it.
-  works: {
+  jobs: {
     nodes: 'coordinator',
-    writer: { update: 'state, step, unit, done, total, per_second, problem, changed_at' },
+    writer: { update: 'state, step, unit, done, total, per_second, problem, updated_at' },
     limited: 'none',
     carried: 'wholly',
   },

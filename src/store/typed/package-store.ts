@@ -1,11 +1,11 @@
-/** Packages that were read from the participant, those that stored events name but nobody has read yet, and their paddings. */
+/** Packages that were read from the participant, those that stored events name but nobody has read yet, and their omitted fields. */
 import type { ClientBase } from 'pg';
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { PackageState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import type { Tables } from '../connection/tables.ts';
-import { type Padding, paddingOf, paddingOfType } from '../../daml/optional-fields.ts';
+import { type OmittedFields, omittedFieldsOf, omittedFieldsOfType } from '../../daml/optional-fields.ts';
 
 /** Stores a package that was read; one that is there already stays as it is, for its id is the hash of its content. */
 export async function storePackage(database: Database, model: PackageModel): Promise<void> {
@@ -32,9 +32,9 @@ export async function readPackages(database: Database): Promise<readonly Package
   return rows.map(({ model }) => model as PackageModel);
 }
 
-/** Makes the paddings of all templates known now what the packages say. */
-export async function refreshPaddings(database: Database, packages: PackageLookup): Promise<void> {
-  await database.transaction((client) => storePaddings(client, packages));
+/** Makes the omitted fields of all templates known now what the packages say. */
+export async function refreshOmittedFields(database: Database, packages: PackageLookup): Promise<void> {
+  await database.transaction((client) => storeOmittedFields(client, packages));
 }
 
 /** Cheap: two small tables. */
@@ -56,26 +56,26 @@ export async function readPackageState(database: Database): Promise<PackageState
   };
 }
 
-// The paddings of templates and interface views, as readers under the names of PQS want them: they look for explicit nulls
+// The omitted fields of templates and interface views, as readers under the names of PQS want them: they look for explicit nulls
 // where the ledger leaves out trailing fields that are None.
 
 /**
- * Computes the paddings of all templates and interfaces of the dictionary and stores those that changed; gives back how
+ * Computes the omitted fields of all templates and interfaces of the dictionary and stores those that changed; gives back how
  * many rows it wrote. To be called after packages were stored; safe to repeat. Search path is the schema of the stream.
  */
-export async function storePaddings(client: ClientBase, packages: PackageLookup): Promise<number> {
+export async function storeOmittedFields(client: ClientBase, packages: PackageLookup): Promise<number> {
   const rows = await tablesOf(client)
     .selectFrom('templates')
     .select(['template_pk', 'package_id', 'module_name', 'entity_name'])
     .orderBy('template_pk')
     .execute();
   const found = rows.flatMap((row) => {
-    const padding = paddingOfEntity(row, packages);
-    return padding === undefined ? [] : [{ template_pk: row.template_pk, padding }];
+    const fields = omittedFieldsOfEntity(row, packages);
+    return fields === undefined ? [] : [{ template_pk: row.template_pk, fields }];
   });
   const { rowCount } = await client.query(
-    `insert into paddings select template_pk, padding from jsonb_to_recordset($1) f (template_pk integer, padding jsonb)
-     on conflict (template_pk) do update set padding = excluded.padding where paddings.padding <> excluded.padding`,
+    `insert into omitted_fields select template_pk, fields from jsonb_to_recordset($1) f (template_pk integer, fields jsonb)
+     on conflict (template_pk) do update set fields = excluded.fields where omitted_fields.fields <> excluded.fields`,
     [JSON.stringify(found)],
   );
   return rowCount ?? 0;
@@ -83,11 +83,11 @@ export async function storePaddings(client: ClientBase, packages: PackageLookup)
 
 type TemplateRow = Pick<Tables['templates'], 'package_id' | 'module_name' | 'entity_name'>;
 
-/** Of an interface the padding of its view, of a template that of its payload; undefined when nothing can be missing. */
-function paddingOfEntity(row: TemplateRow, packages: PackageLookup): Padding | undefined {
+/** Of an interface the omitted fields of its view, of a template that of its payload; undefined when nothing can be missing. */
+function omittedFieldsOfEntity(row: TemplateRow, packages: PackageLookup): OmittedFields | undefined {
   const contract = packages(row.package_id)?.interfaces.find(
     ({ moduleName, entityName }) => moduleName === row.module_name && entityName === row.entity_name,
   );
-  if (contract !== undefined) return paddingOfType(contract.view, packages);
-  return paddingOf(`${row.package_id}:${row.module_name}:${row.entity_name}`, packages);
+  if (contract !== undefined) return omittedFieldsOfType(contract.view, packages);
+  return omittedFieldsOf(`${row.package_id}:${row.module_name}:${row.entity_name}`, packages);
 }

@@ -96,12 +96,12 @@ const fate = [
   column(
     'status',
     `case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
-       else case when l.unknown_since is null then 'active' else 'unknown' end end`,
+       else case when l.unhosted_since is null then 'active' else 'unhosted' end end`,
     'What became of it: active, archived, witnessed and so on, as in explore.contracts.',
   ),
   column(
     'is_active',
-    'l.ended_by is null and l.unknown_since is null',
+    'l.ended_by is null and l.unhosted_since is null',
     'Whether the contract is active at the checkpoint.',
   ),
   column(
@@ -135,7 +135,7 @@ function activeShape(subject: ViewSubject, storage: string): ViewShape {
       `join ${in_('templates')} t on t.template_pk = l.template_pk`,
       `left join ${in_('contracts')} c on c."offset" = l."offset" and c.node_id = l.node_id`,
       ...besideContract(subject, in_),
-      `where ${isOfTemplate('t', subject)} and l.unknown_since is null`,
+      `where ${isOfTemplate('t', subject)} and l.unhosted_since is null`,
     ].join('\n  '),
   };
 }
@@ -283,7 +283,7 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
       `left join ${in_('contracts')} c on c."offset" = l."offset" and c.node_id = l.node_id`,
       `left join ${in_('contract_parties')} s on s.parties_pk = l.parties_pk`,
       `where ${isOfInterface('i', 'p', subject)}`,
-      `  and l.unknown_since is null and ${onlyOf('v.interface_pk', numbers)}`,
+      `  and l.unhosted_since is null and ${onlyOf('v.interface_pk', numbers)}`,
     ].join('\n  '),
   };
 }

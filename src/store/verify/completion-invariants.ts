@@ -46,15 +46,15 @@ export const completionInvariants: readonly Invariant[] = [
           union all
           select c."offset", null, 'accepted, but its update is not here'
             from completions c cross join stream st
-           where c.status_code = 0 and ${allShown} and c."offset" > coalesce(st.kept_offset, -1)
+           where c.status_code = 0 and ${allShown} and c."offset" > coalesce(st.pruned_to_offset, -1)
              and exists (select from coverage r where c."offset" > r.from_offset and c."offset" <= coalesce(r.to_offset, st.checkpoint))
              and not exists (select from updates u where u."offset" = c."offset")
              -- Stored from the participant before, under the offset that it had there.
-             and not exists (select from hosts h where c."offset" > h.from_offset and c."offset" <= h.repeats_to)
+             and not exists (select from participants p where c."offset" > p.from_offset and c."offset" <= p.overlap_to_offset)
              and not exists (select from quarantine q where q."offset" = c."offset")
              -- Completions lag: those of other parties may be of a time whose updates were followed without them.
              and not exists (select from (select * from completion_ranges offset 0) n
-                               join coverage w on w.origin in ('filter', 'widen') and n.from_offset < w.from_offset
+                               join coverage w on w.origin in ('filter', 'filter-extend') and n.from_offset < w.from_offset
                               where n.reason is not null and c."offset" > n.from_offset and c."offset" <= w.from_offset)`,
   },
   {

@@ -96,10 +96,10 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I13',
-    says: 'what a seed found began at or before the seed, or at or before the offset at which the filter was widened',
+    says: 'what a seed found began at or before the seed, or at or before the offset at which the filter was extended',
     sql: `with read_at as (
-            select greatest(st.seed_offset, (select max(from_offset) from coverage where origin = 'widen'),
-                            (select max(from_offset) from filter_parts)) as "offset"
+            select greatest(st.seed_offset, (select max(from_offset) from coverage where origin = 'filter-extend'),
+                            (select max(from_offset) from filter_additions)) as "offset"
               from stream st)
           select c."offset", id_text(c.contract_id) as contract_id,
                  'seeded, but activated after offset ' || a."offset" as found
@@ -129,7 +129,7 @@ export const contractInvariants: readonly Invariant[] = [
            cross join stream st
            where coalesce(a.activated, 0) - coalesce(a.deactivated, 0)
                  <> coalesce(l.activated, 0) - coalesce(l.deactivated, 0)
-              or st.kept_offset is null and coalesce(a.activated, 0) <> coalesce(l.activated, 0)
+              or st.pruned_to_offset is null and coalesce(a.activated, 0) <> coalesce(l.activated, 0)
               or coalesce(a.activated, 0) < coalesce(l.activated, 0)`,
   },
   {
@@ -137,7 +137,7 @@ export const contractInvariants: readonly Invariant[] = [
     says: 'a lifetime that ended in a complete range was ended by an event',
     sql: `select l.ended_offset as "offset", id_text(l.contract_id) as contract_id, 'no event ends it at this offset' as found
             from (${lifetimes} ${gathered}) l
-           where l.ended_offset > coalesce((select kept_offset from stream), 0)
+           where l.ended_offset > coalesce((select pruned_to_offset from stream), 0)
              and exists (select from coverage c where l.ended_offset > c.from_offset
                             and (c.to_offset is null or l.ended_offset <= c.to_offset))
              and not exists (select from (${endings} ${gathered}) d
@@ -176,21 +176,21 @@ export const contractInvariants: readonly Invariant[] = [
             from contracts where workflow_id is not null and origin <> 's'
           union all
           select "offset", contract_id, kind || ' with what only an arrival that a seed found in flight has'
-            from plain_reassignments
+            from decoded_reassignments
            where (workflow_id is not null or created_event is not null) and not (incomplete and kind = 'assign')`,
   },
   {
     id: 'I38',
-    says: 'contracts are unknown from the offset on at which the participant lost a party of theirs',
-    sql: `select l.unknown_since as "offset", l.contract_id,
-                 case when l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
-                      then 'unknown since an offset at which it was not active'
-                      else 'unknown, but no party of it left at this offset' end as found
-            from (select * from lifetimes where unknown_since is not null ${gathered}) l
-           where l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
+    says: 'contracts are unhosted from the offset on at which the participant lost a party of theirs',
+    sql: `select l.unhosted_since as "offset", l.contract_id,
+                 case when l.unhosted_since <= l.activated_offset or l.unhosted_since >= l.deactivated_offset
+                      then 'unhosted since an offset at which it was not active'
+                      else 'unhosted, but no party of it left at this offset' end as found
+            from (select * from lifetimes where unhosted_since is not null ${gathered}) l
+           where l.unhosted_since <= l.activated_offset or l.unhosted_since >= l.deactivated_offset
               or not exists (select from (${departures} ${gathered}) y
                                join contract_parties p on p.parties_pk = l.parties_pk
-                              where y."offset" = l.unknown_since and y.synchronizer_pk = l.synchronizer_pk
+                              where y."offset" = l.unhosted_since and y.synchronizer_pk = l.synchronizer_pk
                                 and y.party_id = any (p.witness_parties))
           union all
           select l."offset", id_text(l.contract_id), 'active, although its only party left at offset ' || y."offset"
@@ -203,7 +203,7 @@ export const contractInvariants: readonly Invariant[] = [
                                            and b.kind <> 'ParticipantAuthorizationRevoked' ${gathered}) b
                             where b.party_id = d.party_id and b.synchronizer_pk = d.synchronizer_pk
                               and b."offset" >= d."offset") ${gathered}) y
-            join live l on l.synchronizer_pk = y.synchronizer_pk and l.unknown_since is null and l."offset" < y."offset"
+            join live l on l.synchronizer_pk = y.synchronizer_pk and l.unhosted_since is null and l."offset" < y."offset"
             join contract_parties p on p.parties_pk = l.parties_pk and p.witness_parties = array[y.party_id]`,
   },
   {
@@ -218,7 +218,7 @@ export const contractInvariants: readonly Invariant[] = [
                  || ', and yet it is said how it ended'
             from ended
            where ended_by in ('w', 'e') and (ended_at is not null or ended_node_id is not null)
-              or ended_by = 'w' and (ended_offset <> "offset" or unknown_since is not null)
+              or ended_by = 'w' and (ended_offset <> "offset" or unhosted_since is not null)
           union all
           select d."offset", id_text(d.contract_id), d.event || ' ended it, and yet another end is kept'
             from ended e

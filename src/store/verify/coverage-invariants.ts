@@ -45,7 +45,7 @@ export const coverageInvariants: readonly Invariant[] = [
              and not exists (select from coverage c
                               where c.from_offset = st.seed_offset
                                 and (c.origin in ${seeds} and c.recorded_at = st.seeded_at
-                                     or c.origin in ('filter', 'reset', 'widen') and c.recorded_at > st.seeded_at))
+                                     or c.origin in ('filter', 'reset', 'filter-extend') and c.recorded_at > st.seeded_at))
           union all
           select c.from_offset, null, 'a seed after the one that the stream names'
             from coverage c cross join stream st
@@ -66,16 +66,16 @@ export const coverageInvariants: readonly Invariant[] = [
              (c.origin = 'genesis' and c.from_offset <> 0, 'begins after offset 0'),
              (c.origin = 'reseed' and not exists (select from coverage p where p.to_offset <= c.from_offset),
               'no range ends before it'),
-             (c.origin in ('filter', 'reset', 'widen')
+             (c.origin in ('filter', 'reset', 'filter-extend')
               and not exists (select from coverage p
                                where (p.from_offset <> c.from_offset or p.filter_hash <> c.filter_hash)
                                  and c.from_offset in (p.to_offset, p.from_offset)),
               'no range ends where it begins'),
              (c.origin in ('genesis', 'oldest', 'offset')
-              and not exists (select from coverage p where p.origin in ('seed', 'reseed', 'widen'))
-              and (select count(*) from filter_parts) = 0
+              and not exists (select from coverage p where p.origin in ('seed', 'reseed', 'filter-extend'))
+              and (select count(*) from filter_additions) = 0
               and (select max(s.origin) from (select origin::text from contracts where origin = 's' limit 1) s) = 's', 'yet there are contracts of a seed'),
-             (not c.complete and c.origin <> 'widen', 'is not complete, and nothing was widened'),
+             (not c.complete and c.origin <> 'filter-extend', 'is not complete, and nothing was extended'),
              (c.to_offset < c.from_offset, 'ends before it begins')) w (broken, what)
            where w.broken`,
   },
@@ -100,32 +100,33 @@ export const coverageInvariants: readonly Invariant[] = [
   {
     id: 'I45',
     says: 'stretches of participants follow each other, and the newest is that of the stream',
-    sql: `select h.from_offset as "offset", null::text as contract_id, 'host ' || h.host || ': ' || w.what as found
-            from (select *, row_number() over (order by host) as place, lag(from_offset) over (order by host) as before,
-                         lead(host) over (order by host) is null as newest
-                    from hosts) h
+    sql: `select p.from_offset as "offset", null::text as contract_id, 'participant ' || p.participant_number || ': ' || w.what as found
+            from (select *, row_number() over (order by participant_number) as place,
+                         lag(from_offset) over (order by participant_number) as before,
+                         lead(participant_number) over (order by participant_number) is null as newest
+                    from participants) p
             left join (select distinct id_text(update_id) as update_id from updates
-                        where id_text(update_id) in (select common_update_id from hosts)) f on f.update_id = h.common_update_id
+                        where id_text(update_id) in (select common_update_id from participants)) f on f.update_id = p.common_update_id
            cross join stream st
            cross join lateral (values
-             (h.host <> h.place, 'hosts are not counted from 1'),
-             (h.place = 1 and (h.from_offset, h.shift, h.levels) <> (0, 0, '{}'), 'is the first, and its offsets are not those of the stream'),
-             (case when h.place = 1 then num_nonnulls(h.common_offset, h.common_update_id, h.reason) <> 0
-                   else num_nulls(h.common_offset, h.common_update_id, h.reason) <> 0 end,
+             (p.participant_number <> p.place, 'participants are not numbered from 1'),
+             (p.place = 1 and (p.from_offset, p.offset_shift, p.overlap_offsets) <> (0, 0, '{}'), 'is the first, and its offsets are not those of the stream'),
+             (case when p.place = 1 then num_nonnulls(p.common_offset, p.common_update_id, p.reason) <> 0
+                   else num_nulls(p.common_offset, p.common_update_id, p.reason) <> 0 end,
               'each but the first has its proof and a reason'),
-             (h.from_offset < h.before, 'begins before the one that it follows'),
-             (h.from_offset > st.checkpoint, 'begins after the checkpoint'),
-             (h.common_offset + h.shift > h.from_offset, 'its proof is none of what was here before'),
-             (st.kept_offset is null
+             (p.from_offset < p.before, 'begins before the one that it follows'),
+             (p.from_offset > st.checkpoint, 'begins after the checkpoint'),
+             (p.common_offset + p.offset_shift > p.from_offset, 'its proof is none of what was here before'),
+             (st.pruned_to_offset is null
               and f.update_id is null
               and not exists (select from quarantine q
-                               where position(convert_to(h.common_update_id, 'UTF8') in q.frame) > 0)
-              and h.common_update_id is not null, 'its proof is no update that is here'),
-             (exists (select from jsonb_each_text(h.levels) l where l.value::bigint <= h.from_offset),
+                               where position(convert_to(p.common_update_id, 'UTF8') in q.frame) > 0)
+              and p.common_update_id is not null, 'its proof is no update that is here'),
+             (exists (select from jsonb_each_text(p.overlap_offsets) l where l.value::bigint <= p.from_offset),
               'a level lies before it begins'),
-             (h.repeats_to <> greatest(h.from_offset, (select max(l.value::bigint) from jsonb_each_text(h.levels) l)),
-              'repeats_to is not the largest level'),
-             (h.newest and h.participant_id <> coalesce(st.participant_id, ''), 'is the newest, and not that of the stream')
+             (p.overlap_to_offset <> greatest(p.from_offset, (select max(l.value::bigint) from jsonb_each_text(p.overlap_offsets) l)),
+              'overlap_to_offset is not the largest of overlap_offsets'),
+             (p.newest and p.participant_id <> coalesce(st.participant_id, ''), 'is the newest, and not that of the stream')
            ) w (broken, what)
            where w.broken`,
   },

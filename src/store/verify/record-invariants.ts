@@ -3,9 +3,9 @@ import type { Invariant } from './invariant.ts';
 
 /** Hours of which everything is still here: of a pruned history those after the first hour left on a synchronizer. */
 const wholeHours = `
-  select u.synchronizer_pk, case when st.kept_offset is null then '-infinity'
-                                 else date_trunc('hour', min(u.record_time) filter (where u."offset" > st.kept_offset), 'UTC') end as since
-    from updates u cross join stream st group by u.synchronizer_pk, st.kept_offset`;
+  select u.synchronizer_pk, case when st.pruned_to_offset is null then '-infinity'
+                                 else date_trunc('hour', min(u.record_time) filter (where u."offset" > st.pruned_to_offset), 'UTC') end as since
+    from updates u cross join stream st group by u.synchronizer_pk, st.pruned_to_offset`;
 
 const hour = `date_trunc('hour', u.record_time, 'UTC')`;
 
@@ -77,7 +77,7 @@ export const recordInvariants: readonly Invariant[] = [
                     from (${counted}) c where hour is not null) r
             left join (${wholeHours}) w using (synchronizer_pk)
            cross join stream st
-           where hour > w.since or w.since is null and st.kept_offset is null
+           where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, template_pk, choice_pk, synchronizer_pk
           having sum(creates) <> 0 or sum(archives) <> 0 or sum(exercises) <> 0`,
   },
@@ -98,7 +98,7 @@ export const recordInvariants: readonly Invariant[] = [
                    where u.kind = 't' and u.record_time is not null) r
             left join (${wholeHours}) w using (synchronizer_pk)
            cross join stream st
-           where hour > w.since or w.since is null and st.kept_offset is null
+           where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, synchronizer_pk
           having sum(transactions) <> 0 or sum(creates) <> 0 or sum(archives) <> 0 or sum(exercises) <> 0`,
   },
@@ -108,13 +108,13 @@ export const recordInvariants: readonly Invariant[] = [
     sql: `select r."offset", r.contract_id, r.place || r.what as found
             from (select "offset", contract_id, 'contract' as place, redaction_id,
                          payload is not null or contract_key is not null or created_event_blob is not null as kept
-                    from plain_contracts where redaction_id is not null
+                    from decoded_contracts where redaction_id is not null
                   union all
                   select "offset", contract_id, 'view', redaction_id, view is not null
-                    from plain_interface_views where redaction_id is not null
+                    from decoded_interface_views where redaction_id is not null
                   union all
                   select "offset", contract_id, 'exercise', redaction_id, argument is not null or result is not null
-                    from plain_exercises where redaction_id is not null
+                    from decoded_exercises where redaction_id is not null
                   union all
                   select "offset", id_text(contract_id), 'completion', redaction_id, status_message is not null
                     from completions where redaction_id is not null) x
@@ -165,7 +165,7 @@ export const recordInvariants: readonly Invariant[] = [
                    where u.record_time is not null and (u.kind = 't' or u.paid_traffic_cost is not null)) r
             left join (${wholeHours}) w using (synchronizer_pk)
            cross join stream st
-           where hour > w.since or w.since is null and st.kept_offset is null
+           where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, synchronizer_pk
           having sum(cost) <> least(sum(paid), 9223372036854775807)
               or abs(sum(delay) - sum(late)) > 0.000001 * count(*)`,
@@ -217,15 +217,15 @@ export const redactionInvariants: readonly Invariant[] = [
     says: 'what was redacted is noted, and what is noted is redacted',
     sql: `select c."offset", c.contract_id, 'contract ' || case when c.redaction_id is null then 'has contents that were redacted'
                  else 'was redacted, which redacted_contracts does not know' end as found
-            from plain_contracts c where (c.redaction_id is not null) <> ${ofContract('c')}
+            from decoded_contracts c where (c.redaction_id is not null) <> ${ofContract('c')}
           union all
           select v."offset", v.contract_id, 'view ' || case when v.redaction_id is null then 'has contents that were redacted'
                  else 'was redacted, which redacted_contracts does not know' end
-            from plain_interface_views v where (v.redaction_id is not null) <> ${ofContract('v')}
+            from decoded_interface_views v where (v.redaction_id is not null) <> ${ofContract('v')}
           union all
           select e."offset", e.contract_id, 'exercise ' || e.node_id || case when e.redaction_id is null
                  then ' has contents that were redacted' else ' was redacted, which is noted nowhere' end
-            from plain_exercises e where (e.redaction_id is not null) <> (${ofContract('e', 'r.exercises')} or ${noted})
+            from decoded_exercises e where (e.redaction_id is not null) <> (${ofContract('e', 'r.exercises')} or ${noted})
           union all
           select c."offset", c.contract_id, 'completion ' || case when c.redaction_id is null
                  then 'has a message that was redacted' else 'was redacted, which redacted_contracts does not know' end

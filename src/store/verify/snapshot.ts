@@ -1,12 +1,12 @@
 /** The one snapshot that all of a `verify` reads: read only, and of the same moment, whatever is committed meanwhile. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { HostStretch } from '../../model/stream.ts';
+import type { ParticipantRange } from '../../model/stream.ts';
 import { type Database, rollBack } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import { wantedInterfaces } from '../write/filter-interfaces.ts';
-import { currentHost } from '../write/hosts.ts';
+import { currentParticipant } from '../write/participants.ts';
 
 /** The stream as the snapshot shows it. */
 export interface VerifiedStream {
@@ -15,14 +15,14 @@ export interface VerifiedStream {
   readonly filter: object;
   readonly checkpoint: number;
   /** Updates up to this offset were pruned here; 0 when none were. */
-  readonly keptOffset: number;
+  readonly prunedToOffset: number;
   /** Updates after this offset are complete under the present filter, views of interfaces included. */
   readonly coveredAfter: number;
   /** Contracts activated after this offset are complete; -1 where all active contracts were read. */
   readonly activeAfter: number;
   readonly seedOffset: number;
-  /** Undefined while the stream was never moved to another participant. */
-  readonly host: HostStretch | undefined;
+  /** Undefined while the stream never switched to another participant. */
+  readonly participantRange: ParticipantRange | undefined;
 }
 
 export interface Snapshot {
@@ -57,7 +57,7 @@ export async function inSnapshot<T>(database: Database, work: (snapshot: Snapsho
 async function readStream(client: ClientBase): Promise<VerifiedStream> {
   const row = await tablesOf(client)
     .selectFrom('stream')
-    .select(['participant_id', 'filter', 'checkpoint', 'seed_offset', 'seeded_at', 'kept_offset'])
+    .select(['participant_id', 'filter', 'checkpoint', 'seed_offset', 'seeded_at', 'pruned_to_offset'])
     .executeTakeFirst();
   if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
   const { coveredAfter, activeAfter } = await readCoverage(client);
@@ -69,10 +69,10 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
     filter: { ...(row.filter as object), interfaces: views.map(({ id }) => id) },
     checkpoint: row.checkpoint,
     seedOffset: row.seed_offset ?? 0,
-    keptOffset: row.kept_offset ?? 0,
+    prunedToOffset: row.pruned_to_offset ?? 0,
     coveredAfter: Math.max(coveredAfter, ...views.map(({ completeFrom }) => completeFrom)),
     activeAfter,
-    host: await currentHost(client),
+    participantRange: await currentParticipant(client),
   };
 }
 
@@ -86,7 +86,7 @@ async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'c
     .execute();
   const range = rows.find(({ origin }) => origin !== 'reset') ?? rows.at(-1);
   const coveredAfter = range?.from_offset ?? 0;
-  const gathered = range?.origin === 'widen' && range.complete;
+  const gathered = range?.origin === 'filter-extend' && range.complete;
   const readWhole = range?.origin === 'seed' || range?.origin === 'reseed' || gathered;
   return { coveredAfter, activeAfter: readWhole || coveredAfter === 0 ? -1 : coveredAfter };
 }

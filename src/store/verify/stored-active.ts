@@ -16,7 +16,7 @@ export interface ActiveAt {
   /** Only those activated after this offset. */
   readonly after: number;
   readonly seeded: SeededOffsets;
-  /** The stream was moved to the participant here: what began before has another offset there, which is not compared. */
+  /** The stream was switched to the participant here: what began before has another offset there, which is not compared. */
   readonly movedAt?: number | undefined;
 }
 
@@ -40,11 +40,11 @@ export interface StoredActive {
 const bucketSql = '((get_byte(b.id_digest, 0) << 4) | (get_byte(b.id_digest, 1) >> 4))';
 
 const rowsSql = `from lifetimes l
-  left join plain_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+  left join decoded_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
   left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
   left join templates t on t.template_pk = c.template_pk
  where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)
-   and (l.unknown_since is null or l.unknown_since > $1)`;
+   and (l.unhosted_since is null or l.unhosted_since > $1)`;
 
 const foundBySeed = 'l.activated_offset <= $3 and (l.activated_offset < $4 or l.activated_offset > $5)';
 
@@ -162,11 +162,11 @@ export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 
  * Contracts whose parties had left the participant, as `contract id, blank, synchronizer id`: the participant may list
  * them or not, and neither says anything.
  */
-export async function unknownActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
+export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ key: string }>(
     `select l.contract_id || ' ' || s.synchronizer_id as key
        from lifetimes l join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-      where l.unknown_since <= $1 and l.activated_offset > $2
+      where l.unhosted_since <= $1 and l.activated_offset > $2
         and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
     [at, after],
   );
@@ -223,7 +223,7 @@ export async function storedHalves(
     `select r.contract_id, r.kind, r."offset", r.incomplete, n.redaction_id is not null as redacted,
             ${digestsOf(fieldExpressions('in_flight', 'n.redaction_id'))} as digests, found.digests as contract
        from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) w (contract_id, kind, "offset", activated)
-       join plain_reassignments r on r.contract_id = w.contract_id and r.kind = w.kind and r."offset" = w."offset"
+       join decoded_reassignments r on r.contract_id = w.contract_id and r.kind = w.kind and r."offset" = w."offset"
        left join redacted_contracts n on n.contract_id = r.contract_id
        ${templateJoin}
        left join synchronizers s on s.synchronizer_pk = r.source_pk
@@ -231,7 +231,7 @@ export async function storedHalves(
        left join (
          select l.contract_id, l.activated_offset, ${digestsOf(fieldExpressions('seeded', 'c.redaction_id'))} as digests
            from lifetimes l
-           join plain_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.origin = 'seed'
+           join decoded_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.origin = 'seed'
            left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
            left join templates t on t.template_pk = c.template_pk
           where l.contract_id = any ($1)

@@ -28,13 +28,13 @@ const sources: readonly Source[] = [
   {
     kind: 'update',
     key: `'update'`,
-    from: `plain_updates r left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between}`,
+    from: `decoded_updates r left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between}`,
   },
   {
     kind: 'contract',
     key: `'contract ' || r.contract_id`,
     redaction: 'r.redaction_id',
-    from: `plain_contracts r ${templateJoin}
+    from: `decoded_contracts r ${templateJoin}
            left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between} and r.origin <> 'seed'`,
   },
   {
@@ -42,7 +42,7 @@ const sources: readonly Source[] = [
     key: `'view ' || coalesce(r.contract_id, 'node ' || r.node_id) || ' ' || t.package_id || ':' || t.module_name || ':' || t.entity_name`,
     redaction: 'r.redaction_id',
     // Those of seeded contracts may lie in the range when a seed was repeated.
-    from: `plain_interface_views r left join templates t on t.template_pk = r.interface_pk
+    from: `decoded_interface_views r left join templates t on t.template_pk = r.interface_pk
            where ${between} and not exists (select from contracts o where o."offset" = r."offset" and o.node_id = r.node_id
                                                        and o.origin = 's')`,
   },
@@ -50,14 +50,14 @@ const sources: readonly Source[] = [
     kind: 'exercise',
     key: `'exercise ' || r.node_id`,
     redaction: 'r.redaction_id',
-    from: `plain_exercises r ${templateJoin} left join choices h on h.choice_pk = r.choice_pk
+    from: `decoded_exercises r ${templateJoin} left join choices h on h.choice_pk = r.choice_pk
            left join templates i on i.template_pk = h.interface_pk where ${between}`,
   },
-  { kind: 'archive', key: `'archive ' || r.node_id`, from: `plain_archives r ${templateJoin} where ${between}` },
+  { kind: 'archive', key: `'archive ' || r.node_id`, from: `decoded_archives r ${templateJoin} where ${between}` },
   {
     kind: 'reassignment',
     key: `r.kind || ' ' || r.contract_id`,
-    from: `plain_reassignments r ${templateJoin} left join synchronizers s on s.synchronizer_pk = r.source_pk
+    from: `decoded_reassignments r ${templateJoin} left join synchronizers s on s.synchronizer_pk = r.source_pk
            left join synchronizers g on g.synchronizer_pk = r.target_pk where ${between} and not r.incomplete`,
   },
   { kind: 'topology', key: `'topology ' || r.event_index`, from: `topology_events r where ${between}` },

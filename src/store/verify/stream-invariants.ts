@@ -22,7 +22,7 @@ export const streamInvariants: readonly Invariant[] = [
               ...['reassignments', 'topology_events'].map((table) => above(table)),
               ...['live', 'ended'].map((table) => above(table)),
               above('ended', 'ended_offset'),
-              ...['live', 'ended'].map((table) => above(table, 'unknown_since')),
+              ...['live', 'ended'].map((table) => above(table, 'unhosted_since')),
             ].join(' union all ')}) r`,
   },
   {
@@ -35,7 +35,7 @@ export const streamInvariants: readonly Invariant[] = [
            where case when seeded_at is null then checkpoint is not null
                       else checkpoint is null or seed_offset is null or checkpoint < seed_offset end
           union all
-          select kept_offset, null, 'pruned up to here, beyond the checkpoint' from stream where kept_offset > checkpoint`,
+          select pruned_to_offset, null, 'pruned up to here, beyond the checkpoint' from stream where pruned_to_offset > checkpoint`,
   },
   {
     id: 'I03',
@@ -60,7 +60,7 @@ export const streamInvariants: readonly Invariant[] = [
                          from (${eventRows} union all select "offset", event_index, null from topology_events) r
                         group by 1) e using ("offset")
            cross join stream st
-           where u."offset" > coalesce(st.kept_offset, 0) and u.event_count <> coalesce(e.stored, 0)`,
+           where u."offset" > coalesce(st.pruned_to_offset, 0) and u.event_count <> coalesce(e.stored, 0)`,
   },
   {
     id: 'I06',
@@ -70,7 +70,7 @@ export const streamInvariants: readonly Invariant[] = [
                   union all select "offset", node_id, id_text(contract_id) from reassignments where kind = 'a' and not incomplete
                   union all select "offset", event_index, null from topology_events) r
            cross join stream st
-           where r."offset" > coalesce(st.kept_offset, 0)
+           where r."offset" > coalesce(st.pruned_to_offset, 0)
              and not exists (select from updates u where u."offset" = r."offset")`,
   },
   {
@@ -94,14 +94,14 @@ export const streamInvariants: readonly Invariant[] = [
     says: 'the epoch of the writer never falls along the offsets, but after an update that was stored late',
     sql: `select "offset", null::text as contract_id, 'epoch ' || epoch || ' after epoch ' || before as found
             from (select "offset", epoch, indexed_at, lag(epoch) over (order by "offset") as before,
-                         lag(indexed_at) over (order by "offset") as before_at from plain_updates) u
+                         lag(indexed_at) over (order by "offset") as before_at from decoded_updates) u
            where epoch < before and indexed_at >= before_at`,
   },
   {
     id: 'I17',
     says: 'no row is of a later epoch than the stream',
     sql: `select r."offset", null::text as contract_id, 'epoch ' || r.epoch || ', the stream has ' || st.epoch as found
-            from (select "offset", epoch from plain_updates union all select "offset", epoch from quarantine) r
+            from (select "offset", epoch from decoded_updates union all select "offset", epoch from quarantine) r
            cross join stream st where r.epoch > st.epoch`,
   },
   {

@@ -1,4 +1,4 @@
-/** Webhooks as people set them up: tables `webhooks`, `webhook_secrets` and `webhook_dead`, for owners of the tables. */
+/** Webhooks as people set them up: tables `webhooks`, `webhook_secrets` and `webhook_dead_letters`, for owners of the tables. */
 import type { ClientBase } from 'pg';
 import type { ChangeCursor } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -14,13 +14,13 @@ export type AddedWebhook = Omit<Webhook, 'hookId'> & {
 
 export interface ListedWebhook {
   readonly name: string;
-  readonly state: 'active' | 'gone';
+  readonly state: 'active' | 'disabled';
   /** Without what only the receiver may know: no path behind the host. */
   readonly receiver: string;
   readonly role: string;
   readonly template: string | null;
   readonly party: string | null;
-  readonly kinds: readonly string[];
+  readonly eventTypes: readonly string[];
   readonly cursor: ChangeCursor | null;
   readonly checkpoint: number | null;
   readonly deadLetters: number;
@@ -44,14 +44,14 @@ export function holdOf(name: string): string {
  */
 export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
   return retaining(database, async (client) => {
-    const { name, url, secret, role, template, party, kinds } = webhook;
+    const { name, url, secret, role, template, party, eventTypes } = webhook;
     const { problem } = await letReadAs(client, database.schema, role);
     if (problem !== null) throw refused(problem.found, problem.remedy);
     const begin = await beginOf(client, webhook.after);
     const { rowCount } = await client.query(
-      `insert into webhooks (name, role_name, template, party, kinds, cursor_offset) values ($1, $2, $3, $4, $5, $6)
+      `insert into webhooks (name, role_name, template, party, event_types, cursor_offset) values ($1, $2, $3, $4, $5, $6)
        on conflict (name) do nothing`,
-      [name, role, template, party, kinds, begin],
+      [name, role, template, party, eventTypes, begin],
     );
     if (rowCount === 0)
       throw refused(`a webhook named ${name} is there already`, 'take another name, or remove it first');
@@ -75,11 +75,11 @@ async function beginOf(client: ClientBase, after: number | undefined): Promise<n
 export async function listWebhooks(database: Database): Promise<readonly ListedWebhook[]> {
   const rows = await database.withClient(async (client) => {
     const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & Place>(
-      `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.kinds, w.missed,
+      `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.missed,
               w.problem, w.problem_at as "problemAt",
               w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,
-              (select count(*) from webhook_dead d where d.name = w.name) as "deadLetters",
-              (select d.problem from webhook_dead d where d.name = w.name order by d.failed_at desc limit 1) as "lastProblem"
+              (select count(*) from webhook_dead_letters d where d.name = w.name) as "deadLetters",
+              (select d.problem from webhook_dead_letters d where d.name = w.name order by d.failed_at desc limit 1) as "lastProblem"
          from webhooks w left join webhook_secrets s on s.name = w.name order by w.name`,
     );
     return found.rows;
@@ -96,21 +96,21 @@ interface Place {
   readonly node: number | null;
 }
 
-/** Its dead letters, and the hold on history, go with it. @throws IndexerError WEBHOOK_UNKNOWN */
+/** Its dead letters, and the hold on history, go with it. @throws IndexerError WEBHOOK_NOT_FOUND */
 export function removeWebhook(database: Database, name: string): Promise<void> {
   return retaining(database, async (client) => {
     const { rowCount } = await client.query('delete from webhooks where name = $1', [name]);
     if (rowCount === 0) throw unknown(name);
     await client.query('delete from webhook_secrets where name = $1', [name]);
-    await client.query('delete from webhook_dead where name = $1', [name]);
+    await client.query('delete from webhook_dead_letters where name = $1', [name]);
     await client.query('delete from retention_holds where name = $1', [holdOf(name)]);
   });
 }
 
 /**
- * Delivers again to a receiver that was gone, from where it was.
+ * Delivers again to a webhook that was disabled, from where it was.
  * @param after what it was not told up to this offset it is never told, and the list says so; undefined: nothing is left out
- * @throws IndexerError WEBHOOK_UNKNOWN; WEBHOOK_REFUSED where it was told more than that; HOLD_REFUSED where the history behind its place
+ * @throws IndexerError WEBHOOK_NOT_FOUND; WEBHOOK_REFUSED where it was told more than that; HOLD_REFUSED where the history behind its place
  * is not here any more
  */
 export function resumeWebhook(database: Database, name: string, after: number | undefined): Promise<void> {
@@ -133,7 +133,7 @@ export function resumeWebhook(database: Database, name: string, after: number | 
   });
 }
 
-/** In the order of history, at most so many. @throws IndexerError WEBHOOK_UNKNOWN */
+/** In the order of history, at most so many. @throws IndexerError WEBHOOK_NOT_FOUND */
 export async function listDead(
   database: Database,
   name: string,
@@ -143,21 +143,27 @@ export async function listDead(
     await assertKnown(client, name);
     const { rows } = await client.query<DeadLetter & { readonly failedAt: Date }>(
       `select "offset", node_id as node, contract_id as contract, attempts, problem, replay, failed_at as "failedAt"
-         from webhook_dead where name = $1 order by "offset", node_id limit $2`,
+         from webhook_dead_letters where name = $1 order by "offset", node_id limit $2`,
       [name, most],
     );
     return rows;
   });
 }
 
-/** A letter and those before it of its contract; undefined: all. Resolves to how many. @throws IndexerError WEBHOOK_UNKNOWN */
+/** A letter and those before it of its contract; undefined: all. Resolves to how many. @throws IndexerError WEBHOOK_NOT_FOUND */
 export function replayDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
-  return onLetters(database, name, place, 'update webhook_dead d set replay = true', '(d."offset", d.node_id) <=');
+  return onLetters(
+    database,
+    name,
+    place,
+    'update webhook_dead_letters d set replay = true',
+    '(d."offset", d.node_id) <=',
+  );
 }
 
-/** One letter, or all: they are not delivered any more. Resolves to how many. @throws IndexerError WEBHOOK_UNKNOWN */
+/** One letter, or all: they are not delivered any more. Resolves to how many. @throws IndexerError WEBHOOK_NOT_FOUND */
 export function discardDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
-  return onLetters(database, name, place, 'delete from webhook_dead d', '(d."offset", d.node_id) =');
+  return onLetters(database, name, place, 'delete from webhook_dead_letters d', '(d."offset", d.node_id) =');
 }
 
 function onLetters(
@@ -169,7 +175,7 @@ function onLetters(
 ): Promise<number> {
   return database.transaction(async (client) => {
     await assertKnown(client, name);
-    const sameContract = `d.contract_id = (select o.contract_id from webhook_dead o
+    const sameContract = `d.contract_id = (select o.contract_id from webhook_dead_letters o
                                             where o.name = $1 and o."offset" = $2 and o.node_id = $3)`;
     const { rowCount } = await client.query(
       `${statement} where d.name = $1 and ($2::bigint is null or ${sameContract} and ${compared} ($2, $3::integer))`,
@@ -185,7 +191,7 @@ async function assertKnown(client: ClientBase, name: string): Promise<void> {
 }
 
 function unknown(name: string): IndexerError {
-  return new IndexerError(`there is no webhook named ${name}`, { code: 'WEBHOOK_UNKNOWN' });
+  return new IndexerError(`there is no webhook named ${name}`, { code: 'WEBHOOK_NOT_FOUND' });
 }
 
 function refused(found: string, remedy: string): IndexerError {
@@ -197,7 +203,7 @@ function refused(found: string, remedy: string): IndexerError {
  * left, and each begins where the next history begins.
  */
 export async function cutWebhooks(client: ClientBase, to: number | null): Promise<void> {
-  await client.query('delete from webhook_dead where $1::bigint is null or "offset" > $1', [to]);
+  await client.query('delete from webhook_dead_letters where $1::bigint is null or "offset" > $1', [to]);
   await client.query(
     `update webhooks set cursor_offset = $1, cursor_node = null, moved_at = now()
       where $1::bigint is null or cursor_offset > $1`,

@@ -18,14 +18,14 @@ export function webhookProgress(database: Database) {
     move: (webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor) => move(database, webhook, from, to),
     bury: (webhook: Webhook, letters: readonly DeadLetter[]) => bury(database, webhook, letters),
     dig: ({ name }: Webhook, { offset, node }: Pick<DeadLetter, 'offset' | 'node'>) =>
-      run(database, 'delete from webhook_dead where name = $1 and "offset" = $2 and node_id = $3', [
+      run(database, 'delete from webhook_dead_letters where name = $1 and "offset" = $2 and node_id = $3', [
         name,
         offset,
         node,
       ]),
     deadContracts: (webhook: Webhook) => deadContracts(database, webhook),
     replays: (webhook: Webhook, most: number) => replays(database, webhook, most),
-    gone: (webhook: Webhook) => gone(database, webhook),
+    disable: (webhook: Webhook) => disable(database, webhook),
     noteProblem: ({ hookId }: Webhook, problem: string | null) =>
       run(
         database,
@@ -50,7 +50,7 @@ function standing(database: Database): Promise<readonly WebhookStanding[]> {
   return rowsOf<WebhookStanding>(
     database,
     `select w.name, w.state, w.cursor_offset as "cursorOffset",
-            (select count(*) from webhook_dead d where d.name = w.name) as "deadLetters"
+            (select count(*) from webhook_dead_letters d where d.name = w.name) as "deadLetters"
        from webhooks w order by w.name`,
     [],
   );
@@ -59,7 +59,7 @@ function standing(database: Database): Promise<readonly WebhookStanding[]> {
 function active(database: Database): Promise<readonly Webhook[]> {
   return rowsOf<Webhook>(
     database,
-    `select w.name, w.hook_id as "hookId", s.url, s.secret, w.role_name as role, w.template, w.party, w.kinds
+    `select w.name, w.hook_id as "hookId", s.url, s.secret, w.role_name as role, w.template, w.party, w.event_types as "eventTypes"
        from webhooks w join webhook_secrets s on s.name = w.name where w.state = 'active' order by w.name`,
     [],
   );
@@ -90,7 +90,7 @@ async function move(
        returning name),
      needed as (
        select m.name, least($4::bigint - case when $5::integer is null then 0 else 1 end,
-                            (select min(d."offset") - 1 from webhook_dead d where d.name = m.name)) as after
+                            (select min(d."offset") - 1 from webhook_dead_letters d where d.name = m.name)) as after
          from moved m),
      held as (
        update retention_holds h set "offset" = n.after, moved_at = now()
@@ -105,10 +105,10 @@ async function bury(database: Database, { name }: Webhook, letters: readonly Dea
   if (letters.length === 0) return;
   await run(
     database,
-    `insert into webhook_dead (name, "offset", node_id, contract_id, attempts, problem, replay)
+    `insert into webhook_dead_letters (name, "offset", node_id, contract_id, attempts, problem, replay)
      select $1, l.* from unnest($2::bigint[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::boolean[]) l
      on conflict (name, "offset", node_id) do update
-        set attempts = webhook_dead.attempts + excluded.attempts, problem = excluded.problem, replay = excluded.replay,
+        set attempts = webhook_dead_letters.attempts + excluded.attempts, problem = excluded.problem, replay = excluded.replay,
             failed_at = excluded.failed_at`,
     [
       name,
@@ -125,7 +125,7 @@ async function bury(database: Database, { name }: Webhook, letters: readonly Dea
 async function deadContracts(database: Database, { name }: Webhook): Promise<ReadonlySet<string>> {
   const rows = await rowsOf<{ contract: string }>(
     database,
-    'select distinct contract_id as contract from webhook_dead where name = $1',
+    'select distinct contract_id as contract from webhook_dead_letters where name = $1',
     [name],
   );
   return new Set(rows.map(({ contract }) => contract));
@@ -135,20 +135,20 @@ function replays(database: Database, { name }: Webhook, most: number): Promise<r
   return rowsOf<DeadLetter>(
     database,
     `select d."offset", d.node_id as node, d.contract_id as contract, d.attempts, d.problem, d.replay
-       from webhook_dead d
+       from webhook_dead_letters d
       where d.name = $1 and d.replay and not exists (
-              select from webhook_dead b where b.name = d.name and b.contract_id = d.contract_id and not b.replay
+              select from webhook_dead_letters b where b.name = d.name and b.contract_id = d.contract_id and not b.replay
                  and (b."offset", b.node_id) < (d."offset", d.node_id))
       order by d."offset", d.node_id limit $2`,
     [name, most],
   );
 }
 
-function gone(database: Database, { hookId }: Webhook): Promise<void> {
+function disable(database: Database, { hookId }: Webhook): Promise<void> {
   return run(
     database,
-    `with gone as (update webhooks set state = 'gone' where hook_id = $1 returning name)
-     delete from retention_holds h using gone g where h.name = 'webhook:' || g.name`,
+    `with disabled as (update webhooks set state = 'disabled' where hook_id = $1 returning name)
+     delete from retention_holds h using disabled g where h.name = 'webhook:' || g.name`,
     [hookId],
   );
 }

@@ -160,9 +160,9 @@ export const endsTable = `unnest($1::text[], $2::integer[], $3::bigint[], $4::in
 /** Adds to table `ended` what `rows`, a table with perhaps a condition, has of its columns; how long it lasted is computed. */
 export function endedFrom(rows: string): string {
   return `insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
-                             contract_id, ended_at, ended_node_id, unknown_since)
+                             contract_id, ended_at, ended_node_id, unhosted_since)
           select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
-                 lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id, unknown_since
+                 lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id, unhosted_since
             from ${rows}`;
 }
 

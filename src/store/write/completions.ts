@@ -56,7 +56,7 @@ export class StoreCompletions {
 /**
  * Where completions go on: the end of the newest range. The first range begins at `begin`; one for other parties begins where
  * the newest ends. Part of the caller's transaction.
- * @throws IndexerError CHECKPOINT_MOVED (fenced) when the epoch is not in force any more
+ * @throws IndexerError WRITER_FENCED (fenced) when the epoch is not in force any more
  */
 async function openCompletions(client: ClientBase, epoch: number, start: CompletionStart): Promise<number> {
   await assertEpoch(client, epoch);
@@ -100,7 +100,7 @@ async function beginRange(
 
 /**
  * Notes that completions from the checkpoint to `gap.to` are not shown any more; a new range begins there. Part of the
- * caller's transaction. @throws IndexerError CHECKPOINT_MOVED (fenced)
+ * caller's transaction. @throws IndexerError WRITER_FENCED (fenced)
  */
 async function skipCompletions(client: ClientBase, epoch: number, gap: CompletionGap): Promise<void> {
   await assertEpoch(client, epoch);
@@ -119,7 +119,7 @@ interface CompletionWrite {
 
 /**
  * Stores completions and moves their checkpoint, in one transaction and one round trip.
- * @throws IndexerError CHECKPOINT_MOVED (fenced), STORE_DATA_REFUSED; then nothing is written
+ * @throws IndexerError WRITER_FENCED (fenced), STORE_DATA_REFUSED; then nothing is written
  */
 async function writeCompletions(database: Database, write: CompletionWrite): Promise<void> {
   const { completions } = write;

@@ -1,6 +1,6 @@
 /**
  * A party that leaves the participant takes the participant's knowledge of its contracts with it: no event ends them
- * here. They are marked as unknown in the transaction that stores the event of its leaving. Each time this reads every
+ * here. They are marked as unhosted in the transaction that stores the event of its leaving. Each time this reads every
  * contract once, which takes as long as it takes; a batch without such an event has no part in it.
  */
 import type { ClientBase, QueryConfig } from 'pg';
@@ -19,7 +19,7 @@ export function departureStatements({ departure }: Batch): Statement[] {
   if (departure === undefined) return [];
   return [
     { name: 'allow-time', text: allowTime },
-    { name: 'mark-unknown', text: 'select mark_unknown($1, false)', values: [departure], limitMs },
+    { name: 'mark-unhosted', text: 'select mark_unhosted($1, false)', values: [departure], limitMs },
   ];
 }
 
@@ -30,7 +30,7 @@ export function departureStatements({ departure }: Batch): Statement[] {
 export async function markAnew(client: ClientBase, from: number): Promise<void> {
   await client.query(allowTime);
   const marking: QueryConfig & { query_timeout: number } = {
-    text: 'select mark_unknown($1, true)',
+    text: 'select mark_unhosted($1, true)',
     values: [from],
     query_timeout: limitMs,
   };
@@ -38,9 +38,9 @@ export async function markAnew(client: ClientBase, from: number): Promise<void> 
 }
 
 /** Contracts that are neither active nor ended. Reads an index that holds nothing else. */
-export async function unknownContracts(database: Database): Promise<number> {
+export async function unhostedContracts(database: Database): Promise<number> {
   const row = await database.withClient((client) =>
-    tablesOf(client).selectFrom('live').select(countRows).where('unknown_since', 'is not', null).executeTakeFirst(),
+    tablesOf(client).selectFrom('live').select(countRows).where('unhosted_since', 'is not', null).executeTakeFirst(),
   );
   return row?.count ?? 0;
 }

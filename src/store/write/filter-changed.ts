@@ -53,16 +53,16 @@ export async function filterChanged(
 function remedy(seeded: boolean, isEmpty: boolean): string {
   const restore = 'restore the former LEDGER_* filter options';
   if (!seeded) return `${restore}; or begin the seed again under the new ones: ledger-indexer reset --all --yes`;
-  const widen = `${restore} (after a rebuild: set those that it had), and add to them while it runs with ledger-indexer widen`;
+  const extend = `${restore} (after a rebuild: set those that it had), and add to them while it runs with ledger-indexer filter extend`;
   if (isEmpty) {
     return (
-      'begin again under the configured filter, with what is active now: ledger-indexer reseed --yes; or ' +
-      `${widen}; not accept-filter, which leaves out what was active at the checkpoint`
+      'begin again under the configured filter, with what is active now: ledger-indexer reset --all --yes; or ' +
+      `${extend}; not filter accept, which leaves out what was active at the checkpoint`
     );
   }
   return (
-    `${widen}; or take the new ones into force from the checkpoint on, with a new look at all active contracts: ledger-indexer ` +
-    'reseed --keep-history --yes (without what was active before: ledger-indexer accept-filter --yes; with all of the history: ' +
+    `${extend}; or take the new ones into force from the checkpoint on, with a new look at all active contracts: ledger-indexer ` +
+    'reseed --yes (without what was active before: ledger-indexer filter accept --yes; with all of the history: ' +
     'ledger-indexer rebuild --yes)'
   );
 }

@@ -5,14 +5,14 @@ export interface FilterDifference {
   /** What differs, one line each. */
   readonly lines: readonly string[];
   /** What the new filter shows and the old one did not is missing from the history so far. */
-  readonly widens: boolean;
+  readonly adds: boolean;
   /** What the old filter showed and the new one does not is followed no longer. */
-  readonly narrows: boolean;
+  readonly removes: boolean;
 }
 
 /** @param former the filter of the stream row, of which an old row may lack parts */
 export function differenceOf(former: Partial<Record<keyof KeptFilter, unknown>>, wanted: KeptFilter): FilterDifference {
-  const found = { lines: [] as string[], widens: false, narrows: false };
+  const found = { lines: [] as string[], adds: false, removes: false };
   for (const name of ['parties', 'templates'] as const) {
     compareLists(found, { name, former: textsOf(former[name]), wanted: wanted[name], emptyIsAll: true });
   }
@@ -21,13 +21,13 @@ export function differenceOf(former: Partial<Record<keyof KeptFilter, unknown>>,
   for (const name of ['createdEventBlobs', 'topology'] as const) {
     if (former[name] === wanted[name]) continue;
     found.lines.push(`${name}: ${String(former[name])} -> ${String(wanted[name])}`);
-    if (wanted[name]) found.widens = true;
-    else found.narrows = true;
+    if (wanted[name]) found.adds = true;
+    else found.removes = true;
   }
   if (former.shape !== wanted.shape) {
     found.lines.push(`shape: ${String(former.shape)} -> ${wanted.shape}`);
-    if (wanted.shape === 'LEDGER_EFFECTS') found.widens = true;
-    else found.narrows = true;
+    if (wanted.shape === 'LEDGER_EFFECTS') found.adds = true;
+    else found.removes = true;
   }
   return found;
 }
@@ -40,7 +40,7 @@ interface Lists {
 }
 
 function compareLists(
-  found: { readonly lines: string[]; widens: boolean; narrows: boolean },
+  found: { readonly lines: string[]; adds: boolean; removes: boolean },
   { name, former, wanted, emptyIsAll }: Lists,
 ): void {
   const more = wanted.filter((one) => !former.includes(one));
@@ -48,19 +48,19 @@ function compareLists(
   if (more.length + less.length === 0) return;
   const all = (list: readonly string[]): boolean => emptyIsAll && list.length === 0;
   if (all(wanted)) {
-    found.widens = true;
+    found.adds = true;
     found.lines.push(`${name}: ${former.join(', ')} -> all`);
     return;
   }
   if (all(former)) {
-    found.narrows = true;
+    found.removes = true;
     found.lines.push(`${name}: all -> ${wanted.join(', ')}`);
     return;
   }
   if (more.length > 0) found.lines.push(`${name}: also ${more.join(', ')}`);
   if (less.length > 0) found.lines.push(`${name}: no longer ${less.join(', ')}`);
-  found.widens ||= more.length > 0;
-  found.narrows ||= less.length > 0;
+  found.adds ||= more.length > 0;
+  found.removes ||= less.length > 0;
 }
 
 function textsOf(value: unknown): readonly string[] {

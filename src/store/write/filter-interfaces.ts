@@ -6,7 +6,7 @@ import { assertEpoch } from './stream-row.ts';
 /** What is stored, by id. */
 export async function wantedInterfaces(client: ClientBase): Promise<readonly WantedInterface[]> {
   const { rows } = await client.query<WantedInterface>(
-    `select interface_id as id, state, complete_from as "completeFrom", unknown_at as "unknownAt"
+    `select interface_id as id, state, complete_from as "completeFrom", unknown_at_offset as "unknownAt"
        from filter_interfaces order by interface_id`,
   );
   return rows;
@@ -16,7 +16,7 @@ export async function wantedInterfaces(client: ClientBase): Promise<readonly Wan
  * These are wanted now, and no others. Part of the caller's transaction.
  * From where on one that goes on as it was is complete stays as it is stored: what is gathered beside the session notes that, after
  * the session has read it.
- * @throws IndexerError CHECKPOINT_MOVED (fenced) when the epoch is not in force any more
+ * @throws IndexerError WRITER_FENCED (fenced) when the epoch is not in force any more
  */
 export async function noteInterfaces(
   client: ClientBase,
@@ -27,15 +27,15 @@ export async function noteInterfaces(
   const ids = wanted.map(({ id }) => id);
   await client.query('delete from filter_interfaces where interface_id <> all ($1)', [ids]);
   await client.query(
-    `insert into filter_interfaces (interface_id, state, complete_from, unknown_at)
+    `insert into filter_interfaces (interface_id, state, complete_from, unknown_at_offset)
      select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
      on conflict (interface_id) do update
-        set state = excluded.state, unknown_at = excluded.unknown_at,
+        set state = excluded.state, unknown_at_offset = excluded.unknown_at_offset,
             complete_from = case when filter_interfaces.state = excluded.state
               then coalesce(filter_interfaces.complete_from, excluded.complete_from) else excluded.complete_from end,
-            noted_at = case when filter_interfaces.state = excluded.state then filter_interfaces.noted_at else now() end
-      where (filter_interfaces.state, filter_interfaces.complete_from, filter_interfaces.unknown_at)
-            is distinct from (excluded.state, excluded.complete_from, excluded.unknown_at)`,
+            updated_at = case when filter_interfaces.state = excluded.state then filter_interfaces.updated_at else now() end
+      where (filter_interfaces.state, filter_interfaces.complete_from, filter_interfaces.unknown_at_offset)
+            is distinct from (excluded.state, excluded.complete_from, excluded.unknown_at_offset)`,
     [
       ids,
       wanted.map(({ state }) => state),

@@ -14,7 +14,7 @@ const ours: readonly string[] = [
   'contracts_key',
   'live_contract',
   'live_template',
-  'live_unknown',
+  'live_unhosted',
   'ended_contract',
   'exercises_contract',
   'archives_contract',

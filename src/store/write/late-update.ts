@@ -21,7 +21,7 @@ import { takeEpoch } from './stream-row.ts';
 export async function isStored(database: Database, offset: number): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
     client.query<{ stored: boolean }>(
-      `select $1 <= greatest(seed_offset, kept_offset) or $1 > checkpoint
+      `select $1 <= greatest(seed_offset, pruned_to_offset) or $1 > checkpoint
               or exists (select from updates where "offset" = $1)
               or exists (select from quarantine where "offset" = $1) as stored
          from stream`,
@@ -36,7 +36,7 @@ export async function isStored(database: Database, offset: number): Promise<bool
  * Nobody else may be writing: hold the writer lock. The epoch is raised, so that a writer cannot go on from what it
  * remembers.
  * @param epoch of the session that stores it; undefined for a command that holds the lock
- * @throws IndexerError CHECKPOINT_MOVED when the epoch is another one, ENDS_UNKNOWN, or what Postgres refuses it with;
+ * @throws IndexerError WRITER_FENCED when the epoch is another one, QUARANTINE_CONTRACT_MISSING, or what Postgres refuses it with;
  *   nothing is changed then
  */
 export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
@@ -67,13 +67,13 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
 async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batch): Promise<void> {
   if (lifetimes.contractIds().length === 0) return;
   const { rows } = await client.query<{ since: number | null }>(
-    'select greatest(seed_offset, kept_offset) as since from stream',
+    'select greatest(seed_offset, pruned_to_offset) as since from stream',
   );
   const since = rows[0]?.since ?? 0;
   if (offset > since) return;
   const found = `history is complete here after offset ${String(since)} only: contracts of offset ${String(offset)} may have ended unseen`;
   throw new IndexerError(found, {
-    code: 'ENDS_UNKNOWN',
+    code: 'QUARANTINE_CONTRACT_MISSING',
     facts: { offset },
   });
 }

@@ -9,19 +9,19 @@ import type { Statement } from '../connection/round-trip.ts';
 export interface QuarantineRow {
   readonly offset: number;
   readonly code: string;
-  readonly found: string;
+  readonly problem: string;
   readonly bytes: number;
   readonly quarantinedAt: Date;
   readonly attempts: number;
 }
 
 /** Keeps an update; to be sent in the transaction that moves the checkpoint past it. */
-export function quarantineStatement({ offset, code, found, frame }: QuarantinedUpdate, epoch: number): Statement {
+export function quarantineStatement({ offset, code, problem, frame }: QuarantinedUpdate, epoch: number): Statement {
   return {
     name: 'quarantine',
-    text: `insert into quarantine ("offset", code, found, frame, epoch)
+    text: `insert into quarantine ("offset", code, problem, frame, epoch)
            values ($1::bigint, $2::text, $3::text, decode($4::text, 'hex'), $5::bigint)`,
-    values: [offset, code, found, frame.toString('hex'), epoch],
+    values: [offset, code, problem, frame.toString('hex'), epoch],
   };
 }
 
@@ -30,21 +30,21 @@ export async function listQuarantine(database: Database): Promise<readonly Quara
   return database.withClient((client) =>
     tablesOf(client)
       .selectFrom('quarantine')
-      .select(['offset', 'code', 'found', 'quarantined_at as quarantinedAt', 'attempts'])
+      .select(['offset', 'code', 'problem', 'quarantined_at as quarantinedAt', 'attempts'])
       .select((row) => sql<number>`octet_length(${row.ref('frame')})`.as('bytes'))
       .orderBy('offset')
       .execute(),
   );
 }
 
-/** The frame of a row. @throws IndexerError NOT_QUARANTINED */
+/** The frame of a row. @throws IndexerError QUARANTINE_NOT_FOUND */
 export async function quarantinedFrame(database: Database, offset: number): Promise<Buffer> {
   const row = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('frame').where('offset', '=', offset).executeTakeFirst(),
   );
   if (row !== undefined) return row.frame;
   throw new IndexerError(`no update is set aside at offset ${String(offset)}`, {
-    code: 'NOT_QUARANTINED',
+    code: 'QUARANTINE_NOT_FOUND',
   });
 }
 

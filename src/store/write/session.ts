@@ -28,7 +28,7 @@ import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainEntry, explainRefusal } from './duplicate.ts';
 import { inOneTransaction, type Statement } from '../connection/round-trip.ts';
-import { currentHost, provenByHost } from './hosts.ts';
+import { currentParticipant, provenByParticipant } from './participants.ts';
 import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement } from './quarantine.ts';
 import { noteLedgerFacts } from '../reads/ledger-facts.ts';
@@ -67,7 +67,10 @@ export async function openSession(
 ): Promise<StoreSession> {
   options.assertHeld?.();
   const loaded = await database.transaction(async (client) => ({
-    state: provenByHost(await acquireStream(client, identity, writer, options.filledFrom), await currentHost(client)),
+    state: provenByParticipant(
+      await acquireStream(client, identity, writer, options.filledFrom),
+      await currentParticipant(client),
+    ),
     dictionary: await loadDictionary(client),
     redactions: await loadRedactions(client),
     columnTypes: await storedColumnTypes(client),
@@ -224,7 +227,7 @@ export class StoreSession {
   }
 
   /** Notes the polled ledger end and, if it was told, pruned offset; once fenced it changes nothing. */
-  noteLedger(ledgerEnd: number, prunedOffset: number | undefined): Promise<void> {
-    return noteLedgerFacts(this.#database, this.state.epoch, ledgerEnd, prunedOffset);
+  noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void> {
+    return noteLedgerFacts(this.#database, this.state.epoch, ledgerEnd, participantPrunedOffset);
   }
 }

@@ -99,7 +99,7 @@ function proveParticipant(row: StreamRow, identity: StreamIdentity): void {
     throw new IndexerError(`this schema holds participant ${stored}, the ledger is participant ${participantId}`, {
       code: 'PARTICIPANT_CHANGED',
       remedy:
-        'if it hosts the same parties, go on from it: ledger-indexer move --yes; else point LEDGER_URL back, or index the ' +
+        'if it hosts the same parties, go on from it: ledger-indexer switch-participant --yes; else point LEDGER_URL back, or index the ' +
         'other participant into a schema of its own (POSTGRES_SCHEMA)',
     });
   }
@@ -132,7 +132,7 @@ export async function takeEpoch(client: ClientBase, epoch: number | undefined): 
   return rows[0].epoch;
 }
 
-/** Holds the stream row until the transaction ends. @throws IndexerError CHECKPOINT_MOVED (fenced) under another epoch */
+/** Holds the stream row until the transaction ends. @throws IndexerError WRITER_FENCED (fenced) under another epoch */
 export async function assertEpoch(client: ClientBase, epoch: number): Promise<void> {
   const { rowCount } = await client.query('select from stream where epoch = $1 for update', [epoch]);
   if (rowCount !== 1) throw fenced('the epoch was taken over');
@@ -164,7 +164,7 @@ function newestOf(times: Iterable<string>): string | null {
   return newest === undefined ? null : `${newest}Z`;
 }
 
-/** Moves the checkpoint within a batch's transaction. Its failure is an IndexerError CHECKPOINT_MOVED (fenced). */
+/** Moves the checkpoint within a batch's transaction. Its failure is an IndexerError WRITER_FENCED (fenced). */
 export function checkpointStatement(move: CheckpointMove): Statement {
   const times = [...move.recordTimes.entries()];
   const newest = newestOf(move.recordTimes.values());
@@ -209,7 +209,7 @@ const withoutList: ListSource = { release: null, hasInFlight: true };
 
 /**
  * Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed.
- * @throws IndexerError CHECKPOINT_MOVED (fenced) if the seed is published or the epoch is not in force; STORE_SCHEMA (park) if
+ * @throws IndexerError WRITER_FENCED (fenced) if the seed is published or the epoch is not in force; STORE_SCHEMA_MISMATCH (park) if
  *   the stream row says that nothing is published and history is stored
  */
 export async function beginSeed(
@@ -233,7 +233,7 @@ function historyIsHere(): IndexerError {
   return new IndexerError(
     'expected no history before the seed is published, found rows in coverage, batches or updates',
     {
-      code: 'STORE_SCHEMA',
+      code: 'STORE_SCHEMA_MISMATCH',
       remedy:
         'someone set stream.seeded_at to null: change the password of the writer, then restore the row from a backup, or ' +
         'run `ledger-indexer reset --all --yes` to index everything again',
@@ -241,7 +241,7 @@ function historyIsHere(): IndexerError {
   );
 }
 
-/** Counts a seed batch and remembers where a cut seed may go on. Its failure is a CHECKPOINT_MOVED (fenced). */
+/** Counts a seed batch and remembers where a cut seed may go on. Its failure is a WRITER_FENCED (fenced). */
 export function seedStatement(epoch: number, from: number, entries: number, token: string | null): Statement {
   return compareAndSet({
     name: 'advance-seed',
@@ -319,7 +319,7 @@ async function changeSeed(client: ClientBase, set: string, values: unknown[], wh
 
 export function fenced(found: string): IndexerError {
   return new IndexerError(`${found}: another writer is at work`, {
-    code: 'CHECKPOINT_MOVED',
+    code: 'WRITER_FENCED',
     remedy: 'run one indexer per schema; this one forgets what it had in memory and reads the checkpoint again',
   });
 }

@@ -47,7 +47,7 @@ async function metric({ httpUrl }: World, name: string): Promise<number> {
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(text)?.[1] ?? NaN);
 }
 
-const streams = (world: World): Promise<number> => metric(world, 'indexer_changes_streams');
+const streams = (world: World): Promise<number> => metric(world, 'indexer_changes_clients');
 
 const places: readonly Attempt[] = [
   {

@@ -112,7 +112,7 @@ const rows: readonly Row[] = [
   {
     id: 'token-for-role-of-postgres',
     what: 'a token for a role of postgres',
-    argv: ['token', 'create', '--role', 'pg_read_all_data'],
+    argv: ['reader-token', 'create', '--role', 'pg_read_all_data'],
   },
   {
     id: 'insecure-ledger',
@@ -144,7 +144,7 @@ const others: readonly Attempt[] = [
     what: `a token for the role of the ${login}`,
     expected: 'a refusal',
     run: async (world) => {
-      const { code, stderr } = await world.command(['token', 'create', '--role', world.role(login)]);
+      const { code, stderr } = await world.command(['reader-token', 'create', '--role', world.role(login)]);
       return verdict(code !== 0 && code !== 70, `exit ${String(code)}: ${stderr}`);
     },
   })),
@@ -153,7 +153,7 @@ const others: readonly Attempt[] = [
     what: 'a token for a reader that logs in itself',
     expected: 'a refusal',
     run: async (world) => {
-      const { code, stderr } = await world.command(['token', 'create', '--role', world.role('limited')]);
+      const { code, stderr } = await world.command(['reader-token', 'create', '--role', world.role('limited')]);
       return verdict(code !== 0 && code !== 70, `exit ${String(code)}: ${stderr}`);
     },
   },

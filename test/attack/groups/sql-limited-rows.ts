@@ -74,7 +74,7 @@ const rows: readonly Attempt[] = [
   ),
   emptyRow(as, 'reader-tokens', 'reads hashes of tokens', 'select * from ledger.reader_tokens'),
   emptyRow(as, 'webhook-secrets', 'reads signing secrets', 'select * from ledger.webhook_secrets'),
-  emptyRow(as, 'filter', 'reads which parties are indexed', 'select * from ledger.filter_parts'),
+  emptyRow(as, 'filter', 'reads which parties are indexed', 'select * from ledger.filter_additions'),
   emptyRow(
     as,
     'counts',

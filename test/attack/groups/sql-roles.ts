@@ -220,15 +220,15 @@ const ofRedactor: readonly Attempt[] = [
   ),
   refusedRow(
     'redactor',
-    'last-kept-offset',
+    'last-pruned-to-offset',
     'says that all history is pruned, to the greatest offset',
-    'update ledger.stream set kept_offset = 9223372036854775807',
+    'update ledger.stream set pruned_to_offset = 9223372036854775807',
   ),
   refusedRow(
     'redactor',
-    'kept-offset-back',
+    'pruned-to-offset-back',
     'says that pruned history is here again',
-    'update ledger.stream set kept_offset = checkpoint; update ledger.stream set kept_offset = 0',
+    'update ledger.stream set pruned_to_offset = checkpoint; update ledger.stream set pruned_to_offset = 0',
   ),
   refusedRow(
     'redactor',

@@ -156,7 +156,12 @@ const ended = (
 });
 
 const endings: readonly Attempt[] = [
-  ended('revoked', 'uses a token that is revoked', (world, { id }) => world.succeed(['token', 'revoke', id]), 10_000),
+  ended(
+    'revoked',
+    'uses a token that is revoked',
+    (world, { id }) => world.succeed(['reader-token', 'revoke', id]),
+    10_000,
+  ),
   ended(
     'revoked-with-objects',
     'alters its own defaults, so that its login cannot be dropped',
@@ -165,7 +170,7 @@ const endings: readonly Attempt[] = [
         await client.query('set session characteristics as transaction read write');
         await client.query('alter default privileges grant select on tables to public');
       });
-      await world.succeed(['token', 'revoke', token.id]);
+      await world.succeed(['reader-token', 'revoke', token.id]);
     },
     10_000,
   ),

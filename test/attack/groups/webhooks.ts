@@ -107,7 +107,7 @@ const receiver = (given: Receiver): Attempt => ({
   expected: 'few bytes are read, little CPU is used, and the ledger is followed',
   run: async (world) => {
     const listening = await listen(given);
-    await using victim = await Victim.open(world, world.ledgerUrl, { INDEXER_WEBHOOKS: 'loopback' });
+    await using victim = await Victim.open(world, world.ledgerUrl, { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
     await waitFor('the indexer follows', async () => ((await victim.checkpoint()) >= 0 ? true : undefined), 60_000);
     const role = `${world.server.rolePrefix}_hooks`;
     await world.succeed(['grant-reader', role], { DATABASE_URL: victim.databaseUrl });

@@ -66,7 +66,7 @@ export async function connected(url: string, name = 'attack suite'): Promise<Cli
   return client;
 }
 
-/** Logins that `token create` made. Their names are not known beforehand. */
+/** Logins that `reader-token create` made. Their names are not known beforehand. */
 async function tokenLogins(urls: ReadonlySet<string>): Promise<readonly string[]> {
   const found: string[] = [];
   for (const url of urls) {

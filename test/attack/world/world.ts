@@ -134,7 +134,7 @@ export class World implements AsyncDisposable {
   /** The role of a reader without login, and a token of it. */
   async newToken(role: string, parties: readonly string[], ...more: readonly string[]): Promise<TokenOf> {
     await this.succeed(['grant-reader', role, ...parties.flatMap((party) => ['--party', party])]);
-    const { stdout, stderr } = await this.succeed(['token', 'create', '--role', role, ...more]);
+    const { stdout, stderr } = await this.succeed(['reader-token', 'create', '--role', role, ...more]);
     const [, id = ''] = /token (\w+)/.exec(stderr) ?? [];
     const { rows } = await this.admin.query<{ login: string }>(
       'select login_name as login from ledger.reader_tokens order by created_at desc limit 1',

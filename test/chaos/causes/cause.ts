@@ -8,7 +8,7 @@ export type CauseGroup = 'Participant' | 'Token' | 'Postgres' | 'Disk' | 'Pooler
 export interface Named {
   /** Absent where nothing fails. */
   readonly code?: ErrorCode;
-  readonly state: 'backing_off' | 'parked' | 'live' | 'blind' | 'stalled' | 'standby' | 'starting';
+  readonly state: 'backing_off' | 'parked' | 'live' | 'ledger_timeout' | 'stalled' | 'standby' | 'starting';
 }
 
 export interface Cause {

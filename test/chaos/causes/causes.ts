@@ -98,8 +98,8 @@ async function readyMeanwhile(world: CauseWorld, seconds: number): Promise<strin
   let found: string | undefined;
   while (world.seconds() < until) {
     const answer = await fetch(`${world.http}/readyz`);
-    const { state, because } = (await answer.json()) as Said;
-    if (answer.ok && wasUnready) found ??= `${state}: ${because}`;
+    const { state, reason } = (await answer.json()) as Said;
+    if (answer.ok && wasUnready) found ??= `${state}: ${reason}`;
     wasUnready ||= !answer.ok;
     await pause(50);
   }
@@ -129,11 +129,11 @@ function wrong(when: string, seen: Seen, { code, state }: Named): readonly strin
   const found: string[] = [];
   for (const [surface, said] of surfacesOf(seen)) {
     if (said.state !== state)
-      found.push(`${when} ${surface} has the state ${said.state} instead of ${state}: ${said.because}`);
+      found.push(`${when} ${surface} has the state ${said.state} instead of ${state}: ${said.reason}`);
     if (code === undefined) continue;
-    const codes = (said.because.match(/[A-Z]+_[A-Z_]+(?=:)/g) ?? []).filter((each) => each in catalogue);
+    const codes = (said.reason.match(/[A-Z]+_[A-Z_]+(?=:)/g) ?? []).filter((each) => each in catalogue);
     if (codes.join(' ') !== code)
-      found.push(`${when} ${surface} names ${codes.join(' ')} instead of ${code}: ${said.because}`);
+      found.push(`${when} ${surface} names ${codes.join(' ')} instead of ${code}: ${said.reason}`);
     if ((said.remedy ?? '') === '') found.push(`${when} ${surface} names no remedy`);
   }
   if (code !== undefined && seen.logged.at(-1) !== code) {
@@ -180,6 +180,6 @@ async function afterwards({ end }: Cause, world: CauseWorld): Promise<readonly s
       `not ready ${String(endsWithinMs / 1000)} s after the cause ended; the log ends with ${loggedCodes(world).slice(-3).join(' ')}`,
     ];
   }
-  const { because } = (await (await fetch(`${world.http}/readyz`)).json()) as Said;
-  return Object.keys(catalogue).some((code) => because.includes(`${code}:`)) ? [`still names it: ${because}`] : [];
+  const { reason } = (await (await fetch(`${world.http}/readyz`)).json()) as Said;
+  return Object.keys(catalogue).some((code) => reason.includes(`${code}:`)) ? [`still names it: ${reason}`] : [];
 }

@@ -101,10 +101,10 @@ export const participantCauses: readonly Cause[] = [
   {
     group: 'Participant',
     what: 'its machine is cut off: connections hang',
-    soon: { code: 'LEDGER_UNREACHABLE', state: 'blind' },
+    soon: { code: 'LEDGER_UNREACHABLE', state: 'ledger_timeout' },
     within: 15,
     later: { code: 'LEDGER_UNREACHABLE', state: 'backing_off' },
-    also: ['LEDGER_SILENT', 'LEDGER_STREAM_CLOSED'],
+    also: ['LEDGER_PING_TIMEOUT', 'LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
     provoke: ({ gateway }) => gateway.hang(),
     end: ({ gateway }) => gateway.resume(),
@@ -232,10 +232,10 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'an update is larger than LEDGER_MAX_FRAME',
+    what: 'an update is larger than LEDGER_MAX_FRAME_BYTES',
     soon: { code: 'LEDGER_FRAME_TOO_LARGE', state: 'parked' },
     alerts: ['IndexerParked'],
-    world: { env: () => ({ LEDGER_MAX_FRAME: '1MiB' }) },
+    world: { env: () => ({ LEDGER_MAX_FRAME_BYTES: '1MiB' }) },
     ...fault('oversizedFrames', { path: updatesPath, bytes: 3_000_000 }),
   },
   {

@@ -128,7 +128,7 @@ export const postgresCauses: readonly Cause[] = [
   {
     group: 'Postgres',
     what: 'a table was renamed',
-    soon: { code: 'STORE_SCHEMA', state: 'parked' },
+    soon: { code: 'STORE_SCHEMA_MISMATCH', state: 'parked' },
     alerts: ['IndexerParked'],
     provoke: sql('alter table ledger.batches rename to away'),
     end: sql('alter table ledger.away rename to batches'),
@@ -201,7 +201,7 @@ export const postgresCauses: readonly Cause[] = [
   {
     group: 'Pooler',
     what: 'a pooler gives each transaction another session',
-    soon: { code: 'STORE_POOLER', state: 'parked' },
+    soon: { code: 'STORE_POOLER_UNSUPPORTED', state: 'parked' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerParked'],
     missing: noBouncer,

@@ -4,7 +4,7 @@ import type { CauseWorld } from './world.ts';
 
 export interface Said {
   readonly state: string;
-  readonly because: string;
+  readonly reason: string;
   readonly remedy?: string;
 }
 

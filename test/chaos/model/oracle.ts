@@ -102,7 +102,7 @@ const volatile = new Set([
   'seeded_at',
   'seed_release',
   'ledger_end',
-  'pruned_offset',
+  'participant_pruned_offset',
   'batch_offset',
   'recorded_at',
 ]);
@@ -110,7 +110,7 @@ const besideTheStream = new Set([
   ...numberedTables,
   'batches',
   'packages',
-  'paddings',
+  'omitted_fields',
   'typed_views',
   'typed_columns',
   'schema_migrations',

@@ -241,27 +241,27 @@ export const mutants: readonly Mutant[] = [
   // A silent stream that is asked about.
   {
     name: 'the checkpoint moves to the ledger end without asking',
-    file: 'pipeline/proof/silent-stretch.js',
-    line: "answer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'owed';",
+    file: 'pipeline/proof/idle-probe.js',
+    line: "answer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'undelivered';",
     instead: "answer = 'empty';",
   },
   {
     name: 'one clean close before any update is taken for an empty stretch',
-    file: 'pipeline/proof/silent-stretch.js',
+    file: 'pipeline/proof/idle-probe.js',
     line: 'return nothingLeft(this.#parts, checkpoint, ledgerEnd);',
     instead: 'return true;',
     fault: 'silent, then cut',
   },
   {
     name: 'one empty list is taken for an empty stretch',
-    file: 'pipeline/proof/silent-stretch.js',
+    file: 'pipeline/proof/idle-probe.js',
     line: 'if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal))',
     instead: 'if (false)',
     fault: 'silent, then cut',
   },
   {
     name: 'a stretch is passed although a frame came since it was asked for',
-    file: 'pipeline/proof/silent-stretch.js',
+    file: 'pipeline/proof/idle-probe.js',
     line: 'return frames.lastFrameAt() === heardAt && following.checkpoint === checkpoint && this.#isIdle;',
     instead: 'return true;',
     fault: 'silent, then cut',

@@ -5,8 +5,8 @@
  */
 import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
 import { brokenRules } from '../../history/rules.ts';
-import { contentsOf, difference } from '../../move/contents.ts';
-import { Network } from '../../move/network.ts';
+import { contentsOf, difference } from '../../switch-participant/contents.ts';
+import { Network } from '../../switch-participant/network.ts';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
 import { openChaosServer, schema, type ChaosDatabase } from '../databases.ts';
@@ -64,7 +64,7 @@ class Moves {
   readonly #network: Network;
   readonly #other: Network;
   readonly #patienceMs: number;
-  #host = 0;
+  #participant = 0;
   #checkpoint = 0;
   readonly #counts = { kills: 0, commandKills: 0, moved: 0, fell: 0, accepted: 0 };
 
@@ -92,9 +92,9 @@ class Moves {
     const before = this.#counts.kills;
     await this.#followKilled(random);
     await this.#refuseOther();
-    const next = (this.#host + 1) % this.#network.participants.length;
+    const next = (this.#participant + 1) % this.#network.participants.length;
     await this.#moveKilled(random, next);
-    this.#host = next;
+    this.#participant = next;
     while (this.#counts.kills - before < kills) await this.#followKilled(random);
     await this.#look();
   }
@@ -127,9 +127,9 @@ class Moves {
     return rows.map(({ id }) => id);
   }
 
-  #start(of: string, argv: readonly string[] = [], network = this.#network, host = this.#host): Daemon {
+  #start(of: string, argv: readonly string[] = [], network = this.#network, participant = this.#participant): Daemon {
     return startDaemon({
-      ledgerUrl: network.participants[host]?.url ?? '',
+      ledgerUrl: network.participants[participant]?.url ?? '',
       databaseUrl: this.#database.url,
       schema: of,
       argv,
@@ -140,7 +140,7 @@ class Moves {
   /** Until everything that the participant shows now is stored. */
   async #follow(of: string): Promise<void> {
     await using daemon = this.#start(of);
-    const [newest] = this.#network.participants[this.#host]?.ledger.range(0, Infinity, 1, true) ?? [];
+    const [newest] = this.#network.participants[this.#participant]?.ledger.range(0, Infinity, 1, true) ?? [];
     const isStored = async (): Promise<true | undefined> => {
       if (daemon.exit() !== undefined) throw new Error(`the daemon ended:\n${daemon.output().slice(-2_000)}`);
       const found = await this.#database.client
@@ -170,8 +170,8 @@ class Moves {
   }
 
   /** The command is killed at a random time, or when it has proven the overlap; then it is left alone until it is done. */
-  async #moveKilled(random: Random, host: number): Promise<void> {
-    const command = this.#start(schema, ['move', '--yes'], this.#network, host);
+  async #moveKilled(random: Random, participant: number): Promise<void> {
+    const command = this.#start(schema, ['switch-participant', '--yes'], this.#network, participant);
     const end = performance.now() + random.between(100, 1_500);
     const atStep = random.chance(0.5);
     while (performance.now() < end && command.exit() === undefined) {
@@ -183,25 +183,25 @@ class Moves {
       this.#counts.kills += 1;
       this.#counts.commandKills += 1;
     }
-    await waitFor('the stream is moved', () => this.#moveOnce(host), this.#patienceMs);
+    await waitFor('the stream is moved', () => this.#moveOnce(participant), this.#patienceMs);
     this.#counts.moved += 1;
   }
 
-  async #moveOnce(host: number): Promise<true | undefined> {
-    const command = this.#start(schema, ['move', '--yes'], this.#network, host);
+  async #moveOnce(participant: number): Promise<true | undefined> {
+    const command = this.#start(schema, ['switch-participant', '--yes'], this.#network, participant);
     const { code } = await command.exited;
     if (code === 0) return true;
     const output = command.output();
     // It lags, as a participant may; or the lock of the one that was killed has not ended yet.
-    if (!/MOVE_BEHIND|WRITER_ACTIVE/.test(output)) throw new Error(`the move failed:\n${output.slice(-2_000)}`);
+    if (!/SWITCH_BEHIND|WRITER_ACTIVE/.test(output)) throw new Error(`the move failed:\n${output.slice(-2_000)}`);
     this.#network.happen(3);
     return undefined;
   }
 
   async #refuseOther(): Promise<void> {
-    const command = this.#start(schema, ['move', '--yes'], this.#other, 2);
+    const command = this.#start(schema, ['switch-participant', '--yes'], this.#other, 2);
     const { code } = await command.exited;
-    if (code === 0 || !/MOVE_NO_OVERLAP|WRITER_ACTIVE/.test(command.output())) this.#counts.accepted += 1;
+    if (code === 0 || !/SWITCH_NO_OVERLAP|WRITER_ACTIVE/.test(command.output())) this.#counts.accepted += 1;
   }
 
   /** The checkpoint, which readers hold on to. */

@@ -97,13 +97,13 @@ class RebuildWorld implements AsyncDisposable {
     } finally {
       clearInterval(growing);
     }
-    await this.#carriedOut(['--drop-old', '--yes']);
+    await this.#carriedOut(['--drop-previous', '--yes']);
     return { killed, pauseS };
   }
 
   /** One that comes to its end, with so many contracts made in both storages before. Resolves to the pause, seconds. */
   async overMade(contracts: number): Promise<number> {
-    await this.#carriedOut(['--level', '--yes']);
+    await this.#carriedOut(['--no-swap', '--yes']);
     for (const name of [schema, `${schema}_next`]) {
       for (const statement of madeContracts(name, contracts)) await this.#disturbed.client.query(statement);
     }
@@ -203,7 +203,7 @@ class RebuildWorld implements AsyncDisposable {
       );
       return rows[0]?.left === '0' ? true : undefined;
     });
-    const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [`${schema}_before`]);
+    const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [`${schema}_previous`]);
     return rowCount === 1;
   }
 

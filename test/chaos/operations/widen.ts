@@ -1,5 +1,5 @@
 /**
- * A filter that is widened while the built program runs, is killed at named steps and at random, and goes on: what is active
+ * A filter that is extended while the built program runs, is killed at named steps and at random, and goes on: what is active
  * and all that happened since is held against an index that had the filter from the beginning. All runs are of one ledger, on
  * which more happens in each. One more, without kills and under a steady load, measures how far the stream falls behind while
  * contracts are added.
@@ -13,7 +13,7 @@ import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
 import { query } from '../../support/database.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
-import { differences, stageOf, stages } from '../../support/widened.ts';
+import { differences, stageOf, stages } from '../../support/extended-filter.ts';
 import { openChaosServer, type ChaosDatabase } from '../databases.ts';
 import type { OperationFigures, OperationOptions } from './operation.ts';
 
@@ -186,14 +186,14 @@ class World implements AsyncDisposable {
   /** The program as a command that ends. */
   async command(args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
     const { runCommand } = await import('../../support/run-command.ts');
-    const { widenCommand } = await import('../../../src/cli/maintain/widen.ts');
+    const { filterCommand } = await import('../../../src/cli/maintain/filter.ts');
     const settings = {
       LEDGER_URL: this.sandbox.url,
       DATABASE_URL: this.database.url,
       POSTGRES_SCHEMA: 'ledger',
       ...env,
     };
-    await runCommand(widenCommand, args, settings);
+    await runCommand(filterCommand, ['extend', ...args], settings);
   }
 
   async reaches(schema: string, offset: number): Promise<void> {
@@ -214,7 +214,7 @@ class World implements AsyncDisposable {
   /** How far the stream is, and what is done beside it. */
   async place(): Promise<{ readonly checkpoint: number; readonly step: string }> {
     const { rows } = await this.database.client.query<{ checkpoint: string | null; step: string | null }>(
-      `select checkpoint, (select step from ledger.works where name = 'widen' and state = 'working') as step from ledger.stream`,
+      `select checkpoint, (select step from ledger.jobs where name = 'filter-extend' and state = 'working') as step from ledger.stream`,
     );
     return { checkpoint: Number(rows[0]?.checkpoint ?? -1), step: rows[0]?.step ?? 'nothing' };
   }
@@ -228,13 +228,16 @@ class World implements AsyncDisposable {
     );
   }
 
-  async widened(): Promise<void> {
+  async extended(): Promise<void> {
     await waitFor(
-      'the filter is widened',
+      'the filter is extended',
       async () => {
-        const [work] = await query(this.database.url, `select state, problem from ledger.works where name = 'widen'`);
-        if (work?.['state'] === 'failed') throw new Error(String(work['problem']));
-        return work?.['state'] === 'done' ? true : undefined;
+        const [job] = await query(
+          this.database.url,
+          `select state, problem from ledger.jobs where name = 'filter-extend'`,
+        );
+        if (job?.['state'] === 'failed') throw new Error(String(job['problem']));
+        return job?.['state'] === 'done' ? true : undefined;
       },
       this.#patienceMs,
     );
@@ -263,7 +266,7 @@ async function oneRun(world: World, seed: number): Promise<Found> {
       await killAt(world, daemon, random, seed + kill);
       daemon = world.start('ledger', kill % 2 === 0 ? wide : narrow);
     }
-    await world.widened();
+    await world.extended();
   } finally {
     traffic.stop();
   }
@@ -282,7 +285,7 @@ async function killAt(world: World, daemon: Daemon, random: Random, place: numbe
 
 async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>> {
   const { url } = world.database;
-  // It begins with the first update, and goes on in each run: what it has is what one has that was never widened.
+  // It begins with the first update, and goes on in each run: what it has is what one has that was never extended.
   const fresh = world.start('fresh', { ...wide, INDEXER_START: 'genesis' });
   await world.reaches('fresh', end);
   await fresh.kill();
@@ -321,7 +324,7 @@ async function lagRun(world: World) {
   const began = performance.now();
   const during = await lagWhile(world, async () => {
     await world.command(['--yes'], wide);
-    await world.widened();
+    await world.extended();
   });
   const seconds = (performance.now() - began) / 1_000;
   traffic.stop();

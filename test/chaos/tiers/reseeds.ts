@@ -1,5 +1,5 @@
 /**
- * A participant prunes past the checkpoint of an indexer that stood still; `reseed --keep-history` bridges the gap while
+ * A participant prunes past the checkpoint of an indexer that stood still; `reseed` bridges the gap while
  * lists and wires are cut, as often as it takes. What is active at the end of the gap, and what is stored beside it, is
  * what the model ledger says, and all tables are those of a reseed that nothing disturbed.
  */
@@ -80,7 +80,7 @@ function planOf(seed: number): ReseedPlan {
 
 export const reseeds: Tier = {
   name: 'reseeds',
-  what: 'gaps bridged by reseed --keep-history while lists and wires are cut',
+  what: 'gaps bridged by reseed while lists and wires are cut',
   run: async (context) => {
     context.report.expect(clean);
     const seeds = Math.ceil(context.seeds * share);
@@ -166,7 +166,7 @@ async function bridge(
       INDEXER_LOG_LEVEL: 'silent',
     };
     try {
-      await runCommand(reseedCommand, ['--keep-history', '--yes'], env);
+      await runCommand(reseedCommand, ['--yes'], env);
       ledger.disarm();
       return;
     } catch (thrown) {

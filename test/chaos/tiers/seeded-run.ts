@@ -229,8 +229,8 @@ class SeededRun {
 
   async #unpark(life: IndexerLife, what: string): Promise<void> {
     if (!this.#mayPark) {
-      const because = life.log.findLast((line) => line.includes('parked')) ?? '';
-      this.problems.push(`${what}: it parked for no good reason: ${because.slice(0, 600)}`);
+      const reason = life.log.findLast((line) => line.includes('parked')) ?? '';
+      this.problems.push(`${what}: it parked for no good reason: ${reason.slice(0, 600)}`);
     }
     await this.#restart();
   }

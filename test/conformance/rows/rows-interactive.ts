@@ -1,6 +1,6 @@
 /** Interactive submission: prepared by the participant, signed by the party, executed. */
 import { expect } from 'vitest';
-import type { ExecuteRequest, Prepared, PrepareRequest } from '../../../src/ledger/api/interactive.ts';
+import type { ExecuteRequest, PrepareResponse, PrepareRequest } from '../../../src/ledger/api/interactive.ts';
 import { generateSigningKey, partySignature, type SigningKey } from '../../../src/ledger/access/signing.ts';
 import type { Call, Case, Session } from './row.ts';
 import { allocation, topologyOf } from './rows-parties.ts';
@@ -101,7 +101,7 @@ export const interactiveCases: readonly Case[] = [
     as: 'admin',
     call: prepareWith(() => ({})),
     check: (result) => {
-      const { preparedTransactionHash, hashingDetails } = result as Prepared;
+      const { preparedTransactionHash, hashingDetails } = result as PrepareResponse;
       expect(Buffer.from(preparedTransactionHash, 'base64')).toHaveLength(32);
       expect(hashingDetails).toBeTypeOf('string');
     },

@@ -20,9 +20,9 @@ export interface IndexerRun extends AsyncDisposable {
     readonly state: string;
     readonly checkpoint: number | null;
     readonly lastError: unknown;
-    readonly completions: { readonly state: string; readonly because: string; readonly checkpoint: number | null };
+    readonly completions: { readonly state: string; readonly reason: string; readonly checkpoint: number | null };
     readonly retention: unknown;
-    readonly optionsBehind: readonly string[];
+    readonly outdatedOptions: readonly string[];
   }>;
   /** A sample of `/metrics` by its name and labels, as they are written there. */
   metric(sample: string): Promise<number>;

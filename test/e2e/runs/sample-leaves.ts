@@ -12,16 +12,16 @@ const id = (alias: string, as: string): string =>
 
 const queries = {
   updates: `select u.*, s.synchronizer_id, ${time('u.record_time')}, ${time('u.effective_at')}
-    from plain_updates u join synchronizers s using (synchronizer_pk)`,
+    from decoded_updates u join synchronizers s using (synchronizer_pk)`,
   contracts: `select c.*, s.synchronizer_id, ${id('t', 'template_id')}, t.package_name, ${time('c.created_at')}
-    from plain_contracts c join synchronizers s using (synchronizer_pk) join templates t using (template_pk)`,
+    from decoded_contracts c join synchronizers s using (synchronizer_pk) join templates t using (template_pk)`,
   exercises: `select e.*, h.choice, ${id('t', 'template_id')}, t.package_name, ${id('i', 'interface_id')}
-    from plain_exercises e join choices h using (choice_pk) join templates t on t.template_pk = e.template_pk
+    from decoded_exercises e join choices h using (choice_pk) join templates t on t.template_pk = e.template_pk
     left join templates i on i.template_pk = h.interface_pk`,
-  archives: `select a.*, ${id('t', 'template_id')}, t.package_name from plain_archives a join templates t using (template_pk)`,
-  views: `select v.*, ${id('t', 'interface_id')} from plain_interface_views v join templates t on t.template_pk = v.interface_pk`,
+  archives: `select a.*, ${id('t', 'template_id')}, t.package_name from decoded_archives a join templates t using (template_pk)`,
+  views: `select v.*, ${id('t', 'interface_id')} from decoded_interface_views v join templates t on t.template_pk = v.interface_pk`,
   reassignments: `select r.*, ${id('t', 'template_id')}, t.package_name, a.synchronizer_id as source,
-    b.synchronizer_id as target, ${time('r.assignment_exclusivity')} from plain_reassignments r join templates t using (template_pk)
+    b.synchronizer_id as target, ${time('r.assignment_exclusivity')} from decoded_reassignments r join templates t using (template_pk)
     join synchronizers a on a.synchronizer_pk = r.source_pk join synchronizers b on b.synchronizer_pk = r.target_pk`,
   topology: 'select * from topology_events',
 } as const;

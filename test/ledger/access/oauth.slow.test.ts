@@ -62,17 +62,17 @@ describe('tokens by client credentials', () => {
   it('are asked for once however many calls want one, and used again until 80 % of their certain life is over', async () => {
     const clock = stopClock();
     const source = sourceOf();
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const tokens = await Promise.all([source.read(), source.read(), source.lease().then((lease) => lease?.token)]);
     expect(new Set(tokens).size).toBe(1);
     const lease = await source.lease();
     expect(oidc.tokenRequests).toHaveLength(1);
     // Two seconds, of which whole-second timestamps make one certain.
     const { renewAt = 0, endsAt = 0, expiresAt } = lease ?? {};
-    expect(renewAt - askedAt).toBeCloseTo(800);
+    expect(renewAt - requestedAt).toBeCloseTo(800);
     expect(endsAt - renewAt).toBeCloseTo(200);
     expect(expiresAt).toBe(claimsOf(lease?.token)['exp']);
-    clock.advance(renewAt - askedAt + 1);
+    clock.advance(renewAt - requestedAt + 1);
     // A call does not wait for a newer token while there is a good one; a stream does.
     expect(await source.read()).toBe(lease?.token);
     expect((await source.lease())?.token).not.toBe(lease?.token);
@@ -120,9 +120,9 @@ describe('tokens by client credentials', () => {
       response.end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 300 }));
     };
     stopClock();
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     const lease = await sourceOf().lease();
-    expect((lease?.renewAt ?? 0) - askedAt).toBeCloseTo(0.8 * 299_000);
+    expect((lease?.renewAt ?? 0) - requestedAt).toBeCloseTo(0.8 * 299_000);
   });
 
   it('come over TLS from a provider whose authority is given, and from no other', async () => {

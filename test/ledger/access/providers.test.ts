@@ -47,13 +47,13 @@ function runOf(row: ProviderRow, provider: Provider): RowRun {
 }
 
 async function expectToken(run: RowRun, { requests, lifeSeconds, after }: ExpectedToken): Promise<void> {
-  const askedAt = performance.now();
+  const requestedAt = performance.now();
   const lease = await run.source.lease();
   expect(lease?.token).toBeTruthy();
   expect(run.provider.tokenRequests).toHaveLength(requests);
   if (lifeSeconds === 'unknown') expect(lease?.endsAt).toBeUndefined();
   // The last second of whole ones is not certain.
-  else if (lifeSeconds !== undefined) expect(lease?.endsAt).toBeCloseTo(askedAt + (lifeSeconds - 1) * 1000);
+  else if (lifeSeconds !== undefined) expect(lease?.endsAt).toBeCloseTo(requestedAt + (lifeSeconds - 1) * 1000);
   await after?.(run);
 }
 

@@ -299,8 +299,8 @@ describe('frames that the quick reader gives up', () => {
     decode.decodeUpdate(whole.replaceAll('":', '": '), unknown);
     // The scanner reads all others anyway.
     inMemory.decodeUpdate(text(frames.offsetCheckpoint(70)), unknown);
-    expect(unknown.scannedTransactions).toBe(0);
+    expect(unknown.fallbackDecodedTransactions).toBe(0);
     inMemory.decodeUpdate(whole.replaceAll('":', '": '), unknown);
-    expect(unknown.scannedTransactions).toBe(1);
+    expect(unknown.fallbackDecodedTransactions).toBe(1);
   });
 });

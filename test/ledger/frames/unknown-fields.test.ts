@@ -52,7 +52,7 @@ type Decode = typeof decodeUpdate | typeof decodeActiveContract | typeof decodeC
 function unknownOf(decode: Decode, text: string): readonly string[] {
   const unknown = new UnknownNames();
   decode(text, unknown);
-  return unknown.all.map(({ sort, name, firstOffset, count }) => `${sort} ${name} ${String(firstOffset)} ${count}`);
+  return unknown.all.map(({ kind, name, firstOffset, count }) => `${kind} ${name} ${String(firstOffset)} ${count}`);
 }
 
 const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
@@ -151,13 +151,13 @@ describe('unknown names', () => {
   it('are kept for fifty; those beyond share one', () => {
     const unknown = new UnknownNames();
     for (let at = 0; at < 1_000; at += 1)
-      unknown.add({ sort: 'update', name: `K${String(at)}`, firstOffset: at, count: 1 });
+      unknown.add({ kind: 'update', name: `K${String(at)}`, firstOffset: at, count: 1 });
     expect(unknown.size).toBe(51);
-    expect(unknown.all.at(-1)).toEqual({ sort: 'update', name: otherNames, firstOffset: 50, count: 950 });
-    expect(unknown.add({ sort: 'update', name: 'K7', firstOffset: 2_000, count: 2 })).toEqual({
+    expect(unknown.all.at(-1)).toEqual({ kind: 'update', name: otherNames, firstOffset: 50, count: 950 });
+    expect(unknown.add({ kind: 'update', name: 'K7', firstOffset: 2_000, count: 2 })).toEqual({
       name: 'K7',
       fresh: false,
     });
-    expect(unknown.all[7]).toEqual({ sort: 'update', name: 'K7', firstOffset: 7, count: 3 });
+    expect(unknown.all[7]).toEqual({ kind: 'update', name: 'K7', firstOffset: 7, count: 3 });
   });
 });

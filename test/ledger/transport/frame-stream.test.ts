@@ -233,7 +233,7 @@ describe('keeping alive', () => {
 
   it('gives up a ledger that answers no pings', async () => {
     const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
-    expect(await run.ended).toMatchObject({ code: 'LEDGER_SILENT', retry: 'retry' });
+    expect(await run.ended).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
     await vi.waitFor(() => {
       expect(ledger?.connections.every((socket) => socket.destroyed)).toBe(true);
     }, 40_000);
@@ -277,7 +277,7 @@ describe('keeping alive', () => {
     run.stream.pause();
     await run.opened;
     run.stream.resume();
-    expect((await run.ended)?.code).toBe('LEDGER_SILENT');
+    expect((await run.ended)?.code).toBe('LEDGER_PING_TIMEOUT');
   });
 });
 

@@ -29,10 +29,10 @@ it('an indexer names the error of now once the closed stream has become a closed
   await sandbox.close();
   const answer = async (path: string): Promise<Readonly<Record<string, unknown>>> =>
     (await (await fetch(`${indexer.httpUrl}${path}`)).json()) as never;
-  const now = { because: expect.stringMatching(/^for \d+ s: LEDGER_UNREACHABLE: /) as unknown };
+  const now = { reason: expect.stringMatching(/^for \d+ s: LEDGER_UNREACHABLE: /) as unknown };
   const found = await waitFor('the error of now is named', async () => {
-    const { because } = await answer('/readyz');
-    return String(because).includes('LEDGER_UNREACHABLE') ? await answer('/readyz') : undefined;
+    const { reason } = await answer('/readyz');
+    return String(reason).includes('LEDGER_UNREACHABLE') ? await answer('/readyz') : undefined;
   });
   expect(found).toMatchObject({
     ...now,

@@ -35,41 +35,41 @@ it('has these keys before anything has happened', () => {
   expect(JSON.stringify(health.status(), null, 1)).toMatchInlineSnapshot(`
     "{
      "state": "starting",
-     "because": "not connected yet",
+     "reason": "not connected yet",
      "remedy": null,
      "checkpoint": null,
      "ledgerEnd": null,
      "ledgerEndAgeSeconds": null,
-     "offsetDistance": null,
+     "offsetsBehind": null,
      "lagSeconds": null,
      "updatesPerSecond": 0,
      "eventsPerSecond": 0,
      "seed": null,
-     "seedPerSecond": 0,
+     "seedContractsPerSecond": 0,
      "catchUp": null,
      "commitMilliseconds": null,
-     "storedAfterSeconds": null,
-     "work": {
+     "ingestLatencySeconds": null,
+     "timeShares": {
       "source": 0.25,
       "decode": 0.25,
       "database": 0.5
      },
-     "why": {
+     "delay": {
       "cause": "none",
-      "sentence": "Not connected yet."
+      "message": "Not connected yet."
      },
-     "contractsUnknown": null,
+     "contractsUnhosted": null,
      "completions": {
       "state": "waiting",
-      "because": "the stream has not begun",
+      "reason": "the stream has not begun",
       "checkpoint": null
      },
      "interfacesWaiting": [],
-     "interfacesGathering": [],
-     "optionsBehind": [],
+     "interfacesBackfilling": [],
+     "outdatedOptions": [],
      "partiesUnknown": [],
      "retention": null,
-     "works": [],
+     "jobs": [],
      "unknown": [],
      "errors": [],
      "counts": {
@@ -109,17 +109,17 @@ it('has these values while the stream catches up and background jobs work', () =
     events: new Map([['created', new Map([['p:M:T', 30]])]]),
     rows: new Map([['events', 30]]),
     unknown: [],
-    scannedTransactions: 0,
+    fallbackDecodedTransactions: 0,
     recordTimeMs: wallNow() - 5_000,
     bytes: 900,
     commitSeconds: 0.02,
     decodeSeconds: 0.01,
   });
   observers.checkpointReached(60);
-  observers.polls.stretchAsked('owed');
-  observers.polls.contractsUnknown(2);
+  observers.polls.idleProbed('undelivered');
+  observers.polls.contractsUnhosted(2);
   observers.interfaces.wanted([{ id: 'p:M:I', state: 'waiting', completeFrom: null, unknownAt: null }]);
-  observers.widening.changed({ kind: 'options', behind: ['LEDGER_PARTIES'] });
+  observers.filterExtension.changed({ kind: 'options', behind: ['LEDGER_PARTIES'] });
   observers.completions.followed(55);
   observers.retention.pruned({
     boundary: 12,
@@ -127,10 +127,10 @@ it('has these values while the stream catches up and background jobs work', () =
     finished: false,
     heldBy: { name: 'lake', offset: 12, since: new Date(0) },
   });
-  observers.works.seen([
+  observers.jobs.seen([
     {
-      name: 'widen',
-      wanted: {},
+      name: 'filter-extend',
+      request: {},
       state: 'working',
       step: 'gathering',
       unit: 'contracts',
@@ -138,20 +138,20 @@ it('has these values while the stream catches up and background jobs work', () =
       total: 20,
       perSecond: 5,
       problem: null,
-      askedAt: new Date(0),
-      changedAt: new Date(1_000),
+      requestedAt: new Date(0),
+      updatedAt: new Date(1_000),
     },
   ]);
   pass(1_000);
   expect(JSON.stringify(health.status(), null, 1)).toMatchInlineSnapshot(`
     "{
      "state": "catching_up",
-     "because": "40 offsets behind the ledger end",
+     "reason": "40 offsets behind the ledger end",
      "remedy": null,
      "checkpoint": 60,
      "ledgerEnd": 100,
      "ledgerEndAgeSeconds": 3,
-     "offsetDistance": 40,
+     "offsetsBehind": 40,
      "lagSeconds": 6,
      "updatesPerSecond": 20,
      "eventsPerSecond": 30,
@@ -160,7 +160,7 @@ it('has these values while the stream catches up and background jobs work', () =
       "offset": 39,
       "done": true
      },
-     "seedPerSecond": 0,
+     "seedContractsPerSecond": 0,
      "catchUp": {
       "from": 60,
       "percent": 0,
@@ -168,27 +168,27 @@ it('has these values while the stream catches up and background jobs work', () =
       "etaSeconds": null
      },
      "commitMilliseconds": 20,
-     "storedAfterSeconds": 5,
-     "work": {
+     "ingestLatencySeconds": 5,
+     "timeShares": {
       "source": 0.25,
       "decode": 0.25,
       "database": 0.5
      },
-     "why": {
+     "delay": {
       "cause": "database",
-      "sentence": "Behind by 40 offsets: the database stores no faster. 50 % of the last 10 s were spent waiting for commits."
+      "message": "Behind by 40 offsets: the database stores no faster. 50 % of the last 10 s were spent waiting for commits."
      },
-     "contractsUnknown": 2,
+     "contractsUnhosted": 2,
      "completions": {
       "state": "following",
-      "because": "read beside the stream",
+      "reason": "read beside the stream",
       "checkpoint": 55
      },
      "interfacesWaiting": [
       "p:M:I"
      ],
-     "interfacesGathering": [],
-     "optionsBehind": [
+     "interfacesBackfilling": [],
+     "outdatedOptions": [
       "LEDGER_PARTIES"
      ],
      "partiesUnknown": [],
@@ -205,9 +205,9 @@ it('has these values while the stream catches up and background jobs work', () =
       "finishedAt": null,
       "problem": null
      },
-     "works": [
+     "jobs": [
       {
-       "name": "widen",
+       "name": "filter-extend",
        "state": "working",
        "step": "gathering",
        "unit": "contracts",
@@ -215,10 +215,10 @@ it('has these values while the stream catches up and background jobs work', () =
        "total": 20,
        "percent": 25,
        "perSecond": 5,
-       "secondsLeft": 3,
+       "etaSeconds": 3,
        "problem": null,
-       "askedAt": "1970-01-01T00:00:00.000Z",
-       "changedAt": "1970-01-01T00:00:01.000Z"
+       "requestedAt": "1970-01-01T00:00:00.000Z",
+       "updatedAt": "1970-01-01T00:00:01.000Z"
       }
      ],
      "unknown": [],

@@ -14,13 +14,13 @@ const live: HealthFacts = {
   ledgerEnd: 100,
   learnedAtMs: 1000 * minute,
   frameAtMs: undefined,
-  unlearnedBecause: undefined,
+  unlearnedReason: undefined,
   ledgerTimeoutMs: 10_000,
   waitingSinceMs: undefined,
   committedAtMs: 0,
   caughtUp: true,
   stalledAfterMs: 5 * minute,
-  because: undefined,
+  reason: undefined,
 };
 
 describe('verdict', () => {
@@ -34,7 +34,7 @@ describe('verdict', () => {
     }
     const behind = { ...live, phase: 'catching_up', ledgerEnd: 150, waitingSinceMs: 0 } as const;
     expect(verdict(behind, 1000)).toMatchObject({ state: 'catching_up', ready: false, live: true });
-    expect(verdict(behind, 1000).because).toBe('50 offsets behind the ledger end');
+    expect(verdict(behind, 1000).reason).toBe('50 offsets behind the ledger end');
   });
 
   it('keeps a quiet ledger ready for as long as everything is stored', () => {
@@ -42,28 +42,28 @@ describe('verdict', () => {
     expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
   });
 
-  it('is blind, not ready and says why, once the ledger end was not learned for longer than allowed', () => {
-    const old = { ...live, learnedAtMs: 0, unlearnedBecause: 'LEDGER_UNAUTHENTICATED: refused' };
+  it('is ledger_timeout, not ready and says why, once the ledger end was not learned for longer than allowed', () => {
+    const old = { ...live, learnedAtMs: 0, unlearnedReason: 'LEDGER_UNAUTHENTICATED: refused' };
     expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(old, 10_001)).toEqual({
-      state: 'blind',
+      state: 'ledger_timeout',
       ready: false,
       live: true,
-      because: 'the ledger end, last known as 100, has not been learned for 10 s: LEDGER_UNAUTHENTICATED: refused',
+      reason: 'the ledger end, last known as 100, has not been learned for 10 s: LEDGER_UNAUTHENTICATED: refused',
     });
-    expect(verdict({ ...old, unlearnedBecause: undefined }, 34_000).because).toMatch(/for 34 s: no answer$/);
-    expect(verdict({ ...old, phase: 'catching_up', ledgerEnd: 150 }, 34_000).state).toBe('blind');
-    const away = { ...old, phase: 'backing_off', because: 'LEDGER_UNREACHABLE: refused' } as const;
+    expect(verdict({ ...old, unlearnedReason: undefined }, 34_000).reason).toMatch(/for 34 s: no answer$/);
+    expect(verdict({ ...old, phase: 'catching_up', ledgerEnd: 150 }, 34_000).state).toBe('ledger_timeout');
+    const away = { ...old, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
     expect(verdict(away, 9_000)).toMatchObject({ state: 'backing_off', ready: true });
     expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('is not blind while frames come, and is once they stay away as well', () => {
-    const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedBecause: 'LEDGER_UNAVAILABLE: busy' };
+  it('is not ledger_timeout while frames come, and is once they stay away as well', () => {
+    const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedReason: 'LEDGER_UNAVAILABLE: busy' };
     expect(verdict(old, 310_000)).toMatchObject({ ready: true });
     expect(verdict(old, 310_001)).toMatchObject({
-      state: 'blind',
-      because: 'the ledger end, last known as 100, has not been learned for 310 s: LEDGER_UNAVAILABLE: busy',
+      state: 'ledger_timeout',
+      reason: 'the ledger end, last known as 100, has not been learned for 310 s: LEDGER_UNAVAILABLE: busy',
     });
     const away = { ...old, phase: 'backing_off', phaseSinceMs: 305_000 } as const;
     expect(verdict(away, 309_000).ready).toBe(true);
@@ -79,13 +79,13 @@ describe('verdict', () => {
   });
 
   it('stays ready through a short interruption and not through a long one or a repeated one', () => {
-    const away = { ...live, phase: 'backing_off', because: 'LEDGER_UNREACHABLE: refused' } as const;
+    const away = { ...live, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
     expect(verdict(away, minute)).toMatchObject({ state: 'backing_off', ready: true, live: true });
     expect(verdict(away, 6 * minute)).toMatchObject({ ready: false, live: true });
     expect(verdict({ ...away, caughtUp: false }, minute).ready).toBe(false);
     const repeated = { ...away, phaseSinceMs: 9 * minute, ledgerEnd: 101, waitingSinceMs: 0 };
     expect(verdict(repeated, 10 * minute).ready).toBe(false);
-    expect(verdict(away, minute).because).toContain('LEDGER_UNREACHABLE');
+    expect(verdict(away, minute).reason).toContain('LEDGER_UNREACHABLE');
   });
 });
 
@@ -109,7 +109,7 @@ describe('HealthTracker', () => {
     ]),
     events: new Map([['created', new Map([['p:M:T', 40]])]]),
     unknown: [],
-    scannedTransactions: 0,
+    fallbackDecodedTransactions: 0,
     rows: new Map<string, number>(),
     recordTimeMs: 1_700_000_000_000,
     bytes: 1,
@@ -131,7 +131,7 @@ describe('HealthTracker', () => {
     health.phaseChanged('backing_off', second);
     pass(5_000);
     expect(health.verdict()).toMatchObject({
-      because: 'for 10 s: LEDGER_UNREACHABLE: nobody listens',
+      reason: 'for 10 s: LEDGER_UNREACHABLE: nobody listens',
       remedy: 'start it',
     });
     health.phaseChanged('live', undefined);
@@ -179,7 +179,7 @@ describe('HealthTracker', () => {
     health.ledgerPolled(10);
     health.phaseChanged('backing_off', lost);
     pass(6 * minute);
-    // Frames keep it from being blind: only the length of the interruption counts.
+    // Frames keep it from being ledger_timeout: only the length of the interruption counts.
     health.source.frameReceived();
     expect(health.verdict().ready).toBe(false);
     health.phaseChanged('catching_up', undefined);
@@ -208,7 +208,7 @@ describe('HealthTracker', () => {
     const text = 'look at postgres://me:hunter2@db/ledger';
     health.phaseChanged('parked', new IndexerError(text, { code: 'STORE_FAILED', remedy: text }));
     const scrubbed = 'look at postgres://me:***@db/ledger';
-    expect(health.verdict()).toMatchObject({ because: `STORE_FAILED: ${scrubbed}`, remedy: scrubbed });
+    expect(health.verdict()).toMatchObject({ reason: `STORE_FAILED: ${scrubbed}`, remedy: scrubbed });
   });
 
   it('does not take the first update after a quiet night for a stall', () => {
@@ -237,7 +237,7 @@ describe('HealthTracker', () => {
     health.ledgerPolled(10);
     pass(1000);
     health.ledgerPolled(14);
-    expect(health.status()).toMatchObject({ offsetDistance: 4, lagSeconds: 1 });
+    expect(health.status()).toMatchObject({ offsetsBehind: 4, lagSeconds: 1 });
     pass(2000);
     // What was there when the ledger end was learned is stored, what came since is not known.
     commit(health, batch(14));
@@ -263,16 +263,16 @@ describe('HealthTracker', () => {
     health.phaseChanged('live', undefined);
     health.ledgerPolled(14);
     commit(health, batch(10));
-    const sentence = (): string => health.status().why.sentence;
-    health.stretchAsked('owed');
+    const sentence = (): string => health.status().delay.message;
+    health.idleProbed('undelivered');
     expect(sentence()).toBe('Behind by 4 offsets. The ledger has an update there, and the stream does not bring it.');
-    health.stretchAsked('refused');
+    health.idleProbed('refused');
     expect(sentence()).toBe('Behind by 4 offsets. Whether an update lies there the ledger does not say.');
     commit(health, batch(12));
     expect(sentence()).toContain('Behind by 2 offsets: the source sends no faster.');
   });
 
-  it('knows nothing of the lag while it is blind, names the failure since, and forgets both with the next answer', () => {
+  it('knows nothing of the lag while it is ledger_timeout, names the failure since, and forgets both with the next answer', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -282,16 +282,16 @@ describe('HealthTracker', () => {
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
     pass(20_000);
     expect(health.status()).toMatchObject({
-      state: 'blind',
-      because: expect.stringContaining('for 20 s: LEDGER_UNAUTHENTICATED: refused') as string,
-      why: { cause: 'source' },
+      state: 'ledger_timeout',
+      reason: expect.stringContaining('for 20 s: LEDGER_UNAUTHENTICATED: refused') as string,
+      delay: { cause: 'source' },
       ledgerEndAgeSeconds: 20,
       lagSeconds: 20,
     });
     health.ledgerPolled(10);
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
     pass(20_000);
-    expect(health.verdict().because).toMatch(/no answer$/);
+    expect(health.verdict().reason).toMatch(/no answer$/);
   });
 
   it('takes a frame for a sign that the ledger answers', () => {
@@ -305,7 +305,7 @@ describe('HealthTracker', () => {
     pass(9_000);
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 309, lagSeconds: 0 });
     pass(2_000);
-    expect(health.verdict()).toMatchObject({ state: 'blind', ready: false });
+    expect(health.verdict()).toMatchObject({ state: 'ledger_timeout', ready: false });
   });
 
   it('counts a failure from its beginning, however often the phase is announced again', () => {
@@ -332,7 +332,7 @@ describe('HealthTracker', () => {
     commit(health, batch(20));
     pass(1000);
     const status = health.status();
-    expect(status).toMatchObject({ checkpoint: 20, ledgerEnd: 30, offsetDistance: 10, lagSeconds: 2 });
+    expect(status).toMatchObject({ checkpoint: 20, ledgerEnd: 30, offsetsBehind: 10, lagSeconds: 2 });
     expect(status).toMatchObject({ updatesPerSecond: 20, eventsPerSecond: 40 });
     expect(status.counts).toEqual({ updates: { transaction: 40, offset_checkpoint: 2 }, events: { created: 80 } });
     pass(20_000);

@@ -4,51 +4,51 @@ import { CatchUp } from '../../../src/observe/figures/lag.ts';
 import { catalogue, type ErrorCode } from '../../../src/errors/catalogue.ts';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { RecentErrors } from '../../../src/observe/health/recent-errors.ts';
-import { whyBehind } from '../../../src/observe/health/why-behind.ts';
+import { delayOf } from '../../../src/observe/health/why-behind.ts';
 import { connectCommand } from '../../../src/store/connection/connect-command.ts';
 
-const work = { source: 0.05, decode: 0.12, database: 0.83 };
+const timeShares = { source: 0.05, decode: 0.12, database: 0.83 };
 
 describe('why behind', () => {
   it.each([
     [{ source: 0.9, decode: 0.05, database: 0.05 }, 'source', 'the source sends no faster. 90 %'],
     [{ source: 0.1, decode: 0.7, database: 0.2 }, 'decode', 'this process decodes no faster. 70 %'],
-    [work, 'database', 'the database stores no faster. 83 %'],
+    [timeShares, 'database', 'the database stores no faster. 83 %'],
   ] as const)('names what takes most of the time: %j', (shares, cause, sentence) => {
-    const why = whyBehind({ state: 'catching_up', because: '', distance: 1234, work: shares });
-    expect(why).toEqual({ cause, sentence: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
+    const why = delayOf({ state: 'catching_up', reason: '', distance: 1234, timeShares: shares });
+    expect(why).toEqual({ cause, message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
   });
 
   it('is not behind at the ledger end, however the time is spent', () => {
     for (const state of ['live', 'idle'] as const) {
-      const why = whyBehind({ state, because: 'the ledger is quiet', distance: 0, work });
-      expect(why).toEqual({ cause: 'none', sentence: expect.stringMatching(/^Not behind: /) as string });
+      const why = delayOf({ state, reason: 'the ledger is quiet', distance: 0, timeShares });
+      expect(why).toEqual({ cause: 'none', message: expect.stringMatching(/^Not behind: /) as string });
     }
   });
 
   it('blames nothing that takes little of the time', () => {
     const shares = { source: 0.1, decode: 0.05, database: 0.05 };
-    const why = whyBehind({ state: 'live', because: '', distance: 1, work: shares });
-    expect(why).toEqual({ cause: 'none', sentence: 'Behind by 1 offset.' });
+    const why = delayOf({ state: 'live', reason: '', distance: 1, timeShares: shares });
+    expect(why).toEqual({ cause: 'none', message: 'Behind by 1 offset.' });
   });
 
   it.each([
     ['for 3 s: STORE_UNREACHABLE: no answer', 'database'],
     ['for 3 s: LEDGER_UNREACHABLE: no answer', 'source'],
     ['for 3 s: the connection was lost', 'none'],
-  ])('names the side whose error it waits for: %s', (because, cause) => {
-    expect(whyBehind({ state: 'backing_off', because, distance: 5, work })).toMatchObject({ cause });
+  ])('names the side whose error it waits for: %s', (reason, cause) => {
+    expect(delayOf({ state: 'backing_off', reason, distance: 5, timeShares })).toMatchObject({ cause });
   });
 
   it('says of a ledger that tells nothing that nothing can be said', () => {
-    const because = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
-    const why = whyBehind({ state: 'blind', because, distance: 0, work });
-    expect(why).toEqual({ cause: 'source', sentence: `Whether it is behind cannot be said: ${because}.` });
+    const reason = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
+    const why = delayOf({ state: 'ledger_timeout', reason, distance: 0, timeShares });
+    expect(why).toEqual({ cause: 'source', message: `Whether it is behind cannot be said: ${reason}.` });
   });
 
   it('asks for somebody when parked', () => {
-    const why = whyBehind({ state: 'parked', because: 'STORE_SCHEMA: newer', distance: 0, work: null });
-    expect(why).toEqual({ cause: 'operator', sentence: 'Stopped until somebody acts. STORE_SCHEMA: newer.' });
+    const why = delayOf({ state: 'parked', reason: 'STORE_SCHEMA_MISMATCH: newer', distance: 0, timeShares: null });
+    expect(why).toEqual({ cause: 'operator', message: 'Stopped until somebody acts. STORE_SCHEMA_MISMATCH: newer.' });
   });
 });
 

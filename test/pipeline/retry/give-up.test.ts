@@ -8,7 +8,7 @@ const error = failure('LEDGER_UNREACHABLE');
 
 function patience(stopAt: number | undefined) {
   const clock = { now: 1_000 };
-  const { parts } = memoryWorld({ stopAt, limits: { giveUpAfterMs: 600_000 } });
+  const { parts } = memoryWorld({ stopAt, limits: { progressTimeoutMs: 600_000 } });
   return { clock, patience: new Patience(parts, () => clock.now) };
 }
 
@@ -20,7 +20,7 @@ describe('the patience of a run with an end', () => {
     expect(of.exhausted(error, 30_000)).toMatchObject({
       code: 'LEDGER_UNREACHABLE',
       exitCode: error.exitCode,
-      message: `${error.message}; given up, nothing was stored for 600 s (INDEXER_GIVE_UP_AFTER)`,
+      message: `${error.message}; given up, nothing was stored for 600 s (INDEXER_PROGRESS_TIMEOUT)`,
     });
   });
 

@@ -22,8 +22,8 @@ interface DiffRow {
   readonly assigned: string;
   readonly archived: string;
   readonly unassigned: string;
-  readonly unknown: string;
-  readonly stayed: string;
+  readonly unhosted: string;
+  readonly unchanged: string;
   readonly after: string;
   readonly net: string;
 }
@@ -81,7 +81,7 @@ describe('explore.diff', () => {
       const [was, is] = [before ?? new Set<string>(), after ?? new Set<string>()];
       expect(total(rows, 'before')).toBe(was.size);
       expect(total(rows, 'after')).toBe(is.size);
-      expect(total(rows, 'stayed')).toBe([...was].filter((id) => is.has(id)).length);
+      expect(total(rows, 'unchanged')).toBe([...was].filter((id) => is.has(id)).length);
       expect(total(rows, 'net')).toBe(is.size - was.size);
       const [flew, flies] = [await inFlightAt(from), await inFlightAt(to)];
       flights += flew.size + flies.size;
@@ -91,9 +91,9 @@ describe('explore.diff', () => {
       expect(total(rows, 'archived')).toBe(touched.filter((id) => !is.has(id) && !flies.has(id)).length);
       expect(total(rows, 'assigned')).toBe(touched.filter((id) => flew.has(id)).length);
       expect(total(rows, 'unassigned')).toBe(touched.filter((id) => flies.has(id)).length);
-      for (const { before: had, created, assigned, archived, unassigned, unknown, after: has } of rows)
+      for (const { before: had, created, assigned, archived, unassigned, unhosted, after: has } of rows)
         expect(Number(had) + Number(created) + Number(assigned)).toBe(
-          Number(has) + Number(archived) + Number(unassigned) + Number(unknown),
+          Number(has) + Number(archived) + Number(unassigned) + Number(unhosted),
         );
     }
     expect(flights).toBeGreaterThan(3);
@@ -137,13 +137,13 @@ describe('the command', () => {
     );
     expect((await diff('10', '200', '--csv')).stdout.split('\r\n')).toHaveLength(rows.length + 2);
     expect((await diff('10', '200', '--table')).stdout).toMatch(
-      /^template_fqn +before +created +assigned +archived +unassigned +unknown +stayed +after +net\n/,
+      /^template_fqn +before +created +assigned +archived +unassigned +unhosted +unchanged +after +net\n/,
     );
     const { stdout: single } = await diff('10', '200', '--template', 'A', '--csv');
     const [head, ...lines] = single.trimEnd().split('\r\n');
     expect(head).toBe('template_fqn,contract_id,change,created_at_offset,ended_at_offset');
     const ofA = rows.filter((row) => row.template_fqn.endsWith(':A'));
-    expect(lines.filter((line) => line.includes(',stayed,'))).toHaveLength(total(ofA, 'stayed'));
+    expect(lines.filter((line) => line.includes(',unchanged,'))).toHaveLength(total(ofA, 'unchanged'));
   });
 
   it('takes times as bounds', async () => {
@@ -152,7 +152,7 @@ describe('the command', () => {
     );
     const { code, stdout } = await diff(at?.at.toISOString() ?? '', '2100-01-01T00:00:00Z', '--json');
     expect(code).toBe(0);
-    expect(stdout).toContain('"stayed"');
+    expect(stdout).toContain('"unchanged"');
   });
 
   it.each([

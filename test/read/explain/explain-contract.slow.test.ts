@@ -95,16 +95,16 @@ describe('explain_contract', () => {
       frames.transaction(1, [created('00c1', { offset: 1, observers: [], interfaceViews: [] })]),
       frames.hosting(2, [['Revoked', alice]]),
     );
-    const states = `update ledger.live set unknown_since = 2`;
+    const states = `update ledger.live set unhosted_since = 2`;
     await database.query(states);
     expect(events(await life('00c1'))).toEqual([
       [1, 'created'],
-      [2, 'departed'],
+      [2, 'unhosted'],
     ]);
     await database.write(frames.transaction(3, [exercised('00c1', { offset: 3, choice: 'Archive' })]));
     expect(events(await life('00c1'))).toEqual([
       [1, 'created'],
-      [2, 'departed'],
+      [2, 'unhosted'],
       [3, 'archived'],
     ]);
   });

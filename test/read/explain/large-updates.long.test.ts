@@ -49,13 +49,13 @@ interface Printed {
     readonly depth: number;
     readonly parent_node_id: number | null;
   }[];
-  readonly events_left_out: number;
+  readonly events_omitted: number;
 }
 
 describe('a deep update', () => {
   it('has each node one level below the one before', async () => {
-    const { stdout } = await explain(String(deepAt), '--events', '2000', '--json');
-    const { events, events_left_out: leftOut } = JSON.parse(stdout) as Printed;
+    const { stdout } = await explain(String(deepAt), '--max-events', '2000', '--json');
+    const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
     expect(leftOut).toBe(0);
     expect(events.map(({ node_id: node, depth, parent_node_id: parent }) => [node, depth, parent])).toEqual(
       Array.from({ length: levels + 1 }, (_, at) => [at, at, at === 0 ? null : at - 1]),
@@ -63,7 +63,7 @@ describe('a deep update', () => {
   });
 
   it('stays within 80 columns, however deep', async () => {
-    const { stdout } = await explain(String(deepAt), '--events', '2000');
+    const { stdout } = await explain(String(deepAt), '--max-events', '2000');
     const lines = stdout.split('\n');
     expect(lines.filter((line) => Array.from(line).length > 80)).toEqual([]);
     expect(lines.filter((line) => line.includes('Transfer on Iou'))).toHaveLength(levels);
@@ -75,19 +75,19 @@ describe('a wide update', () => {
   it('is left out from the thousandth event on, which is said', async () => {
     const { stdout, stderr, code } = await explain(String(wideAt), '--json');
     expect([code, stderr]).toEqual([0, '']);
-    const { events, events_left_out: leftOut } = JSON.parse(stdout) as Printed;
+    const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
     expect([events.length, leftOut]).toEqual([1_000, width - 1_000]);
-    expect((await explain(String(wideAt))).stdout).toContain('19000 more events are not shown: --events');
+    expect((await explain(String(wideAt))).stdout).toContain('19000 more events are not shown: --max-events');
   });
 
   it('is printed up to a size, in bounded memory', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=120' };
-    const words = [main, 'explain', String(wideAt), '--events', '20000', '--json'];
+    const words = [main, 'explain', String(wideAt), '--max-events', '20000', '--json'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let text = '';
     child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
-    const { events, events_left_out: leftOut } = JSON.parse(text) as Printed;
+    const { events, events_omitted: leftOut } = JSON.parse(text) as Printed;
     expect(events.length).toBeGreaterThan(5_000);
     expect(events.length).toBeLessThan(width);
     expect(events.length + leftOut).toBe(width);
@@ -95,7 +95,7 @@ describe('a wide update', () => {
 
   it('ends without a word when nobody reads on', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
-    const words = [main, 'explain', String(wideAt), '--events', '20000'];
+    const words = [main, 'explain', String(wideAt), '--max-events', '20000'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     let errors = '';

@@ -121,9 +121,9 @@ it('is not bought by merging, also where the same update buys', async () => {
   expect(await purchases()).toEqual([row(1, '10', '1.0'), row(2, '20', '2.0'), row(4, '5', '1.0'), row(5, '7', '1.0')]);
   expect(
     await database.query(
-      `select bytes_bought, purchases::int, amulet_burnt, usd_burnt, bytes_bought_here from explore.traffic_members`,
+      `select bytes_bought, purchases::int, amulet_burnt, usd_burnt, indexed_bytes_bought from explore.traffic_members`,
     ),
-  ).toEqual([{ bytes_bought: '42', purchases: 4, amulet_burnt: '5.0', usd_burnt: '0.4', bytes_bought_here: '42' }]);
+  ).toEqual([{ bytes_bought: '42', purchases: 4, amulet_burnt: '5.0', usd_burnt: '0.4', indexed_bytes_bought: '42' }]);
 });
 
 it('reads all versions of the package as one, fields that are missing as null, and no package of another name', async () => {
@@ -182,7 +182,7 @@ it('does not take for bought what prune kept', async () => {
   await update([gone('00a', entity, 0), made('00b', entity, traffic({ bytes: '10' }), 1)]);
   await update([made('00c', entity, traffic({ bytes: '3' }))]);
   await database.query(
-    `delete from ended; delete from contracts where "offset" = 1; update stream set kept_offset = 2`,
+    `delete from ended; delete from contracts where "offset" = 1; update stream set pruned_to_offset = 2`,
   );
   expect(await purchases()).toEqual([row(3, '3', '1.0')]);
 });

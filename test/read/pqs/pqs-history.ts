@@ -184,7 +184,7 @@ export async function writePqsHistory(database: ReadDatabase): Promise<void> {
     await database.query(`insert into packages values ($1, $2, $3, '2.1', $4)`, [id, name, version, model]);
   }
   await database.query(
-    `insert into paddings select template_pk, '{"nulls": {"lock": null, "meta": null}}' from templates where entity_name = 'Holding'`,
+    `insert into omitted_fields select template_pk, '{"nulls": {"lock": null, "meta": null}}' from templates where entity_name = 'Holding'`,
   );
 }
 

@@ -124,7 +124,7 @@ describe('20,000 contracts', () => {
       expect(found, `at ${String(offset)}`).toEqual(await database.query(activeByScan, ['T3', offset]));
       const views = await database.query(`select count(*) from active('Holding', $1)`, [offset]);
       const scanned = await database.query(
-        `select count(*) from ledger.plain_interface_views v join ledger.lifetimes l on l.contract_id = v.contract_id
+        `select count(*) from ledger.decoded_interface_views v join ledger.lifetimes l on l.contract_id = v.contract_id
           where l.activated_offset <= $1 and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
         [offset],
       );

@@ -1,8 +1,8 @@
-/** Schema pqs itself: everything has a comment, it is made in any schema and again, and values are completed by paddings. */
+/** Schema pqs itself: everything has a comment, it is made in any schema and again, and values are completed by omitted fields. */
 import { describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import type { PackageModel } from '../../../src/daml/package-model.ts';
-import { storePaddings } from '../../../src/store/typed/package-store.ts';
+import { storeOmittedFields } from '../../../src/store/typed/package-store.ts';
 import { readSideScript } from '../../../src/store/schema/read-side.ts';
 import { created, transaction } from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
@@ -85,13 +85,13 @@ describe('schema pqs', () => {
     ['{"tag": "T", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "T", "value": {"x": null}}'],
     ['{"tag": "U", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "U", "value": {}}'],
     ['"text"', '{"nulls": {"x": null}}', '"text"'],
-  ])('completes %s by %s', async (value, padding, expected) => {
+  ])('completes %s by %s', async (value, omitted, expected) => {
     await using database = await createReadDatabase();
-    const [row] = await database.query(`select pqs.padded($1, $2)::text as padded`, [value, padding]);
-    expect(row).toEqual({ padded: expected });
+    const [row] = await database.query(`select pqs.with_nulls($1, $2)::text as completed`, [value, omitted]);
+    expect(row).toEqual({ completed: expected });
   });
 
-  it('shows explicit nulls in views once the paddings are stored, and in payloads by padded_payload', async () => {
+  it('shows explicit nulls in views once the omitted fields are stored, and in payloads by payload_with_nulls', async () => {
     await using database = await createReadDatabase();
     const view = {
       interfaceId: `${packageId}:Main:Viewed`,
@@ -105,17 +105,17 @@ describe('schema pqs', () => {
     await client.connect();
     await client.query('set search_path = ledger');
     const lookup = (id: string): PackageModel | undefined => (id === packageId ? model : undefined);
-    expect(await storePaddings(client, lookup)).toBe(1);
-    expect(await storePaddings(client, lookup)).toBe(0);
+    expect(await storeOmittedFields(client, lookup)).toBe(1);
+    expect(await storeOmittedFields(client, lookup)).toBe(0);
     await client.end();
     expect(await database.query(`select payload from pqs.active('Viewed')`)).toEqual([
       { payload: { owner: 'x', lock: null } },
     ]);
     await database.query(
-      `insert into paddings select template_pk, '{"nulls": {"note": null}}' from templates where entity_name = 'Iou'`,
+      `insert into omitted_fields select template_pk, '{"nulls": {"note": null}}' from templates where entity_name = 'Iou'`,
     );
     expect(
-      await database.query(`select pqs.padded_payload(a.*) - 'amount' - 'owner' as p from pqs.active('Iou') a`),
+      await database.query(`select pqs.payload_with_nulls(a.*) - 'amount' - 'owner' as p from pqs.active('Iou') a`),
     ).toEqual([{ p: { note: null } }]);
   });
 });

@@ -55,7 +55,7 @@ const movements = (database: ReadDatabase): Promise<readonly unknown[]> =>
   );
 const changes = (database: ReadDatabase): Promise<readonly unknown[]> =>
   database.query(
-    `select "offset"::integer, kind, split_part(owner, '::', 1) as owner, net::float, unread::integer
+    `select "offset"::integer, kind, split_part(owner, '::', 1) as owner, net::float, unreadable_holdings::integer
        from explore.token_changes order by 1, 3`,
   );
 const notes = async (database: ReadDatabase, party: string): Promise<readonly string[]> =>
@@ -77,9 +77,9 @@ describe('what was pruned', () => {
     await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
     expect(await movements(database)).toEqual([]);
     expect(await changes(database)).toEqual([
-      { offset: 2, kind: 'kept', owner: 'Alice', net: 6, unread: 0 },
-      { offset: 2, kind: 'kept', owner: 'Bob', net: 4, unread: 0 },
-      { offset: 3, kind: 'split', owner: 'Alice', net: 0, unread: 0 },
+      { offset: 2, kind: 'retained', owner: 'Alice', net: 6, unreadable_holdings: 0 },
+      { offset: 2, kind: 'retained', owner: 'Bob', net: 4, unreadable_holdings: 0 },
+      { offset: 3, kind: 'split', owner: 'Alice', net: 0, unreadable_holdings: 0 },
     ]);
     const journal = `select "offset"::integer, kind, balance::float from explore.token_journal($1)`;
     expect(await database.query(journal, [bob])).toEqual([{ offset: 2, kind: 'opening', balance: 4 }]);
@@ -107,12 +107,12 @@ describe('what cannot be read', () => {
       { offset: 2, kind: 'unmatched', sender: null, receiver: 'Bob', amount: 4 },
     ]);
     expect(await changes(database)).toMatchObject([
-      { owner: 'Alice', unread: 1 },
-      { owner: 'Bob', unread: 1 },
+      { owner: 'Alice', unreadable_holdings: 1 },
+      { owner: 'Bob', unreadable_holdings: 1 },
     ]);
-    expect(await database.query('select contract_id, why, is_active from explore.token_holdings_unread')).toEqual([
-      { contract_id: '00a1', why: 'failed', is_active: false },
-    ]);
+    expect(
+      await database.query('select contract_id, reason, is_active from explore.token_holdings_unreadable'),
+    ).toEqual([{ contract_id: '00a1', reason: 'failed', is_active: false }]);
     expect(await notes(database, alice)).toEqual([expect.stringMatching(/^1 holdings .* cannot be read/)]);
     expect(await notes(database, bob)).toEqual([]);
   });
@@ -127,7 +127,9 @@ describe('what cannot be read', () => {
       { offset: 2, kind: 'unmatched', sender: null, receiver: 'Alice', amount: 6 },
       { offset: 2, kind: 'unmatched', sender: null, receiver: 'Bob', amount: 4 },
     ]);
-    expect(await database.query('select why from explore.token_holdings_unread')).toEqual([{ why: 'redacted' }]);
+    expect(await database.query('select reason from explore.token_holdings_unreadable')).toEqual([
+      { reason: 'redacted' },
+    ]);
     expect(await notes(database, alice)).toHaveLength(1);
   });
 
@@ -137,7 +139,7 @@ describe('what cannot be read', () => {
     expect(await database.query('select standard, amount::float from explore.token_holdings')).toEqual([
       { standard: 'V1', amount: 9 },
     ]);
-    expect(await database.query('select from explore.token_holdings_unread')).toEqual([]);
+    expect(await database.query('select from explore.token_holdings_unreadable')).toEqual([]);
   });
 });
 
@@ -352,6 +354,6 @@ describe('the question of docs/sql.md whether anything is missing', () => {
     await reseed(database, 6, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
     const rows = await database.query(question);
     const found = new Set(rows.map(({ what }) => what));
-    expect(found).toEqual(new Set(['pruned', 'quarantined', 'gap', 'unknown', 'redacted', 'unread']));
+    expect(found).toEqual(new Set(['pruned', 'quarantined', 'gap', 'unhosted', 'redacted', 'unreadable']));
   });
 });

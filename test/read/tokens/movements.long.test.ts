@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
-import { readStatement } from '../../../src/store/reads/statement.ts';
+import { readAccountStatement } from '../../../src/store/reads/account-statement.ts';
 import { prune } from '../../../src/store/retention/prune.ts';
 import { printRepeatCommand, runsFor, seedFor } from '../../support/chance/property.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -164,13 +164,13 @@ interface Made {
   readonly notes: readonly string[];
 }
 
-/** What `statement` says of each owner from an offset on. */
+/** What `account-statement` says of each owner from an offset on. */
 async function statements({ url }: ReadDatabase, offset: number): Promise<readonly Made[]> {
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
   const made: Made[] = [];
   for (const party of owners) {
     const wanted = { party, instrument: null, admin: null, from: { offset }, to: null };
-    const one = await readStatement(database, wanted, async (made) => {
+    const one = await readAccountStatement(database, wanted, async (made) => {
       let rows = 0;
       for await (const page of made.pages) rows += page.length;
       return { rows, sha256: made.sha256(), notes: made.notes };

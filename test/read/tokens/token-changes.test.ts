@@ -281,7 +281,7 @@ describe('a party that leaves the participant', () => {
       await left.query(`select kind, net::float from explore.token_changes where "offset" in (2, 4) order by 2`),
     ).toEqual([
       { kind: 'sent', net: -5 },
-      { kind: 'departed', net: -2 },
+      { kind: 'unhosted', net: -2 },
     ]);
   });
 });

@@ -198,7 +198,7 @@ describe('a view that was made by an earlier version', () => {
     create view typed.dock__crane__history as
       select c.contract_id, c."offset" as created_at_offset, c.payload, c.payload ->> 'owner' as owner,
              c.payload ->> 'status' as status
-        from ledger.plain_contracts c;
+        from ledger.decoded_contracts c;
     insert into ledger.typed_columns values ('dock__crane', 2, 'status', '{status}', 'text', 'status: Text');
     create view public.dependent as select owner, status from typed.dock__crane__history`;
 

@@ -58,7 +58,7 @@ it('a bucket', async () => {
   const key = { region: 'us-east-1', accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: undefined };
   const bucket = new BucketClient('lake', { endpoint: url, ...key });
   await expect(bucket.get('manifest.json')).rejects.toMatchObject({
-    code: 'LAKE_UNWRITABLE',
+    code: 'EXPORT_UNWRITABLE',
     message: expect.stringContaining('more than 8 informational responses') as string,
   });
 });

@@ -37,7 +37,7 @@ it('is named with the option that allows it', async () => {
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,
     INDEXER_START: 'genesis',
-    LEDGER_MAX_FRAME: '1MiB',
+    LEDGER_MAX_FRAME_BYTES: '1MiB',
   });
   await indexer.reaches(offset);
   const refused = await waitFor('the package is refused', () =>

@@ -14,7 +14,7 @@ import { readerChecks } from '../../../src/cli/check/reader-checks.ts';
 import { migrateCommand } from '../../../src/cli/follow/migrate.ts';
 import { grantReaderCommand } from '../../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../../src/cli/roles/grant-roles.ts';
-import { tokenCommand } from '../../../src/cli/roles/token.ts';
+import { readerTokenCommand } from '../../../src/cli/roles/reader-token.ts';
 import { loginPasswordOf } from '../../../src/reader-token.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { query } from '../../support/database.ts';
@@ -148,7 +148,7 @@ describe('the roles of a stream', () => {
     await query(server.url, `grant ${group} to ledger_${kind} ${option}`);
     try {
       await expect(grantRoles()).rejects.toMatchObject({
-        code: 'ROLES_REFUSED',
+        code: 'GRANT_ROLES_REFUSED',
         message: expect.stringContaining(`ledger_${kind}`) as unknown,
       });
     } finally {
@@ -168,7 +168,7 @@ describe('temporary files', () => {
     await runCommand(grantReaderCommand, ['group_of_tokens'], { DATABASE_URL: server.url });
     let token = '';
     const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
-    await runCommand(tokenCommand, ['create', '--role', 'group_of_tokens'], { DATABASE_URL: server.url }, io);
+    await runCommand(readerTokenCommand, ['create', '--role', 'group_of_tokens'], { DATABASE_URL: server.url }, io);
     const [made] = await query(server.url, 'select login_name as login from ledger.reader_tokens');
     const logins = [
       await connect('sorting'),

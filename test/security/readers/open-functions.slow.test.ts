@@ -1,11 +1,11 @@
-/** Functions of Postgres that every login may call, after roles were made by `grant-reader` and `token create` alone: no other command has run. */
+/** Functions of Postgres that every login may call, after roles were made by `grant-reader` and `reader-token create` alone: no other command has run. */
 import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { migrateCommand } from '../../../src/cli/follow/migrate.ts';
 import { grantReaderCommand } from '../../../src/cli/roles/grant-reader.ts';
-import { tokenCommand } from '../../../src/cli/roles/token.ts';
+import { readerTokenCommand } from '../../../src/cli/roles/reader-token.ts';
 import { loginPasswordOf } from '../../../src/reader-token.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { runCommand } from '../../support/run-command.ts';
@@ -70,7 +70,7 @@ async function loginOfToken(...flags: readonly string[]): Promise<string> {
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
   const argv = ['create', '--role', `${prefix}_group`, ...flags];
-  await runCommand(tokenCommand, argv, { DATABASE_URL: created.url }, io);
+  await runCommand(readerTokenCommand, argv, { DATABASE_URL: created.url }, io);
   const [made] = await query(created.url, 'select login_name as login from ledger.reader_tokens');
   await query(created.url, `alter role ${String(made?.['login'])} rename to ${prefix}_token`);
   await query(created.url, `alter role ${prefix}_token password '${loginPasswordOf(token)}'`);
@@ -89,7 +89,7 @@ it('are taken from the reader by grant-reader, and locks are left to the roles t
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
-it('are taken from the login of a token by token create', async () => {
+it('are taken from the login of a token by reader-token create', async () => {
   expect(await outcomes(await loginOfToken())).toEqual(refused);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
@@ -98,6 +98,6 @@ it('are left to every login in a shared database', async () => {
   await grantReader('--shared-database');
   expect(await outcomes(urlOf('reader'))).toEqual(keepAll);
   expect(await outcomes(await loginOfToken('--shared-database'))).toEqual(keepAll);
-  const help = runCommand(tokenCommand, ['list', '--shared-database'], { DATABASE_URL: created.url });
+  const help = runCommand(readerTokenCommand, ['list', '--shared-database'], { DATABASE_URL: created.url });
   await expect(help).rejects.toMatchObject({ code: 'USAGE' });
 });

@@ -124,32 +124,39 @@ describe('a feature that reads', () => {
     call('query', ['query', 'select count(*) from explore.contracts']),
     { feature: 'explain', calls: [() => ['explain', found.end]] },
     { feature: 'diff', calls: [() => ['diff', found.middle, found.end]] },
-    { feature: 'statement', calls: [() => ['statement', '--party', found.party, '--json']] },
+    { feature: 'account-statement', calls: [() => ['account-statement', '--party', found.party, '--json']] },
     call('views list', ['views', 'list']),
     call('quarantine list', ['quarantine', 'list']),
     call('hold list', ['hold', 'list']),
     call('webhook list', ['webhook', 'list']),
-    call('works list', ['works', 'list']),
-    call('token list', ['token', 'list']),
+    call('jobs list', ['jobs', 'list']),
+    call('filter', ['filter']),
+    call('reader-token list', ['reader-token', 'list']),
     call('codegen', ['codegen', '--lang', 'ts']),
-    call('graphql', ['graphql', '--tags'], ['graphql', '--hasura']),
+    call('graphql', ['graphql', '--postgraphile'], ['graphql', '--hasura']),
     call('export', ['export', '--to', 'lake']),
     { feature: 'compare-pqs', calls: [() => ['compare-pqs', '--pqs-file', pqsFile, '--pqs-schema', 'pqs']] },
     {
-      ...call('verify', ['verify', '--sql'], ['verify', '--tokens'], ['verify', '--tail', '20'], ['verify', '--acs']),
+      ...call(
+        'verify',
+        ['verify', '--invariants'],
+        ['verify', '--tokens'],
+        ['verify', '--tail', '20'],
+        ['verify', '--acs'],
+      ),
       afterwards: async () => {
         const results = 'select from ledger.verifications';
         expect(await world.query(results)).toEqual([]);
-        await world.succeeds('writer', ['verify', '--sql']);
+        await world.succeeds('writer', ['verify', '--invariants']);
         expect(await world.query(results)).toHaveLength(1);
       },
     },
     call('index suggest', ['index', 'suggest']),
     { feature: 'reset', calls: [() => ['reset', '--to', found.middle], () => ['reset', '--all']] },
-    call('reseed', ['reseed', '--keep-history'], ['reseed']),
-    { ...call('accept-filter', ['accept-filter']), env: { LEDGER_TOPOLOGY: 'false' } },
-    { ...call('widen', ['widen']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
-    call('move', ['move']),
+    call('reseed', ['reseed']),
+    { ...call('filter accept', ['filter', 'accept']), env: { LEDGER_TOPOLOGY: 'false' } },
+    { ...call('filter extend', ['filter', 'extend']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
+    call('switch-participant', ['switch-participant']),
   ]);
 });
 
@@ -163,7 +170,7 @@ describe('a feature that writes beside the stream', () => {
       feature: 'webhook add',
       calls: [() => ['webhook', 'add', 'told', '--url', 'https://hooks.example.com/told', '--role', world.served]],
     },
-    call('webhook dead', ['webhook', 'dead', 'told']),
+    call('webhook dead-letters', ['webhook', 'dead-letters', 'told']),
     call('webhook replay', ['webhook', 'replay', 'told']),
     call('webhook discard', ['webhook', 'discard', 'told']),
     call('webhook resume', ['webhook', 'resume', 'told']),
@@ -171,13 +178,13 @@ describe('a feature that writes beside the stream', () => {
     { ...call('migrate', ['migrate', '--postgres-schema', 'another']), env: { POSTGRES_MIGRATE: 'auto' } },
     call('views rebuild', ['views', 'rebuild']),
     call('index create', ['index', 'create', 'payload.owner']),
-    { feature: 'token create', calls: [() => ['token', 'create', '--role', world.served]] },
+    { feature: 'reader-token create', calls: [() => ['reader-token', 'create', '--role', world.served]] },
     {
-      feature: 'token revoke',
+      feature: 'reader-token revoke',
       calls: [
         async () => {
           const [{ id } = {}] = await world.query('select id from ledger.reader_tokens where revoked_at is null');
-          return ['token', 'revoke', String(id)];
+          return ['reader-token', 'revoke', String(id)];
         },
       ],
     },
@@ -236,7 +243,7 @@ describe('a surface', () => {
     const words = ['webhook', 'add', 'delivered', '--url', `${receiver.url}/delivered`, '--role', world.served];
     const { stdout } = await world.succeeds('administrator', [...words, '--after', found.middle]);
     receiver.secret = /whsec_\S+/.exec(stdout)?.[0] ?? '';
-    await using indexer = await world.live('writer', { INDEXER_WEBHOOKS: 'loopback' });
+    await using indexer = await world.live('writer', { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
     await waitFor('an event is delivered', () => (receiver.taken.length > 0 ? true : undefined));
     expect(indexer.log.join('')).not.toContain('STORE_NOT_PERMITTED');
     await world.succeeds('migrator', ['webhook', 'remove', 'delivered']);
@@ -246,7 +253,7 @@ describe('a surface', () => {
     '`/changes` and `/query` from another machine',
     'a token is answered, a caller without one is not',
     async () => {
-      const { stdout } = await world.succeeds('administrator', ['token', 'create', '--role', world.served]);
+      const { stdout } = await world.succeeds('administrator', ['reader-token', 'create', '--role', world.served]);
       await using indexer = await world.live('writer');
       const after = world.end() - 3;
       const body = JSON.stringify({ statement: 'select count(*) from explore.events' });
@@ -270,20 +277,20 @@ describe('a surface', () => {
 
 describe('a feature that changes what is stored', () => {
   runs([
-    { ...call('quarantine retry', ['quarantine', 'retry']), env: { INDEXER_UNKNOWN_UPDATES: 'keep' } },
-    { ...call('widen --yes', ['widen', '--yes']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
-    call('works stop', ['works', 'stop', 'widen']),
-    call('works resume', ['works', 'resume', 'widen']),
-    call('works cancel', ['works', 'cancel', 'widen']),
+    { ...call('quarantine retry', ['quarantine', 'retry']), env: { INDEXER_UNKNOWN_UPDATES: 'store' } },
+    { ...call('filter extend --yes', ['filter', 'extend', '--yes']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
+    call('jobs pause', ['jobs', 'pause', 'filter-extend']),
+    call('jobs resume', ['jobs', 'resume', 'filter-extend']),
+    call('jobs cancel', ['jobs', 'cancel', 'filter-extend']),
     call(
       'rebuild',
       ['rebuild'],
       ['rebuild', '--yes'],
-      ['rebuild', '--back', '--yes'],
-      ['rebuild', '--drop-old', '--yes'],
+      ['rebuild', '--rollback', '--yes'],
+      ['rebuild', '--drop-previous', '--yes'],
     ),
     {
-      ...call('accept-filter --yes', ['accept-filter', '--yes']),
+      ...call('filter accept --yes', ['filter', 'accept', '--yes']),
       env: { LEDGER_TOPOLOGY: 'false' },
       afterwards: () => {
         world.settings = { ...world.settings, LEDGER_TOPOLOGY: 'false' };
@@ -298,7 +305,7 @@ describe('a feature that changes what is stored', () => {
         world.settings = { ...world.settings, ...world.participant(1) };
       },
     },
-    call('move --yes', ['move', '--yes']),
+    call('switch-participant --yes', ['switch-participant', '--yes']),
   ]);
 });
 
@@ -339,7 +346,7 @@ describe('a feature that removes', () => {
     'the writer prunes as a member of the redactor, which grant-roles accepts',
     async () => {
       const env = { INDEXER_RETENTION: '30m', INDEXER_RETENTION_INTERVAL: '1s' };
-      const kept = 'select coalesce(kept_offset, 0)::int as kept from ledger.stream';
+      const kept = 'select coalesce(pruned_to_offset, 0)::int as kept from ledger.stream';
       const before = await world.query(kept);
       {
         await using refused = await world.live('writer', env);
@@ -361,10 +368,7 @@ describe('a feature that removes', () => {
     },
   );
 
-  runs([
-    call('reseed --yes', ['reseed', '--keep-history', '--yes'], ['reseed', '--yes']),
-    call('reset --yes', ['reset', '--all', '--yes']),
-  ]);
+  runs([call('reseed --yes', ['reseed', '--yes']), call('reset --yes', ['reset', '--all', '--yes'])]);
 });
 
 it('every row of the table is tried', () => {

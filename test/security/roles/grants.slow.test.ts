@@ -42,7 +42,7 @@ it('a writer that may not note why a delivery failed delivers all the same', asy
   receiver.secret = /whsec_\S+/.exec(stdout)?.[0] ?? '';
   let isAway = true;
   receiver.reply = () => ({ status: isAway ? 503 : 204 });
-  await using indexer = await world.live('writer', { INDEXER_WEBHOOKS: 'loopback' });
+  await using indexer = await world.live('writer', { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
   // The writer notes the reason every half second: some times within these attempts, which are delayed more and more.
   await waitFor('it has been tried four times', () => (receiver.heard.length >= 4 ? true : undefined));
   isAway = false;

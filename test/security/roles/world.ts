@@ -7,7 +7,7 @@ import type { DatabaseRole } from '../../../src/cli/command-line/least-roles.ts'
 import { programInProcess } from '../../cli/in-process.ts';
 import type { Ended } from '../../cli/program.ts';
 import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
-import { Network } from '../../move/network.ts';
+import { Network } from '../../switch-participant/network.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -49,8 +49,8 @@ export class RolesWorld implements AsyncDisposable {
     return ['--prefix', this.prefix];
   }
 
-  participant(host: number): Variables {
-    return { LEDGER_URL: this.network.participants[host]?.url ?? '' };
+  participant(index: number): Variables {
+    return { LEDGER_URL: this.network.participants[index]?.url ?? '' };
   }
 
   url(login: Login): string {
@@ -101,8 +101,8 @@ export class RolesWorld implements AsyncDisposable {
   }
 
   /** Ledger end of a participant. */
-  end(host = 0): number {
-    return this.network.participants[host]?.ledger.ledgerEnd() ?? 0;
+  end(index = 0): number {
+    return this.network.participants[index]?.ledger.ledgerEnd() ?? 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

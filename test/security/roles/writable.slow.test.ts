@@ -118,7 +118,7 @@ describe('a writer of grant-roles', () => {
     },
   );
 
-  it.each(['webhook_secrets', 'works', 'contracts'])('that may not read %s: check names that right', async (table) => {
+  it.each(['webhook_secrets', 'jobs', 'contracts'])('that may not read %s: check names that right', async (table) => {
     await world.query(`revoke select on ledger.${table} from ${writer}`);
     const line = await check('rights to write');
     expect(line).toMatchObject({ code: 1, state: 'fail', found: `role "${writer}" lacks select on ${table}` });
@@ -166,7 +166,7 @@ describe('a writer of grant-roles', () => {
     );
     await follow(line.fix);
     await waitFor('history is pruned', async () => {
-      const [row] = await query(world.database.url, 'select kept_offset::int as kept from ledger.stream');
+      const [row] = await query(world.database.url, 'select pruned_to_offset::int as kept from ledger.stream');
       return row?.['kept'] === null ? undefined : true;
     });
     await waitFor('the problem is over', async () =>

@@ -20,7 +20,7 @@ const everything: ChangesWanted = {
   after: { offset: 0, node: null },
   template: null,
   party: null,
-  kinds: [],
+  eventTypes: [],
   role: null,
 };
 const role = `reader_${randomBytes(4).toString('hex')}`;
@@ -97,11 +97,11 @@ it('shows nothing above the checkpoint', async () => {
 });
 
 it('says where history without a gap begins', async () => {
-  const kept = async () => (await readChanges(database, everything, 1)).keptAfter;
+  const kept = async () => (await readChanges(database, everything, 1)).availableAfter;
   expect(await kept()).toBe(seedOffset);
-  await query(created.url, `update ledger.stream set kept_offset = ${String(seedOffset + 9)}`);
+  await query(created.url, `update ledger.stream set pruned_to_offset = ${String(seedOffset + 9)}`);
   expect(await kept()).toBe(seedOffset + 9);
-  await query(created.url, 'update ledger.stream set kept_offset = null');
+  await query(created.url, 'update ledger.stream set pruned_to_offset = null');
 });
 
 it('shows under a role what its parties may see, of it one party and one kind', needs(noLimits), async () => {
@@ -111,7 +111,7 @@ it('shows under a role what its parties may see, of it one party and one kind', 
   expect(seen.length).toBeLessThan((await stored('true')).length);
   expect(places(seen)).toEqual(await stored('true', role));
   expect(places(await all({ party: mine }, 5))).toEqual(await stored(`'${mine}' = any (parties)`));
-  expect(places(await all({ kinds: ['created'] }, 5))).toEqual(await stored(`event_type = 'created'`));
+  expect(places(await all({ eventTypes: ['created'] }, 5))).toEqual(await stored(`event_type = 'created'`));
 });
 
 it('takes cursors of one form only', () => {

@@ -168,7 +168,7 @@ describe('a transaction', () => {
   it('leaves nothing behind when its work fails, holds no lock afterwards, and passes our errors through', async () => {
     const database = open();
     await database.pool.query('create table fails (id int)');
-    const ours = new IndexerError('fenced', { code: 'CHECKPOINT_MOVED' });
+    const ours = new IndexerError('fenced', { code: 'WRITER_FENCED' });
     const failed = database.transaction(async (client) => {
       await client.query('insert into fails values (1)');
       await client.query('lock table fails in access exclusive mode');

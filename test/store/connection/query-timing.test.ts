@@ -10,15 +10,15 @@ describe('what a query is for', () => {
     ['select pg_try_advisory_lock(1)', 'session'],
     ['select pg_notify($1, $2)', 'session'],
     ['with a as (select 1) select * from a', 'read'],
-    ['with ended as (update lifetimes set x = 1 returning 1) insert into y select 1', 'change'],
-    ['insert into stream values (1)', 'change'],
-    ['update stream set epoch = 1', 'change'],
-    ['delete from updates', 'change'],
+    ['with ended as (update lifetimes set x = 1 returning 1) insert into y select 1', 'write'],
+    ['insert into stream values (1)', 'write'],
+    ['update stream set epoch = 1', 'write'],
+    ['delete from updates', 'write'],
     ['begin', 'session'],
     ['commit', 'commit'],
-    ['create view v as select 1', 'definition'],
-    ['comment on table t is null', 'definition'],
-    ['', 'definition'],
+    ['create view v as select 1', 'ddl'],
+    ['comment on table t is null', 'ddl'],
+    ['', 'ddl'],
   ])('%j is %s', (text, op) => {
     expect(opOfText(text)).toBe(op);
   });

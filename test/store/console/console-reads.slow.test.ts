@@ -91,17 +91,17 @@ describe('a statement', () => {
 
   it('is answered with as many rows and characters as there is room for', async () => {
     const answer = await reads.ask('select n from generate_series(1, 1000) n', bounds, never);
-    expect([answer.rows.length, answer.whole, answer.rows.at(-1)]).toEqual([10, false, ['10']]);
+    expect([answer.rows.length, answer.complete, answer.rows.at(-1)]).toEqual([10, false, ['10']]);
     const ten = await reads.ask('select n from generate_series(1, 10) n', bounds, never);
-    expect([ten.rows.length, ten.whole]).toEqual([10, true]);
+    expect([ten.rows.length, ten.complete]).toEqual([10, true]);
     const long = await reads.ask("select repeat('x', 400000) from generate_series(1, 9)", bounds, never);
-    expect([long.rows.length, long.whole]).toEqual([2, false]);
+    expect([long.rows.length, long.complete]).toEqual([2, false]);
   });
 
   it('of which few rows fit is answered with these', async () => {
     const long = "select repeat('x', 1000000) from generate_series(1, 500)";
     const answer = await reads.ask(long, { rows: 1_000, characters: 4_000_000 }, never);
-    expect([answer.rows.length, answer.whole]).toEqual([4, false]);
+    expect([answer.rows.length, answer.complete]).toEqual([4, false]);
   });
 
   it('may have less the less memory there is, so that fifteen at once leave half of the heap', () => {
@@ -115,7 +115,7 @@ describe('a statement', () => {
       readsOf: () => {
         throw new Error('nobody shows a token');
       },
-      guide: { queries: [], explore: 'explore', mostSeconds: 1 },
+      guide: { queries: [], explore: 'explore', maxSeconds: 1 },
     });
     // The limit of its session is one that it can lift.
     const endless =

@@ -43,8 +43,8 @@ describe('the entries of the tables', () => {
     expect(readOnly).toEqual([
       'typed_views',
       'typed_columns',
-      'filter_parts',
-      'hosts',
+      'filter_additions',
+      'participants',
       'schema_migrations',
       'webhook_secrets',
       'reader_tokens',

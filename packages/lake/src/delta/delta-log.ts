@@ -65,7 +65,7 @@ export class DeltaLogs {
     const lines = actions.map((action) => `${JSON.stringify(action)}\n`).join('');
     if (!(await this.#folder.writeIfAbsent(nameOf(table, version), lines))) {
       throw new LakeError(`another program wrote version ${String(version)} of the Delta log of ${table}`, {
-        code: 'LAKE_BUSY',
+        code: 'EXPORT_BUSY',
         remedy: 'stop the other program that writes here, then run export again: it resumes',
       });
     }

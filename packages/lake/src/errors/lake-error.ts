@@ -1,7 +1,7 @@
 /** The one type of error of the package. The indexer reports it under the same code, whose exit code is in its catalogue. */
 
 export type LakeErrorCode =
-  'USAGE' | 'LAKE_REFUSED' | 'LAKE_BUSY' | 'LAKE_UNWRITABLE' | 'EXPORT_NOT_READY' | 'EXPORT_STOPPED';
+  'USAGE' | 'EXPORT_REFUSED' | 'EXPORT_BUSY' | 'EXPORT_UNWRITABLE' | 'EXPORT_NOT_READY' | 'EXPORT_STOPPED';
 
 export interface LakeErrorOptions {
   readonly code: LakeErrorCode;
@@ -24,5 +24,5 @@ export class LakeError extends Error {
 
 /** The lake cannot be used. */
 export function refused(found: string, remedy: string, cause?: unknown): LakeError {
-  return new LakeError(`the lake cannot be used: ${found}`, { code: 'LAKE_REFUSED', remedy, cause });
+  return new LakeError(`the lake cannot be used: ${found}`, { code: 'EXPORT_REFUSED', remedy, cause });
 }

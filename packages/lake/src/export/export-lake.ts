@@ -28,7 +28,7 @@ export interface ExportRequest {
   readonly onExported: (until: number) => Promise<void>;
 }
 
-/** @throws LakeError USAGE, LAKE_ errors, EXPORT_NOT_READY, EXPORT_STOPPED; what the reads and the callbacks throw */
+/** @throws LakeError USAGE, EXPORT_ errors; what the reads and the callbacks throw */
 export async function exportLake(reads: Reads, request: ExportRequest): Promise<void> {
   const { to, until, isWanted, everyMs, asJson, env, stop, print, stderr, onBegin, onExported } = request;
   const folder = await openLake(to, env);

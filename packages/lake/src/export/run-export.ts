@@ -15,7 +15,7 @@ import { ParquetFile } from '../parquet/parquet-file.ts';
 import { rangeRows } from '../parquet/range-source.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import { Eraser } from './erase.ts';
-import { isReshaped, marksOf, refuseLost, refusePruned, reviewOf, wasRedacted } from '../plan/plan.ts';
+import { isReshaped, fingerprintOf, refuseLost, refusePruned, reviewOf, wasRedacted } from '../plan/plan.ts';
 import { standingRanges } from '../plan/standing-ranges.ts';
 
 export interface ExportOptions {
@@ -58,7 +58,7 @@ export interface ExportResult {
 
 const defaultRows = 100_000;
 
-/** @throws LakeError LAKE_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED; what the snapshot and the file system throw */
+/** @throws LakeError EXPORT_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED; what the snapshot and the file system throw */
 export function exportOnce(reads: Reads, folder: LakeStorage, options: ExportOptions): Promise<ExportResult> {
   return reads.inSnapshot(async (snapshot) => {
     const { checkpoint } = snapshot.facts;
@@ -152,19 +152,19 @@ class ExportRun {
       if (atOnce) fresh.push(...files);
       else await this.#publish({}, this.#manifest.put(files));
     }
-    const { coverage, redactions } = this.#facts;
+    const { coverage, redactionsFingerprint } = this.#facts;
     const { head } = this.#manifest;
     const isSame =
       fresh.length === 0 &&
-      redactions === head.redactions &&
+      redactionsFingerprint === head.redactionsFingerprint &&
       JSON.stringify(coverage) === JSON.stringify(head.coverage);
     if (isSame || this.#manifest.rangeCount === 0) return;
-    await this.#publish({ coverage, redactions }, this.#manifest.put(fresh));
+    await this.#publish({ coverage, redactionsFingerprint }, this.#manifest.put(fresh));
   }
 
   /** What was redacted goes from files of ranges that were pruned here too, once for each list of redactions. */
   async #erase(): Promise<void> {
-    if (this.#manifest.head.redactions === this.#facts.redactions) return;
+    if (this.#manifest.head.redactionsFingerprint === this.#facts.redactionsFingerprint) return;
     const pruned = this.#manifest.ranges().filter((range) => this.#isPruned(range));
     if (pruned.length === 0) return;
     const redactions = await this.#snapshot.redactions();
@@ -193,13 +193,13 @@ class ExportRun {
 
   /** Whether rows of it may have been pruned here. */
   #isPruned({ from }: LakeRange): boolean {
-    return from <= this.#facts.keptOffset;
+    return from <= this.#facts.prunedToOffset;
   }
 
   /** A table that is asked for when its oldest rows were pruned begins with the first range that is here whole. */
   #beginLater(): void {
     const { until, tables } = this.#manifest.head;
-    const whole = this.#manifest.ranges().find((range) => range.from > this.#facts.keptOffset);
+    const whole = this.#manifest.ranges().find((range) => range.from > this.#facts.prunedToOffset);
     const from = whole?.from ?? (until ?? -1) + 1;
     if (from === 0) return;
     const later = this.#sources.filter(({ name }) => tables[name] === undefined);
@@ -214,8 +214,8 @@ class ExportRun {
       const to = await this.#snapshot.endOfRange(after, until, this.#options.rowsPerRange ?? defaultRows);
       const range = { from: after + 1, to, epoch: await this.#snapshot.epochAt(to) };
       const files = await this.#write(range, this.#sources);
-      const { coverage, redactions } = this.#facts;
-      await this.#publish({ until: to, coverage, redactions }, this.#manifest.append(range, files));
+      const { coverage, redactionsFingerprint } = this.#facts;
+      await this.#publish({ until: to, coverage, redactionsFingerprint }, this.#manifest.append(range, files));
     }
   }
 
@@ -252,7 +252,7 @@ class ExportRun {
 
   async #writeTable({ from, to }: LakeRange, source: ReadTable, former: LakeFile | undefined): Promise<LakeFile> {
     const unfinished = await this.#folder.begin();
-    const entry = { table: source.name, from, to, marks: marksOf(source, { from, to }, this.#facts) };
+    const entry = { table: source.name, from, to, fingerprint: fingerprintOf(source, { from, to }, this.#facts) };
     if (former !== undefined) this.#rewritten += 1;
     try {
       const parquet = new ParquetFile(unfinished, source, this.#codec);
@@ -294,8 +294,8 @@ class ExportRun {
 
 /** Rows that were redacted here are redacted in it: it is as it would be written now. */
 function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): LakeFile {
-  const redacted = Math.max(file.marks.redacted ?? 0, marksOf(source, file, facts).redacted ?? 0);
-  return redacted === 0 ? file : { ...file, marks: { ...file.marks, redacted } };
+  const redacted = Math.max(file.fingerprint.redacted ?? 0, fingerprintOf(source, file, facts).redacted ?? 0);
+  return redacted === 0 ? file : { ...file, fingerprint: { ...file.fingerprint, redacted } };
 }
 
 const isOurs = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;

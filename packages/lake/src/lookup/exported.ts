@@ -10,13 +10,13 @@ import type { LakeStorage } from '../storage/lake-storage.ts';
 export interface Exported {
   readonly offset: number;
   /** Why no further, though the lake goes on: what the next export writes anew. Undefined where the lake ends there. */
-  readonly because: string | undefined;
+  readonly reason: string | undefined;
 }
 
 /**
  * A range counts when its files are as an export would write them now, and are in the folder with all of their bytes: what
  * came late or was redacted since could not be taken into them once it is pruned.
- * @throws LakeError LAKE_REFUSED if there is no lake of this database, or files of it are missing; what the snapshot throws
+ * @throws LakeError EXPORT_REFUSED if there is no lake of this database, or files of it are missing; what the snapshot throws
  */
 export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported> {
   return reads.inSnapshot(async (snapshot) => {
@@ -30,15 +30,15 @@ export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported>
     let offset = -1;
     for (const range of standing) {
       for (const source of sources) {
-        const because = review(range, source);
-        if (because !== undefined) return { offset, because: `${source.name} has to be written anew: ${because}` };
+        const reason = review(range, source);
+        if (reason !== undefined) return { offset, reason: `${source.name} has to be written anew: ${reason}` };
       }
       const lost = missing.get(range.from);
       if (lost !== undefined) throw refused(lost, 'bring the file back, or export into another folder');
       offset = range.to;
     }
-    const because = standing.length < manifest.rangeCount ? 'the stream went back after it' : undefined;
-    return { offset, because };
+    const reason = standing.length < manifest.rangeCount ? 'the stream went back after it' : undefined;
+    return { offset, reason };
   });
 }
 

@@ -17,12 +17,12 @@ export interface FoundInLake {
   readonly exercise?: { readonly updateId: string | null };
 }
 
-/** @throws LakeError LAKE_REFUSED if there is no lake of this database; what the snapshot throws */
+/** @throws LakeError EXPORT_REFUSED if there is no lake of this database; what the snapshot throws */
 export async function findInLake(reads: Reads, folder: LakeStorage, subject: Subject): Promise<FoundInLake> {
   const files = await reads.inSnapshot(async ({ facts }) => {
     const manifest = await readManifest(folder, facts);
     return [...manifest.files()].flatMap(({ path, ...file }) =>
-      path !== null && file.from <= facts.keptOffset ? [{ ...file, path }] : [],
+      path !== null && file.from <= facts.prunedToOffset ? [{ ...file, path }] : [],
     );
   });
   const rowsOf = async function* (table: string, columns: readonly LakeColumn[], at?: number) {

@@ -14,19 +14,19 @@ export interface LakeFile {
   readonly bytes: number;
   /** In hexadecimal digits; null without a file. */
   readonly sha256: string | null;
-  readonly marks: FileMarks;
+  readonly fingerprint: FileFingerprint;
 }
 
 /** By what it is known later whether rows of the range have changed. */
-export interface FileMarks {
+export interface FileFingerprint {
   /** Rows in it whose contents were redacted. */
   readonly redacted?: number;
   /** Epoch of the newest update that came late and that it holds. */
-  readonly late?: number;
+  readonly lateEpoch?: number;
   /** Packages that nobody had read when it was written: their names are not in it. */
-  readonly unread?: readonly string[];
+  readonly unreadPackages?: readonly string[];
   /** Which views of interfaces there were. */
-  readonly interfaces?: string;
+  readonly interfacesFingerprint?: string;
 }
 
 export interface LakeRange {
@@ -51,7 +51,7 @@ export interface ManifestHead extends LakeIdentity {
   readonly until: number | null;
   readonly coverage: readonly ReadCoverage[];
   /** Which redactions there were when it was written: none of their contents are in the files. */
-  readonly redactions?: string;
+  readonly redactionsFingerprint?: string;
   readonly tables: Readonly<Record<string, LakeTableEntry>>;
 }
 

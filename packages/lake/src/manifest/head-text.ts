@@ -25,7 +25,7 @@ ${entries.join(',\n')}
   "segments": [
 ${linesOf(named)}
   ],
-  "former": ${JSON.stringify(former)}
+  "previousSegments": ${JSON.stringify(former)}
 }
 `;
 }

@@ -15,7 +15,7 @@ type Tables = ManifestHead['tables'];
 
 /**
  * The one of the folder, or one of nothing where the folder is empty.
- * @throws LakeError LAKE_REFUSED where there is something else, or a lake of something else
+ * @throws LakeError EXPORT_REFUSED where there is something else, or a lake of something else
  */
 export async function readManifest(folder: LakeStorage, identity: LakeIdentity): Promise<Manifest> {
   for (let head = await folder.read(manifestName); ;) {
@@ -42,13 +42,13 @@ async function manifestOf(
   }
   const parsed = parsedHead(text);
   const tables = tablesOf(parsed);
-  const { format: _format, version: found, ranges, files, segments, former, ...rest } = parsed;
+  const { format: _format, version: found, ranges, files, segments, previousSegments, ...rest } = parsed;
   const head = { ...(rest as unknown as ManifestHead), tables };
   refuseOther(head, identity);
   const isStored = found === version;
   const read = isStored ? await readSegments(folder, segments, tables) : segmentsOf({ ranges, files }, tables);
   const known = { ...head, participant: head.participant ?? identity.participant };
-  return new Manifest(known, read, isStored, formerOf(former));
+  return new Manifest(known, read, isStored, formerOf(previousSegments));
 }
 
 function parsedHead(text: string): Fields {
@@ -97,7 +97,7 @@ function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
 
 /** Lakes of before have none. They are removed later, so each must be a segment. */
 function formerOf(former: unknown = []): readonly string[] {
-  if (!Array.isArray(former)) throw lacking('former');
+  if (!Array.isArray(former)) throw lacking('previousSegments');
   for (const path of former as readonly unknown[]) {
     if (typeof path === 'string' && isSegmentPath(path)) continue;
     throw refused(

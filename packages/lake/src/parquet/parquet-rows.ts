@@ -13,7 +13,7 @@ export interface StoredGroup {
 
 type Decode = (stored: unknown) => LakeValues[number];
 
-/** To be read to its end, or left. @throws LakeError LAKE_REFUSED where this Node cannot read how it is compressed */
+/** To be read to its end, or left. @throws LakeError EXPORT_REFUSED where this Node cannot read how it is compressed */
 export async function* storedRows(
   folder: LakeStorage,
   { path, bytes }: { readonly path: string; readonly bytes: number },
@@ -93,7 +93,7 @@ const compressors = {
     const decompress: unknown = Reflect.get(zlib, 'zstdDecompressSync');
     if (typeof decompress === 'function') return (decompress as (input: Uint8Array) => Uint8Array)(bytes);
     throw new LakeError('a file of the lake is compressed with Zstandard, which this Node cannot read', {
-      code: 'LAKE_REFUSED',
+      code: 'EXPORT_REFUSED',
       remedy: 'run it with Node 22.15 or newer, as the export that wrote the file was',
     });
   },

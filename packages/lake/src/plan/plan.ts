@@ -1,19 +1,25 @@
 /** What has to be written anew: pure. */
 import type { ReadFacts, ReadTable } from 'ledger-indexer/read';
 import { refused } from '../errors/lake-error.ts';
-import type { FileMarks, LakeFile, LakeRange } from '../manifest/entries.ts';
+import type { FileFingerprint, LakeFile, LakeRange } from '../manifest/entries.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 
 /** The marks of a file that is written now. */
-export function marksOf(source: ReadTable, { from, to }: Pick<LakeRange, 'from' | 'to'>, facts: ReadFacts): FileMarks {
+export function fingerprintOf(
+  source: ReadTable,
+  { from, to }: Pick<LakeRange, 'from' | 'to'>,
+  facts: ReadFacts,
+): FileFingerprint {
   const redacted = source.redacted === undefined ? 0 : countWithin(facts.redacted[source.redacted.rows], from, to);
-  const late = facts.late.filter(({ offset }) => offset <= to && (source.followsLate === true || offset >= from));
+  const late = facts.lateUpdates.filter(
+    ({ offset }) => offset <= to && (source.followsLate === true || offset >= from),
+  );
   const epoch = Math.max(0, ...late.map((each) => each.epoch));
   return {
     ...(redacted > 0 && { redacted }),
-    ...(epoch > 0 && { late: epoch }),
-    ...(source.namesPackages === true && facts.unread.length > 0 && { unread: facts.unread }),
-    ...(source.name === 'interface_views' && { interfaces: facts.interfaces }),
+    ...(epoch > 0 && { lateEpoch: epoch }),
+    ...(source.namesPackages === true && facts.unreadPackages.length > 0 && { unreadPackages: facts.unreadPackages }),
+    ...(source.name === 'interface_views' && { interfacesFingerprint: facts.interfacesFingerprint }),
   };
 }
 
@@ -22,11 +28,12 @@ export const wasRedacted = 'contents were redacted';
 
 /** Why a file is not as it would be written now; undefined where it is. What was pruned since lowers marks and changes nothing. */
 export function whyStale(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
-  const now = marksOf(source, file, facts);
-  if ((now.redacted ?? 0) > (file.marks.redacted ?? 0)) return wasRedacted;
-  if ((now.late ?? 0) > (file.marks.late ?? 0)) return 'updates came late';
-  if (file.marks.unread?.some((id) => !facts.unread.includes(id)) === true) return 'packages were read';
-  if (now.interfaces !== undefined && now.interfaces !== file.marks.interfaces)
+  const now = fingerprintOf(source, file, facts);
+  if ((now.redacted ?? 0) > (file.fingerprint.redacted ?? 0)) return wasRedacted;
+  if ((now.lateEpoch ?? 0) > (file.fingerprint.lateEpoch ?? 0)) return 'updates came late';
+  if (file.fingerprint.unreadPackages?.some((id) => !facts.unreadPackages.includes(id)) === true)
+    return 'packages were read';
+  if (now.interfacesFingerprint !== undefined && now.interfacesFingerprint !== file.fingerprint.interfacesFingerprint)
     return 'views of interfaces were gathered';
   return undefined;
 }
@@ -70,20 +77,20 @@ function keyOf({ from, origin, recordedAt }: ReadFacts['coverage'][number]): str
   return `${String(from)} ${origin} ${recordedAt}`;
 }
 
-/** @throws LakeError LAKE_REFUSED where rows of the range may have been pruned: its file has them, the database does not */
-export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, { keptOffset }: ReadFacts): void {
-  if (file.from > keptOffset) return;
+/** @throws LakeError EXPORT_REFUSED where rows of the range may have been pruned: its file has them, the database does not */
+export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, { prunedToOffset }: ReadFacts): void {
+  if (file.from > prunedToOffset) return;
   throw refused(
-    `offsets ${String(file.from)} to ${String(file.to)} have to be written anew, because ${why}, and history up to ${String(keptOffset)} was pruned here`,
+    `offsets ${String(file.from)} to ${String(file.to)} have to be written anew, because ${why}, and history up to ${String(prunedToOffset)} was pruned here`,
     'export into another, empty folder, and keep what this one has of the time before',
   );
 }
 
-/** @throws LakeError LAKE_REFUSED where history was pruned that the lake does not have: it would have a hole */
-export function refuseLost({ head: { until } }: Manifest, { keptOffset }: ReadFacts): void {
-  if (until === null || until >= keptOffset) return;
+/** @throws LakeError EXPORT_REFUSED where history was pruned that the lake does not have: it would have a hole */
+export function refuseLost({ head: { until } }: Manifest, { prunedToOffset }: ReadFacts): void {
+  if (until === null || until >= prunedToOffset) return;
   throw refused(
-    `the lake ends at offset ${String(until)}, and history up to ${String(keptOffset)} was pruned here before it was exported`,
+    `the lake ends at offset ${String(until)}, and history up to ${String(prunedToOffset)} was pruned here before it was exported`,
     'export into another, empty folder; to keep it from being pruned, export with --hold NAME',
   );
 }

@@ -128,7 +128,7 @@ export class BucketClient {
     return { objects, folders };
   }
 
-  /** @throws LakeError LAKE_UNWRITABLE for any answer that is neither good nor `expected` */
+  /** @throws LakeError EXPORT_UNWRITABLE for any answer that is neither good nor `expected` */
   async #ask(asked: Asked, expected: readonly number[]): Promise<Response> {
     for (let tries = 1; ; tries += 1) {
       const isLast = tries === mostTries;
@@ -190,7 +190,7 @@ async function refusal({ method, key }: Asked, response: Response): Promise<Lake
   return new LakeError(
     `the bucket answers ${String(response.status)}${code === '' ? '' : ` ${code}`} to ${method} of ${what}`,
     {
-      code: 'LAKE_UNWRITABLE',
+      code: 'EXPORT_UNWRITABLE',
       remedy: 'look at bucket, endpoint (AWS_ENDPOINT_URL), region and the rights of the key, and run it again',
     },
   );
@@ -202,7 +202,7 @@ function unreachable({ method, key }: Asked, cause: unknown): LakeError {
   return new LakeError(
     `the bucket does not answer ${method} of ${key ?? 'its list'}, tried ${String(mostTries)} times${reason}`,
     {
-      code: 'LAKE_UNWRITABLE',
+      code: 'EXPORT_UNWRITABLE',
       remedy: 'look at the endpoint (AWS_ENDPOINT_URL) and the way to it, and run it again: it goes on where it was',
       cause,
     },

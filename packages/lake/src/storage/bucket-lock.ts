@@ -37,7 +37,7 @@ export class BucketLock {
     }
   }
 
-  /** @throws LakeError LAKE_BUSY where somebody has taken it over, because it could not be touched in time */
+  /** @throws LakeError EXPORT_BUSY where somebody has taken it over, because it could not be touched in time */
   assertHeld(): void {
     if (this.#lost) throw busy(this.#path, undefined);
   }

@@ -16,7 +16,7 @@ export interface Holder {
   readonly pid: number;
 }
 
-/** Runs `work` while nobody else writes into the folder. @throws LakeError LAKE_BUSY; as `work` */
+/** Runs `work` while nobody else writes into the folder. @throws LakeError EXPORT_BUSY; as `work` */
 export async function whileLocked<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const path = join(folder, lockName);
   await take(path);
@@ -77,5 +77,5 @@ async function touch(path: string): Promise<void> {
 
 export function busy(path: string, holder: Holder | undefined): LakeError {
   const who = holder === undefined ? 'somebody' : `process ${String(holder.pid)} on ${holder.host}`;
-  return new LakeError(`nothing was exported: ${who} writes into this folder (${path})`, { code: 'LAKE_BUSY' });
+  return new LakeError(`nothing was exported: ${who} writes into this folder (${path})`, { code: 'EXPORT_BUSY' });
 }

@@ -188,7 +188,7 @@ export class LakeFolder implements LakeStorage {
     await this.#sync('.');
   }
 
-  /** @throws LakeError LAKE_REFUSED where a folder on the way to this name is a link; the folder of the lake itself may be one */
+  /** @throws LakeError EXPORT_REFUSED where a folder on the way to this name is a link; the folder of the lake itself may be one */
   async #refuseLinks(name: string): Promise<void> {
     const folders = name.split('/').slice(0, -1);
     for (let depth = 1; depth <= folders.length; depth += 1) {

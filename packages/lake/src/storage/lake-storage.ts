@@ -24,7 +24,7 @@ export interface LakeStorage {
   readonly path: string;
   /** Makes what has to be there before it is locked. */
   prepare(): Promise<void>;
-  /** Runs `work` while nobody else writes into it. @throws LakeError LAKE_BUSY; as `work` */
+  /** Runs `work` while nobody else writes into it. @throws LakeError EXPORT_BUSY; as `work` */
   whileLocked<T>(work: () => Promise<T>): Promise<T>;
   /** Removes what was never finished. */
   sweep(): Promise<void>;

@@ -34,7 +34,7 @@ export interface DemoLedgerOptions {
   /** File of the journal, made if missing. Without it nothing survives the process. */
   readonly journal?: string;
   /** The demo makes no more updates than these, the month included. Default: it never ends. */
-  readonly stopAt?: number;
+  readonly maxUpdates?: number;
   /** When live traffic begins and the month before it ends, milliseconds since 1970. Default now. */
   readonly startAt?: number;
   /** The clock of the demo, milliseconds since 1970. Default the system clock. */
@@ -140,7 +140,7 @@ class RunningDemo {
   /** Undefined: nothing outlives the process. */
   readonly #snapshotFile: string | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
-  readonly #stopAt: number;
+  readonly #maxUpdates: number;
   readonly #now: () => number;
   #schedule: LiveSchedule;
   #generation: number;
@@ -155,7 +155,7 @@ class RunningDemo {
     this.#sandbox = sandbox;
     this.#beginning = beginning;
     this.#keeps = options.keeps ?? usualKeeps;
-    this.#stopAt = options.stopAt ?? Infinity;
+    this.#maxUpdates = options.maxUpdates ?? Infinity;
     this.#now = options.now ?? Date.now;
     this.#snapshotFile = journal === undefined ? undefined : snapshotOf(journal);
     this.#journal = new Journal(journal, entries.length);
@@ -166,7 +166,7 @@ class RunningDemo {
     if (remembered === undefined) this.#begin();
     else this.#goBackTo(remembered);
     // Making the month took a while; only a demo that has to be the same every time begins at the very moment.
-    const from = remembered === undefined && this.#stopAt < Infinity ? startAt : this.#now() * 1000;
+    const from = remembered === undefined && this.#maxUpdates < Infinity ? startAt : this.#now() * 1000;
     this.#goOn({ after: this.#steps, at: from, perSecond });
     this.#listen();
     if (perSecond > 0) this.#timer = setInterval(() => this.#tick(), tickMs).unref();
@@ -260,10 +260,10 @@ class RunningDemo {
     const now = this.#now() * 1000;
     const perSecond = this.#schedule.perSecond;
     // A demo that ends at a given update gives the same ones however late it is.
-    if (now - this.#schedule.next > patience && this.#stopAt === Infinity) {
+    if (now - this.#schedule.next > patience && this.#maxUpdates === Infinity) {
       this.#goOn({ after: this.#steps, at: now, perSecond });
     }
-    while (this.#schedule.next <= now && this.#steps < this.#stopAt) {
+    while (this.#schedule.next <= now && this.#steps < this.#maxUpdates) {
       this.#journal.count(this.#steps + 1);
       this.#step();
       this.#forget();
@@ -312,8 +312,8 @@ class RunningDemo {
   }
 }
 
-function newBeginning({ seed, stopAt = Infinity, startAt, now = Date.now }: DemoLedgerOptions): Beginning {
-  const planned = Math.min(plannedUpdates, Math.max(1, Math.floor(stopAt * plannedShare)));
-  const most = Math.min(stopAt, Number.MAX_SAFE_INTEGER);
+function newBeginning({ seed, maxUpdates = Infinity, startAt, now = Date.now }: DemoLedgerOptions): Beginning {
+  const planned = Math.min(plannedUpdates, Math.max(1, Math.floor(maxUpdates * plannedShare)));
+  const most = Math.min(maxUpdates, Number.MAX_SAFE_INTEGER);
   return { seed, startAt: (startAt ?? now()) * 1000, planned, most };
 }

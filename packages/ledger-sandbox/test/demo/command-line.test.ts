@@ -23,13 +23,13 @@ describe('its settings', () => {
   });
 
   it('come from variables, and from flags first', () => {
-    const env = { SANDBOX_PORT: '1', SANDBOX_ADMIN: '1', INDEXER_DEMO_SEED: '7', INDEXER_DEMO_STOP_AT: '9' };
+    const env = { SANDBOX_PORT: '1', SANDBOX_ADMIN: '1', INDEXER_DEMO_SEED: '7', INDEXER_DEMO_MAX_UPDATES: '9' };
     expect(settingsOf(['--port', '0', '--host=::1', '--chaos'], env)).toMatchObject({
       port: 0,
       host: '::1',
       admin: true,
       seed: 7,
-      'stop-at': 9,
+      'max-updates': 9,
       chaos: true,
     });
   });
@@ -53,7 +53,7 @@ describe('its settings', () => {
 
 describe('the program', () => {
   it('serves until it is told to end, then ends with 0', async () => {
-    const child = spawn(process.execPath, [main, '--port', '0', '--updates-per-second', '0', '--stop-at', '10']);
+    const child = spawn(process.execPath, [main, '--port', '0', '--updates-per-second', '0', '--max-updates', '10']);
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
     const url = /http:\S+/.exec(line)?.[0] ?? '';
     expect((await fetch(`${url}/v2/version`)).status).toBe(200);
@@ -71,7 +71,7 @@ describe('the program', () => {
   });
 
   it('ends with 1 where it cannot listen, and says what to do', async () => {
-    const child = spawn(process.execPath, [main, '--host', '192.0.2.1', '--stop-at', '10']);
+    const child = spawn(process.execPath, [main, '--host', '192.0.2.1', '--max-updates', '10']);
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
     expect(await once(child, 'close')).toEqual([1, null]);

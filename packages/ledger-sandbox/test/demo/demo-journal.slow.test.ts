@@ -21,15 +21,15 @@ afterEach(async () => {
 });
 
 /** Runs a demo until it has made all its updates. Gives back a digest of what a reader sees. */
-async function digestOf(options: DemoLedgerOptions & { readonly stopAt: number }): Promise<string> {
+async function digestOf(options: DemoLedgerOptions & { readonly maxUpdates: number }): Promise<string> {
   const ledger = await startDemoLedger(options);
   try {
     await waitFor(
       'the last update',
-      () => Promise.resolve(ledger.updates() >= options.stopAt ? true : undefined),
+      () => Promise.resolve(ledger.updates() >= options.maxUpdates ? true : undefined),
       60_000,
     );
-    expect(ledger.updates()).toBe(options.stopAt);
+    expect(ledger.updates()).toBe(options.maxUpdates);
     const request = {
       beginExclusive: 0,
       endInclusive: ledger.ledgerEnd(),
@@ -47,14 +47,14 @@ const startAt = (): number => Date.now() - 60_000;
 
 describe('a demo that ends at a given update', () => {
   it('makes the same updates for the same seed and start, live ones included', async () => {
-    const options = { seed: 5, updatesPerSecond: 10, stopAt: 900, startAt: startAt() };
+    const options = { seed: 5, updatesPerSecond: 10, maxUpdates: 900, startAt: startAt() };
     const first = await digestOf(options);
     expect(await digestOf(options)).toBe(first);
     expect(await digestOf({ ...options, seed: 6 })).not.toBe(first);
   }, 120_000);
 
   it('upgrades the licensing package in the middle', async () => {
-    const ledger = await startDemoLedger({ seed: 5, updatesPerSecond: 20, stopAt: 1_800, startAt: startAt() });
+    const ledger = await startDemoLedger({ seed: 5, updatesPerSecond: 20, maxUpdates: 1_800, startAt: startAt() });
     try {
       await waitFor('the end', () => Promise.resolve(ledger.updates() >= 1_800 ? true : undefined), 60_000);
       const request = { beginExclusive: 0, endInclusive: ledger.ledgerEnd(), updateFormat: updateFormat('ACS_DELTA') };
@@ -72,7 +72,7 @@ describe('a demo that ends at a given update', () => {
 describe('the journal', () => {
   it('does not grow with the traffic, and makes the same history again', async () => {
     const journal = join(folder, 'journal');
-    const options = { seed: 5, updatesPerSecond: 20, stopAt: 1_500, startAt: startAt(), journal };
+    const options = { seed: 5, updatesPerSecond: 20, maxUpdates: 1_500, startAt: startAt(), journal };
     const first = await digestOf(options);
     const { size } = await stat(journal);
     expect(size).toBeLessThan(400);

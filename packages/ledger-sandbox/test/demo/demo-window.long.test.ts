@@ -26,7 +26,16 @@ const begin = Date.UTC(2026, 2, 2, 12);
 async function run(from: number, to: number, more: Partial<DemoLedgerOptions> = {}): Promise<DemoLedger> {
   let time = begin + from * 300;
   const now = (): number => (time += 100_000);
-  const options = { seed: 9, updatesPerSecond: perSecond, journal, keeps, startAt: begin, stopAt: to, now, ...more };
+  const options = {
+    seed: 9,
+    updatesPerSecond: perSecond,
+    journal,
+    keeps,
+    startAt: begin,
+    maxUpdates: to,
+    now,
+    ...more,
+  };
   const ledger = await startDemoLedger(options);
   await waitFor('the updates', () => Promise.resolve(ledger.updates() >= to ? true : undefined), 60_000);
   return ledger;
@@ -97,7 +106,7 @@ describe('a demo that runs for long', () => {
 });
 
 describe('a snapshot', () => {
-  const quiet = { seed: 9, updatesPerSecond: 0, startAt: begin, stopAt: 300, keeps: { offsets: 1_000, tail: 2 } };
+  const quiet = { seed: 9, updatesPerSecond: 0, startAt: begin, maxUpdates: 300, keeps: { offsets: 1_000, tail: 2 } };
   const start = (): Promise<DemoLedger> => startDemoLedger({ ...quiet, journal });
   const submit = (
     ledger: DemoLedger,

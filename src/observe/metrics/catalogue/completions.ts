@@ -18,8 +18,8 @@ export const completions = {
     use: 'rate() of rejected over rate() of both: the share of commands that fail.',
     labels: { result: ['accepted', 'rejected'] },
   }),
-  rejections: counter({
-    name: 'rejections_total',
+  rejectedCommands: counter({
+    name: 'rejected_commands_total',
     help: "Rejected commands, by the ledger's error code.",
     use: 'Which errors they are; explore.rejected_commands has each with its reason.',
     labels: {

@@ -1,17 +1,17 @@
 /** Is the database healthy? */
-import { workNames } from '../../../model/stream.ts';
+import { jobNames } from '../../../model/stream.ts';
 import { counter, gauge, histogram } from './description.ts';
 
 /** What a query is for. */
-export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'change', 'definition', 'session'] as const;
-const verifyKinds = ['sql', 'acs', 'tail', 'replay', 'tokens'] as const;
+export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'write', 'ddl', 'session'] as const;
+const verifyKinds = ['invariants', 'acs', 'tail', 'range', 'tokens'] as const;
 
 function verified(name: string, help: string, use: string, initial: number) {
   return gauge({ name: `verify_last_${name}`, help, use, initial, labels: { kind: verifyKinds } });
 }
 
-function beside(name: string, help: string, use: string, initial = 0) {
-  return gauge({ name, help, use, initial, labels: { work: workNames } });
+function ofJob(name: string, help: string, use: string, initial = 0) {
+  return gauge({ name, help, use, initial, labels: { name: jobNames } });
 }
 
 export const databaseSide = {
@@ -40,8 +40,8 @@ export const databaseSide = {
   packages: counter({
     name: 'packages_total',
     help: 'Packages looked at for typed views, by result.',
-    use: 'Refused: the log names them; their templates have no typed views until the next start.',
-    labels: { result: ['read', 'refused'] },
+    use: 'Unreadable: the log names them; their templates have no typed views until the next start.',
+    labels: { result: ['read', 'unreadable'] },
   }),
   views: counter({
     name: 'views_total',
@@ -54,8 +54,8 @@ export const databaseSide = {
     help: 'Times packages could not be read or views not be made for now.',
     use: 'Rising: typed views are late; ingestion is not affected.',
   }),
-  noticesLost: counter({
-    name: 'notices_lost_total',
+  notifyFailures: counter({
+    name: 'notify_failures_total',
     help: 'Notices of commits (INDEXER_NOTIFY) that Postgres did not take, most often because its queue of notices is full.',
     use: 'Rising: listeners hear nothing, ingestion is not affected; ledger-indexer check shows the queue.',
   }),
@@ -64,8 +64,8 @@ export const databaseSide = {
     help: 'Interfaces of LEDGER_INTERFACES that the participant does not know.',
     use: 'Above 0 for long, without a preset: a name is wrong, or a package was never uploaded; /status names them.',
   }),
-  interfacesGathering: gauge({
-    name: 'interfaces_gathering',
+  interfacesBackfilling: gauge({
+    name: 'interfaces_backfilling',
     help: 'Interfaces whose views are gathered beside the stream, because it was begun without them.',
     use: 'Above 0: answers through them are not complete yet; view interface_coverage says which.',
   }),
@@ -79,8 +79,8 @@ export const databaseSide = {
     help: 'Rows removed because INDEXER_RETENTION says so.',
     use: 'Flat for days with INDEXER_RETENTION set: see prune_failures_total and retention_hold_age_seconds.',
   }),
-  keptOffset: gauge({
-    name: 'kept_offset',
+  prunedToOffset: gauge({
+    name: 'pruned_to_offset',
     help: 'Offset up to which history is pruned here by INDEXER_RETENTION; NaN before the first look.',
     use: 'Queries about earlier offsets are refused.',
     initial: Number.NaN,
@@ -95,21 +95,25 @@ export const databaseSide = {
     help: 'Since when the row of retention_holds is there that keeps history from being pruned; 0 when none does.',
     use: 'Days: somebody who needed history is gone, and the disk fills. ledger-indexer hold list names it.',
   }),
-  workActive: beside(
-    'work_active',
-    '1 while this was asked for beside the stream and is not finished, stopped or failed.',
-    '1 for days: see its progress at /status; who does it may not run.',
+  jobActive: ofJob(
+    'job_active',
+    '1 while the background job is requested or working, 0 when it is paused, done or failed.',
+    '1 for days: see its progress at /status; the process that runs it may have ended.',
   ),
-  workFailed: beside('work_failed', '1 when it failed last.', 'Alert above 0: ledger-indexer works says why.'),
-  workDone: beside(
-    'work_done',
-    'How much of its step is done, in contracts or offsets.',
-    'Flat while active: it stands still.',
+  jobFailed: ofJob(
+    'job_failed',
+    '1 if the last run of the background job failed.',
+    'Alert above 0: ledger-indexer jobs prints the reason.',
   ),
-  workTotal: beside(
-    'work_expected',
-    'How much its step is in all; NaN where nobody can know.',
-    'With work_done: how much is left.',
+  jobDone: ofJob(
+    'job_done',
+    'Contracts or offsets of its current step that the background job has done.',
+    'Flat while job_active is 1: the job makes no progress.',
+  ),
+  jobExpected: ofJob(
+    'job_expected',
+    'Contracts or offsets of its current step in all; NaN if unknown.',
+    'Minus job_done: how much is left.',
     Number.NaN,
   ),
   verifyTime: verified(

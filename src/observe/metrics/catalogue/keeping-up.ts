@@ -1,15 +1,15 @@
 /** Is it keeping up? */
 import { phases } from '../../../model/stream.ts';
 import { tables } from '../../../model/tables.ts';
-import { unknownSorts } from '../../../model/unknown.ts';
+import { unknownKinds } from '../../../model/unknown.ts';
 import { workParts } from '../../figures/work-clock.ts';
 import { counter, gauge, histogram } from './description.ts';
 
 /** Kinds of updates; anything else counts as unknown. */
 export const updateKinds = ['transaction', 'reassignment', 'topology', 'offset_checkpoint', 'unknown'] as const;
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'] as const;
-const stretchAnswers = ['empty', 'owed', 'overtaken', 'refused'] as const;
-const queueStages = ['inbox_updates', 'inbox_bytes'] as const;
+const probeAnswers = ['empty', 'undelivered', 'obsolete', 'refused'] as const;
+const bufferUnits = ['updates', 'bytes'] as const;
 
 export const state = {
   phase: gauge({
@@ -68,17 +68,17 @@ export const state = {
     help: 'Time of the last commit; 0 before the first.',
     use: 'Old, while frames are new: the database holds the stream up.',
   }),
-  queueDepth: gauge({
-    name: 'queue_depth',
+  bufferUsed: gauge({
+    name: 'buffer_used',
     help: 'What waits in memory, updates or bytes.',
     use: 'Divided by the capacity: near 1 the database or the decoder is slower than the ledger.',
-    labels: { stage: queueStages },
+    labels: { unit: bufferUnits },
   }),
-  queueCapacity: gauge({
-    name: 'queue_capacity',
+  bufferCapacity: gauge({
+    name: 'buffer_capacity',
     help: 'What may wait in memory before the ledger is made to wait; 0 before the first batch.',
     use: 'INDEXER_BUFFER_UPDATES and INDEXER_BUFFER_BYTES.',
-    labels: { stage: queueStages },
+    labels: { unit: bufferUnits },
   }),
 };
 
@@ -109,11 +109,11 @@ export const flow = {
     help: 'Active contracts stored by the seed.',
     use: 'rate() of it is the speed of the seed; the ledger does not tell how many there are.',
   }),
-  stalled: counter({
-    name: 'stalled_seconds_total',
+  streamSeconds: counter({
+    name: 'stream_seconds_total',
     help: 'Where the time of the stream goes: waiting for frames, decoding them, or waiting for commits.',
     use: 'rate() of it is a share of the time. The largest says why you are behind; on a quiet ledger source is near 1.',
-    labels: { on: workParts },
+    labels: { activity: workParts },
   }),
   backpressure: counter({
     name: 'backpressure_seconds_total',
@@ -129,7 +129,7 @@ export const flow = {
   decode: histogram({
     name: 'decode_seconds',
     help: 'Parsing and building the rows of one batch.',
-    use: 'When stalled_seconds_total says decode: the processor is the limit.',
+    use: 'When stream_seconds_total says decode: the processor is the limit.',
   }),
   batchUpdates: histogram({
     name: 'batch_updates',
@@ -137,11 +137,11 @@ export const flow = {
     use: 'Small batches mean that it keeps up; full ones (INDEXER_BATCH_UPDATES) that it does not.',
     buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000],
   }),
-  stretches: counter({
-    name: 'silent_stretches_total',
+  idleProbes: counter({
+    name: 'idle_probes_total',
     help: 'Stretches from the checkpoint to the ledger end that were asked for while the stream was silent, by answer.',
-    use: 'empty: offsets that show us nothing, and the checkpoint moved there; owed, rising: the stream does not bring what is there; refused: the log says why.',
-    labels: { answer: stretchAnswers },
+    use: 'empty: offsets that show us nothing, and the checkpoint moved there; undelivered, rising: the stream does not bring what is there; refused: the log says why.',
+    labels: { result: probeAnswers },
   }),
   quarantined: counter({
     name: 'quarantined_total',
@@ -153,7 +153,7 @@ export const flow = {
     help: 'What the ledger sent and this version does not know: kinds of updates and topology events, stored raw, and fields, not stored.',
     use: 'The names in it say what a newer participant sends; the log has the offset of the first.',
     labels: {
-      sort: unknownSorts,
+      kind: unknownKinds,
       name: {
         words: "the ledger's name, a field as Message.field, of the fifty seen first, then other",
         first: ['other'],
@@ -164,21 +164,21 @@ export const flow = {
     name: 'unknown_names',
     help: 'Different names among them since the start of the process.',
     use: 'Alert above 0: look for a newer version of this program.',
-    labels: { sort: unknownSorts },
+    labels: { kind: unknownKinds },
   }),
-  scannedTransactions: counter({
-    name: 'scanned_transactions_total',
+  fallbackDecodedTransactions: counter({
+    name: 'fallback_decoded_transactions_total',
     help: 'Transactions read by the slow reader because the quick one could not. What is stored is the same.',
     use: 'Above 1 % of the transactions of updates_total they cost too much CPU time: report it with the version of the participant.',
   }),
-  lateUpdates: counter({
-    name: 'late_updates_total',
+  outOfOrderUpdates: counter({
+    name: 'out_of_order_updates_total',
     help: 'Updates stored that the ledger sent after later ones.',
     use: 'More than 0: look for a proxy that merges connections to different participants.',
   }),
-  contractsUnknown: gauge({
-    name: 'contracts_unknown',
+  contractsUnhosted: gauge({
+    name: 'contracts_unhosted',
     help: 'Contracts that are neither active nor ended: the last of their parties left the participant, which tells no more of them.',
-    use: 'Above 0 it is no error: explore.contracts has them with status unknown. When the parties are back, reseed --keep-history.',
+    use: 'Above 0 it is no error: explore.contracts has them with status unhosted. When the parties are back, reseed.',
   }),
 };

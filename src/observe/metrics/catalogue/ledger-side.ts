@@ -55,31 +55,31 @@ export const ledgerSide = {
     use: 'Older than two minutes while the ledger end rises: the stream is opened again by itself.',
   }),
   httpRequests: counter({
-    name: 'http_requests_total',
+    name: 'ledger_requests_total',
     help: 'Calls to the ledger beside the streams, by endpoint and status.',
     use: 'Any status but 200: the log names the call and the remedy.',
     labels: { endpoint: endpoints, status: statuses },
   }),
   httpSeconds: histogram({
-    name: 'http_request_seconds',
+    name: 'ledger_request_seconds',
     help: 'Time of calls to the ledger, to the last byte of the answer or to the failure.',
     use: 'Rising at ledger-end: the participant is overloaded.',
     labels: { endpoint: endpoints },
   }),
-  tokenExpiry: gauge({
-    name: 'token_expiry_timestamp_seconds',
+  accessTokenExpiry: gauge({
+    name: 'access_token_expiry_timestamp_seconds',
     help: 'When the access token in use expires; NaN when not known.',
     use: 'Minus time(): alert below five minutes, since it is renewed at 80 % of its life.',
     // 0 would be a token that expired long ago, and raise the alarm.
     initial: Number.NaN,
   }),
-  tokenRenewals: counter({
-    name: 'token_renewals_total',
+  accessTokenRenewals: counter({
+    name: 'access_token_renewals_total',
     help: 'Streams opened again with a newer access token.',
     use: 'Shows that renewal works before a token expires.',
   }),
-  pruned: gauge({
-    name: 'pruned_offset',
+  participantPrunedOffset: gauge({
+    name: 'participant_pruned_offset',
     help: 'Offset up to which the participant has pruned; 0 when never.',
     use: 'At or below the checkpoint, or updates are lost.',
   }),

@@ -42,23 +42,23 @@ export const processSide = {
     help: 'How many requests may wait at /wait.',
     use: 'Compare wait_requests with it.',
   }),
-  changesMaxClients: gauge({
-    name: 'changes_streams',
+  changesClients: gauge({
+    name: 'changes_clients',
     help: 'Clients that listen at /changes.',
     use: 'Near the maximum new ones are refused with 503.',
   }),
-  changesStreamsMax: gauge({
-    name: 'changes_streams_max',
+  changesClientsMax: gauge({
+    name: 'changes_clients_max',
     help: 'How many clients may listen at /changes.',
-    use: 'Compare changes_streams with it.',
+    use: 'Compare changes_clients with it.',
   }),
   changesPages: counter({
     name: 'changes_pages_total',
     help: 'Pages of changes read from the database for those who listen.',
     use: 'Grows with commits and with different questions, not with how many listen.',
   }),
-  tokenLookupFailures: counter({
-    name: 'token_lookup_failures_total',
+  readerTokenLookupFailures: counter({
+    name: 'reader_token_lookup_failures_total',
     help: 'Failed database reads of reader tokens.',
     use: 'Clients with a token get 503 meanwhile; the log has the first failure of several in a row.',
   }),

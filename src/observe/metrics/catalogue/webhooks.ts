@@ -16,14 +16,14 @@ export const webhooks = {
     use: 'checkpoint_offset minus it is how far it is behind; its dead letters are counted apart.',
     labels: { webhook },
   }),
-  webhookDead: gauge({
+  webhookDeadLetters: gauge({
     name: 'webhook_dead_letters',
     help: 'Events that a webhook did not take, and later ones of the same contracts that wait behind them.',
-    use: 'Above 0: ledger-indexer webhook dead NAME says why; webhook replay NAME sends them again.',
+    use: 'Above 0: ledger-indexer webhook dead-letters NAME says why; webhook replay NAME sends them again.',
     labels: { webhook },
   }),
-  webhookGone: gauge({
-    name: 'webhook_gone',
+  webhookDisabled: gauge({
+    name: 'webhook_disabled',
     help: '1 for a webhook whose receiver answered 410: nothing is sent to it any more.',
     use: 'Resume or remove it with ledger-indexer webhook.',
     labels: { webhook },

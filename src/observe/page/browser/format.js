@@ -63,7 +63,7 @@ const states = {
   live: ['Live', 'good'],
   idle: ['Live, ledger quiet', 'good'],
   stalled: ['Stalled', 'bad'],
-  blind: ['Ledger end not known', 'bad'],
+  ledger_timeout: ['Ledger end not known', 'bad'],
   backing_off: ['Trying again', 'warn'],
   parked: ['Parked', 'bad'],
   standby: ['Standby', 'calm'],

@@ -3,7 +3,7 @@ import { announce, byId, setText, show, snippet } from './elements.js';
 import { clock, count, milliseconds, percent, rate, span, stateWords } from './format.js';
 import { prepareOutline } from './outline.js';
 import { drawPlot } from './plot.js';
-import { showWorks } from './works.js';
+import { showJobs } from './jobs.js';
 import { showErrors, showNotFollowed, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
@@ -60,28 +60,28 @@ function onTick({ status, sample, recent }) {
   }
   showState(status);
   showFacts(status);
-  showWork(status.work);
+  showWork(status.timeShares);
   for (const plot of plots) drawPlot(byId(plot.id), samples, plot);
   showTemplates(recent.templates ?? []);
   const held = showUpdates(recent.updates ?? []);
   show('read-at', held ? 'held while you are here' : ageOf(recent));
   showNotFollowed(status);
-  showWorks(status.works);
+  showJobs(status.jobs);
   showUnknown(status.unknown);
   showErrors(status.errors);
   show('about', about(status));
 }
 
 /** @param {Status} status */
-function showState({ state, why, remedy }) {
+function showState({ state, delay, remedy }) {
   const { words, tone } = stateWords(state);
   show('state', words);
-  show('why', why.sentence);
+  show('why', delay.message);
   byId('remedy').hidden = remedy === null;
   show('remedy', `What to do: ${remedy ?? 'nothing'}.`);
   document.body.dataset.tone = tone;
   document.title = `${words} · Ledger Indexer`;
-  const held = ['source', 'decode', 'database'].includes(why.cause) ? `, held up by the ${why.cause}` : '';
+  const held = ['source', 'decode', 'database'].includes(delay.cause) ? `, held up by the ${delay.cause}` : '';
   announce(`State: ${words}${held}.`);
 }
 
@@ -96,14 +96,14 @@ function showFacts(status) {
   byId('main').dataset.age = old ? 'old' : 'new';
   show('checkpoint', count(checkpoint));
   show('ledger-end', `${count(end)}${age}`);
-  show('distance', status.offsetDistance === null ? none : `${count(status.offsetDistance)}${age}`);
+  show('distance', status.offsetsBehind === null ? none : `${count(status.offsetsBehind)}${age}`);
   showOrHide('eta', timeLeft(status));
   showOrHide(
     'seed',
     seed === null
       ? none
       : seeding
-        ? `${count(seed.contracts)}, ${rate(status.seedPerSecond)}/s`
+        ? `${count(seed.contracts)}, ${rate(status.seedContractsPerSecond)}/s`
         : count(seed.contracts),
   );
   const reached = checkpoint === null || end === null || end === 0 ? 0 : (100 * checkpoint) / end;
@@ -145,7 +145,7 @@ function showProgress(reached, left) {
   bar.setAttribute('aria-valuetext', `${reached.toFixed(1)} %${more}`);
 }
 
-/** @param {Status['work']} work */
+/** @param {Status['timeShares']} work */
 function showWork(work) {
   for (const part of /** @type {const} */ (['source', 'decode', 'database'])) {
     byId(`bar-${part}`).style.width = `${100 * (work?.[part] ?? 0)}%`;

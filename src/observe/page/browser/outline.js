@@ -60,7 +60,7 @@ function write(update) {
   ];
   const pairs = facts.flatMap(([name, value]) => (value === null ? [] : [pair(name, value)]));
   byId('outline-facts').replaceChildren(...pairs);
-  const more = update.leftOut === 0 ? '' : `, ${count(update.leftOut)} not shown`;
+  const more = update.omitted === 0 ? '' : `, ${count(update.omitted)} not shown`;
   show('outline-events', `${count(update.events)}${more}`);
   byId('outline-tree').replaceChildren(...update.nodes.map(nodeItem));
   step('outline-before', 'Before', update.previousOffset);

@@ -54,8 +54,8 @@ export function showUnknown(names) {
   showList(byId('unknown'), names, unknownItem);
 }
 
-/** @param {Pick<import('../../health/health-tracker.ts').StatusDocument, 'interfacesWaiting' | 'interfacesGathering' | 'partiesUnknown'>} status */
-export function showNotFollowed({ interfacesWaiting, interfacesGathering: gathering, partiesUnknown }) {
+/** @param {Pick<import('../../health/health-tracker.ts').StatusDocument, 'interfacesWaiting' | 'interfacesBackfilling' | 'partiesUnknown'>} status */
+export function showNotFollowed({ interfacesWaiting, interfacesBackfilling: gathering, partiesUnknown }) {
   const waiting = [...partiesUnknown, ...interfacesWaiting];
   byId('interfaces-card').hidden = waiting.length + gathering.length === 0;
   const known = gathering.map((name) => ({ name, what: 'views are gathered beside the stream' }));
@@ -82,13 +82,13 @@ function showList(list, entries, itemOf) {
 }
 
 /** @param {UnknownName} entry */
-function unknownItem({ sort, name, firstOffset, count: times }) {
+function unknownItem({ kind, name, firstOffset, count: times }) {
   const item = make('li');
   const head = make('p');
   const since = firstOffset === null ? 'among the active contracts' : `first at offset ${count(firstOffset)}`;
-  const kept = sort === 'field' ? 'not stored' : 'stored raw';
+  const kept = kind === 'field' ? 'not stored' : 'stored raw';
   head.append(make('span', 'code', name), make('span', 'soft', `  ${count(times)} times`));
-  item.append(head, make('p', '', `${sort.replaceAll('_', ' ')}, ${kept}, ${since}`));
+  item.append(head, make('p', '', `${kind.replaceAll('_', ' ')}, ${kept}, ${since}`));
   return item;
 }
 

@@ -48,7 +48,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{/* Options of the program. What the chart settles itself stands in the templates that call this. */}}
 {{- define "ledger-indexer.env" -}}
-{{- range $variable, $value := omit .Values.config "INDEXER_HTTP_NAMES" }}
+{{- range $variable, $value := omit .Values.config "INDEXER_HTTP_ALLOWED_HOSTS" }}
 - name: {{ $variable }}
   value: {{ include "ledger-indexer.text" $value | quote }}
 {{- end }}
@@ -145,10 +145,10 @@ affinity:
 {{- end -}}
 
 {{/* Names that a request may come by: those of the service, as far as they are written out. */}}
-{{- define "ledger-indexer.httpNames" -}}
+{{- define "ledger-indexer.httpAllowedHosts" -}}
 {{- $name := include "ledger-indexer.fullname" . -}}
 {{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
 {{- $names := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) -}}
-{{- with .Values.config.INDEXER_HTTP_NAMES }}{{ $names = append $names . }}{{ end -}}
+{{- with .Values.config.INDEXER_HTTP_ALLOWED_HOSTS }}{{ $names = append $names . }}{{ end -}}
 {{- join "," $names -}}
 {{- end -}}

@@ -64,7 +64,7 @@ async function rows(statement, signal) {
   byId('shown-as').hidden = found === undefined;
   if (found === undefined) return showAs('nothing');
   const number = found.rows.length === 1 ? '1 row' : `${count(found.rows.length)} rows`;
-  tell(`${found.whole ? number : `The first ${number}, there are more`}, ${milliseconds(found.milliseconds)}.`);
+  tell(`${found.complete ? number : `The first ${number}, there are more`}, ${milliseconds(found.milliseconds)}.`);
   showRows(found);
   const canDraw = prepareChart(found);
   const chart = /** @type {HTMLButtonElement} */ (byId('as-chart'));
@@ -119,7 +119,7 @@ async function prepare() {
   /** @type {import('./questions.js').Posted<ConsoleGuide>} */
   const { found, failure } = await post('query/guide', {});
   if (found === undefined) return tell(failure ?? '', 'bad');
-  show('most-seconds', count(found.mostSeconds));
+  show('most-seconds', count(found.maxSeconds));
   const ready = found.queries.map(({ title, statement }) => {
     const item = make('li');
     const button = make('button', '', title);

@@ -1,0 +1,61 @@
+/** `demo-info`: prints again what the demo of this folder printed when it was ready: URLs, password and sample queries. */
+import { join, resolve } from 'node:path';
+import { loadConfig } from '../../config/config.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { runningServerUrl } from './optional-parts.ts';
+import { json, type Command } from '../command-line/command.ts';
+import { runningDemo, type DemoNote } from './running-demo.ts';
+
+export const demoInfoCommand: Command = {
+  name: 'demo-info',
+  summary: 'print URLs, database password and sample queries of the running demo',
+  does: [
+    'Prints again what `npm start` printed when it had caught up with its ledger. It finds the demo by its data folder,',
+    'INDEXER_DATA_DIR, and ignores DATABASE_URL.',
+  ],
+  operands: [],
+  flags: [json],
+  examples: ['demo-info', 'demo-info --json | jq -r .database'],
+  exits: [
+    [69, 'no demo runs with this data folder'],
+    [75, 'the demo has not caught up with its ledger yet'],
+    [78, 'the package of the embedded Postgres is not installed with this command'],
+  ],
+  alone: true,
+  /**
+   * Prints it as text, or as one JSON object with `--json`; both hold the password of the embedded database.
+   * @throws IndexerError DEMO_NOT_FOUND (exit 69) when none runs here, DEMO_NOT_READY (exit 75) when it is not ready yet,
+   *   DEMO_PART_MISSING (exit 78) when it runs and this installation cannot find its database
+   */
+  run: async ({ given, env, print }) => {
+    const { dataDir } = loadConfig(env, given.options).indexer;
+    const note = await runningDemo(dataDir);
+    if (note === undefined) throw notFound(dataDir);
+    if (!note.live) throw notLive(note);
+    const { httpUrl, ledgerUrl, schema, embeddedLedger, embeddedDatabase } = note;
+    const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres'), true) : undefined;
+    if (embeddedDatabase && found === undefined) throw notFound(dataDir);
+    const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
+    const { greeting, queries } = await import('./greeting.ts');
+    if (given.has('json')) {
+      const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
+      return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));
+    }
+    return print(greeting(sides, httpUrl, schema).trimEnd());
+  },
+};
+
+function notFound(dataDir: string): IndexerError {
+  return new IndexerError(`no demo runs with the data in ${resolve(dataDir)}`, {
+    code: 'DEMO_NOT_FOUND',
+    remedy:
+      'start it with `ledger-indexer demo` (in a clone: `npm start`); or run this in the folder where it was started, or with its INDEXER_DATA_DIR',
+  });
+}
+
+function notLive({ httpUrl, pid }: DemoNote): IndexerError {
+  return new IndexerError(`the demo of this folder (process ${String(pid)}) is not level with its ledger yet`, {
+    code: 'DEMO_NOT_READY',
+    remedy: `run this again in a moment; ${httpUrl}/ shows how far it is`,
+  });
+}

@@ -1,0 +1,170 @@
+/** `account-statement`: what a party held of tokens, gained and lost between two offsets or times, stamped so that it can be made again. */
+import { loadConfig } from '../../config/config.ts';
+import type { AccountStatement, AccountStatementOf, AccountStatementRow } from '../../store/reads/account-statement.ts';
+import { aligned } from '../command-line/aligned.ts';
+import type { Command, Terminal } from '../command-line/command.ts';
+import { csvLine, noFormula } from '../../model/push/csv.ts';
+import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
+import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
+import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const usage =
+  '--party P [--instrument I] [--admin A] [--from OFFSET|TIME] [--to OFFSET|TIME] [--json | --csv | --table]';
+
+export const accountStatementCommand: Command = {
+  name: 'account-statement',
+  usage,
+  summary: 'print token balances of a party and each change, with a hash',
+  does: [
+    'Begins with the balances at --from and ends with those at --to; without them at the limits of the known history.',
+    'Notes name what the rows cannot show. --csv prints the stamp (participant, offsets, record times, SHA-256) on standard',
+    'error, and an apostrophe before text that a spreadsheet would take for a formula. A statement written with --json is',
+    'compared with the tables by `verify --account-statement FILE`.',
+  ],
+  operands: [],
+  flags: [
+    { name: 'party', value: 'P', doc: 'holder of the tokens' },
+    { name: 'instrument', value: 'I', doc: 'id of the instrument; default: all' },
+    { name: 'admin', value: 'A', doc: 'party that administers it, because others may use the same id' },
+    { name: 'from', value: 'OFFSET|TIME', doc: 'print changes after it, e.g. 120000 or 2026-01-31T00:00:00Z' },
+    { name: 'to', value: 'OFFSET|TIME', doc: 'print changes up to and including it' },
+    ...formatFlags('one object, which `verify --account-statement` takes'),
+  ],
+  examples: [
+    'account-statement --party alice::1220… --instrument Amulet --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
+    'account-statement --party alice::1220… --json > alice.json',
+  ],
+  exits: [
+    [2, 'the party, a bound or what lies between is not known here, or a bound is neither an offset nor a time'],
+    [69, 'the database cannot be reached'],
+    [77, 'the role may not read it'],
+  ],
+  page: 'docs/sql.md',
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
+  run: async ({ given, env, stdout, stderr }) => {
+    const wanted = wantedOf(given);
+    const format = formatOf(given, stdout);
+    if (format === undefined) throw wrong('account-statement prints in one format');
+    const { readAccountStatement } = await import('../../store/reads/account-statement.ts');
+    await withDatabase(loadConfig(env, given.options), opening, (database) =>
+      readAccountStatement(database, wanted, (statement) => show(statement, format, stdout, stderr)),
+    );
+  },
+};
+
+/** A party may have years of history, and a reader may pause (`| less`). */
+const opening = {
+  command: 'account-statement',
+  feature: 'account-statement',
+  statementTimeoutMs: 60 * 60_000,
+  idleInTransactionMs: 60 * 60_000,
+} as const;
+
+function wantedOf(given: Given): AccountStatementOf {
+  const party = given.text('party');
+  if (party === undefined) throw wrong('account-statement needs --party');
+  const bound = (flag: string): HistoryBound | null => {
+    const text = given.text(flag);
+    if (text === undefined) return null;
+    const found = historyBound(text);
+    if (found === undefined) throw wrong(`--${flag} "${text.slice(0, 80)}" is no offset and no time with its zone`);
+    return found;
+  };
+  const [instrument, admin] = [given.text('instrument') ?? null, given.text('admin') ?? null];
+  return { party, instrument, admin, from: bound('from'), to: bound('to') };
+}
+
+function wrong(found: string) {
+  return misuse(found, `ledger-indexer account-statement ${usage}`);
+}
+
+async function show(statement: AccountStatement, format: Format, stdout: Terminal, stderr: Terminal): Promise<void> {
+  const output = createOutput(stdout, format === 'table');
+  if (format === 'json') return json(statement, output);
+  const hash = (): string => aligned([['SHA-256', statement.sha256()]]).join('\n');
+  if (format === 'csv') {
+    await csv(statement, output);
+    stderr.write(`${[...stampOf(statement), hash()].join('\n')}\n`);
+    return;
+  }
+  await output.text([...stampOf(statement), '', ''].join('\n'));
+  await output.rows(shownPages(statement), tableFormat);
+  return output.text(`\n${hash()}\n`);
+}
+
+/** One object, a row on each line. */
+async function json({ pages, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
+  await output.text(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
+  let between = '';
+  const lineOf = (row: AccountStatementRow): string => {
+    const line = `${between}${JSON.stringify(row)}`;
+    between = ',\n';
+    return line;
+  };
+  for await (const rows of pages) {
+    for (const piece of joined(rows, lineOf)) await output.text(piece);
+  }
+  await output.text(`],"sha256":"${sha256()}"}`);
+}
+
+/** For spreadsheets: amounts are numbers there, and no text is a formula. */
+async function csv({ columns, pages }: AccountStatement, output: Output): Promise<void> {
+  const lineOf = (row: AccountStatementRow): string =>
+    csvLine(row.map((value, at) => (isNumber.has(columns[at] ?? '') ? value : noFormula(value))));
+  await output.text(csvLine(columns));
+  for await (const rows of pages) {
+    for (const piece of joined(rows, lineOf)) await output.text(piece);
+  }
+}
+
+/** What a person looks at of each row. */
+async function* shownPages({ columns, pages }: AccountStatement): AsyncGenerator<readonly AccountStatementRow[]> {
+  const places = shown.map((name) => columns.indexOf(name));
+  for await (const rows of pages) yield rows.map((row) => places.map((place) => row[place] ?? null));
+}
+
+function stampOf({ participant, party, instrument, admin, from, to, notes }: AccountStatement): readonly string[] {
+  const at = ({ offset, recordTime }: AccountStatement['from']): string =>
+    recordTime === null ? String(offset) : `${String(offset)}, recorded ${recordTime}`;
+  return aligned([
+    ['party', party],
+    ['instrument', instrument ?? 'all'],
+    ...(admin === null ? [] : [['admin', admin]]),
+    ['after offset', at(from)],
+    ['to offset', at(to)],
+    ['participant', participant ?? 'not known'],
+    ...notes.map((note) => ['note', note]),
+  ]);
+}
+
+const shown = [
+  'offset',
+  'record_time',
+  'instrument_id',
+  'instrument_admin',
+  'account_id',
+  'provider',
+  'kind',
+  'net',
+  'balance',
+  'locked',
+  'reason',
+] as const;
+const isNumber: ReadonlySet<string> = new Set([
+  'offset',
+  'amount_in',
+  'amount_out',
+  'net',
+  'balance',
+  'locked',
+  'unreadable_holdings',
+]);
+
+const tableFormat: RowFormat<AccountStatementRow> = {
+  columns: shown.map((title) => (isNumber.has(title) ? { title, right: true } : { title })),
+  lines: (row) => [row.map((value) => value ?? '')],
+  json: (row) => JSON.stringify(row),
+};

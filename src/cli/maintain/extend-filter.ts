@@ -1,0 +1,233 @@
+/**
+ * `filter extend`: adds parties, templates, interfaces, blobs or topology to the filter of an indexer that runs. The command only
+ * requests the extension; the indexer carries it out. Without `--yes` it only compares.
+ */
+import { pause } from '../../config/pause.ts';
+import type { Config } from '../../config/config.ts';
+import { interfacesNamed } from '../../config/interface-presets.ts';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { filterFingerprint } from '../../ledger/api/request-format.ts';
+import {
+  addedParts,
+  keptFilter,
+  type FilterPart,
+  type WantedHistory,
+  type WantedFilterExtension,
+  type Job,
+  type JobName,
+} from '../../model/stream.ts';
+import type { Database } from '../../store/connection/database.ts';
+import type { StreamFacts } from '../../store/history/maintenance.ts';
+import type { Print } from '../command-line/command.ts';
+import { filterDifference } from './accept-filter.ts';
+
+interface Around {
+  readonly print: Print;
+  readonly stop: AbortSignal;
+}
+
+interface Asked {
+  readonly yes: boolean;
+  readonly wait: boolean;
+  /** Updates a second, where what was before is wanted. */
+  readonly history: number | undefined;
+}
+
+/** @throws IndexerError FILTER_EXTEND_REFUSED, or what the ledger answers */
+export async function extendFilter(database: Database, config: Config, asked: Asked, around: Around): Promise<void> {
+  const { print } = around;
+  const { readStream } = await import('../../store/history/maintenance.ts');
+  const stream = await readStream(database);
+  if (stream === undefined) {
+    throw refused('nothing is indexed in this schema yet', 'start the indexer with the wanted filter');
+  }
+  const extension = await requestedExtension(database, stream, config);
+  const { hash: filterHash } = filterFingerprint(config.ledger);
+  const perSecond = asked.history;
+  const history =
+    perSecond === undefined || (extension === undefined && !(await lacksHistory(database)))
+      ? undefined
+      : { filterHash, perSecond };
+  if (extension === undefined && history === undefined) {
+    print('the filter in force shows all of this already: nothing to do');
+    return;
+  }
+  await refuseOtherHistory(database, filterHash);
+  for (const line of linesOf(stream, extension, history)) print(line);
+  await refuseOtherLedger(config, database, around.stop);
+  if (!asked.yes) {
+    print('nothing was changed; beside the running indexer, run: ledger-indexer filter extend --yes');
+    return;
+  }
+  await ask(database, extension, history);
+  print('asked for: the indexer begins within seconds; ledger-indexer jobs shows how far it is');
+  if (!asked.wait) return;
+  if (extension !== undefined) await untilDone(database, 'filter-extend', around);
+  if (history !== undefined) await untilDone(database, 'history', around);
+  if (extension !== undefined) await untilViews(database, interfacesIn(stream, extension), around);
+  if (!around.stop.aborted) print('done');
+}
+
+/** Both or none. @throws IndexerError JOB_REFUSED */
+async function ask(
+  database: Database,
+  extension: WantedFilterExtension | undefined,
+  history: WantedHistory | undefined,
+): Promise<void> {
+  const { requestJob } = await import('../../store/history/jobs.ts');
+  await database.transaction(async (client) => {
+    if (extension !== undefined) await requestJob(client, 'filter-extend', extension);
+    if (history !== undefined) await requestJob(client, 'history', history);
+  });
+}
+
+/** What is to be asked for; undefined when there is nothing. @throws IndexerError FILTER_EXTEND_REFUSED when it is not an extension */
+async function requestedExtension(
+  database: Database,
+  stream: StreamFacts,
+  { ledger }: Config,
+): Promise<WantedFilterExtension | undefined> {
+  const { json: filter, hash: filterHash } = filterFingerprint(ledger);
+  const wanted = { filter, filterHash, from: stream.filterHash };
+  if (filterHash === stream.filterHash) return (await lacksContracts(database)) ? wanted : undefined;
+  const { shape } = keptFilter(stream.filter);
+  if (shape !== ledger.shape) {
+    throw refused(
+      `the filter in force has shape ${shape}, the configured one ${ledger.shape}`,
+      'a shape is changed from the checkpoint on with ledger-indexer filter accept, or for all of history in a schema of its own',
+    );
+  }
+  const difference = filterDifference(stream.filter, ledger);
+  if (!difference.removes) return wanted;
+  throw refused(
+    `something that was visible would be no longer: ${difference.lines.join('; ')}`,
+    'name all that is in force as well; or, with the indexer stopped, ' +
+      'ledger-indexer filter accept or ledger-indexer reseed',
+  );
+}
+
+/** What was added before and given up may be asked for again. */
+async function lacksContracts(database: Database): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query('select from filter_additions where complete_from is null limit 1'),
+  );
+  return rows.length > 0;
+}
+
+/** Of a part that was added, what happened before it came into force. */
+async function lacksHistory(database: Database): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query('select from filter_additions where greatest(from_offset, complete_from) > 0 limit 1'),
+  );
+  return rows.length > 0;
+}
+
+/** The history of one filter at a time. @throws IndexerError FILTER_EXTEND_REFUSED */
+async function refuseOtherHistory(database: Database, filterHash: string): Promise<void> {
+  const { getJob } = await import('../../store/history/jobs.ts');
+  const job = await database.withClient((client) => getJob(client, 'history'));
+  if (job === undefined || job.state === 'done' || job.state === 'failed') return;
+  if ((job.request as WantedHistory).filterHash === filterHash) return;
+  throw refused(
+    'the history of another filter was asked for and is not finished',
+    'wait for it (ledger-indexer jobs), or cancel it: ledger-indexer jobs cancel history',
+  );
+}
+
+function linesOf(
+  stream: StreamFacts,
+  extension: WantedFilterExtension | undefined,
+  history: WantedHistory | undefined,
+): readonly string[] {
+  const past =
+    'what happened before comes afterwards, the newest first, as far back as history here and the participant reach';
+  if (extension === undefined) return ['the filter is in force', past];
+  const { filter, filterHash } = extension;
+  if (filterHash === stream.filterHash) {
+    const lacking = 'the filter is in force; of some of it, what was active before is missing and would be gathered';
+    return history === undefined ? [lacking] : [lacking, past];
+  }
+  const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
+  return [
+    'would be followed as well, from the checkpoint on:',
+    ...added.map((part) => `  ${partText(part)}`),
+    history === undefined ? 'what is active there comes with it; what ended before does not' : past,
+  ];
+}
+
+export function partText({ kind, name }: FilterPart): string {
+  if (kind === 'blobs') return 'blobs of created events';
+  if (kind === 'topology') return 'changes of party hosting';
+  return name === '*' ? `every ${kind}` : `${kind} ${name}`;
+}
+
+/** The participant of the configuration is the one whose offsets are stored, and still shows what was stored. */
+async function refuseOtherLedger(config: Config, database: Database, stop: AbortSignal): Promise<void> {
+  const { reseedParts } = await import('./reseed-parts.ts');
+  const { planReseed } = await import('../../pipeline/reseed.ts');
+  const { withParticipantOffsets } = await import('../../pipeline/participant/with-participant-offsets.ts');
+  const { readStanding } = await import('../../store/history/participants.ts');
+  const { readParticipant } = await import('../../store/write/participants.ts');
+  const { parts, close } = await reseedParts(config, database, stop);
+  try {
+    await planReseed(withParticipantOffsets(parts, await readParticipant(database)), await readStanding(database));
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    throw error.code === 'RESEED_REFUSED' ? refused(error.message, error.remedy) : error;
+  } finally {
+    close();
+  }
+}
+
+const lookMs = 500;
+
+async function untilDone(database: Database, name: JobName, { print, stop }: Around): Promise<void> {
+  const { getJob } = await import('../../store/history/jobs.ts');
+  let said = '';
+  while (!stop.aborted) {
+    const job = await database.withClient((client) => getJob(client, name));
+    if (job === undefined) throw refused('it was given up', 'ask again: ledger-indexer filter extend --yes');
+    if (job.state === 'done') return;
+    if (job.state === 'failed') throw refused(job.problem ?? 'it failed', `ledger-indexer jobs resume ${name}`);
+    const line = progressOf(job);
+    if (line !== said) print(line);
+    said = line;
+    await pause(lookMs, stop);
+  }
+}
+
+/** Interfaces that were added, those of presets one by one. */
+function interfacesIn(stream: StreamFacts, { filter }: WantedFilterExtension): readonly string[] {
+  const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
+  return interfacesNamed(added.flatMap(({ kind, name }) => (kind === 'interface' ? [name] : [])));
+}
+
+/** Views of interfaces are gathered after the filter is in force. One that the participant does not know is not waited for. */
+async function untilViews(database: Database, ids: readonly string[], { print, stop }: Around): Promise<void> {
+  const { wantedInterfaces } = await import('../../store/write/filter-interfaces.ts');
+  let said = '';
+  while (!stop.aborted) {
+    const wanted = await database.withClient(wantedInterfaces);
+    const found = ids.map((id) => ({ id, ...wanted.find((one) => one.id === id) }));
+    const unknown = found.filter(({ state, unknownAt }) => state === 'waiting' && typeof unknownAt === 'number');
+    const complete = found.filter(({ completeFrom }) => typeof completeFrom === 'number');
+    if (complete.length + unknown.length === found.length) {
+      for (const { id } of unknown) print(`the participant does not know ${id} yet: its views come when it does`);
+      return;
+    }
+    const line = `views of interfaces: ${String(complete.length)} of ${String(found.length - unknown.length)}`;
+    if (line !== said) print(line);
+    said = line;
+    await pause(lookMs, stop);
+  }
+}
+
+function progressOf({ state, step, unit, done, total, problem }: Job): string {
+  const counted = total === null ? String(done) : `${String(done)} of ${String(total)}`;
+  const doing = step === null ? state : unit === null ? step : `${step}: ${counted} ${unit}`;
+  return problem === null ? doing : `${doing}; ${problem}`;
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'FILTER_EXTEND_REFUSED', remedy });
+}

@@ -1,0 +1,93 @@
+/** `jobs`: lists, pauses, resumes and cancels background jobs. */
+import { loadConfig } from '../../config/config.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { jobNames, type Job, type JobName } from '../../model/stream.ts';
+import { type Call, json, writing, type Command, type Print } from '../command-line/command.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const usage = `ledger-indexer jobs [list] [--json]
+  ledger-indexer jobs pause | resume | cancel NAME`;
+const actions = ['list', 'pause', 'resume', 'cancel'] as const;
+
+export const jobsCommand: Command = {
+  name: 'jobs',
+  usage: '[list] | pause NAME | resume NAME | cancel NAME',
+  summary: 'list, pause, resume or cancel background jobs',
+  does: [
+    'Jobs: filter-extend (adds to the filter), history (its earlier updates), rebuild (a new schema). The process that runs',
+    'a job notices a change within seconds. A paused job resumes where it stopped; cancel deletes what it has staged.',
+  ],
+  operands: [
+    { name: 'ACTION', words: [...actions], optional: true },
+    { name: 'NAME', words: [...jobNames], optional: true },
+  ],
+  flags: [json],
+  examples: ['jobs', 'jobs pause history', 'jobs resume history'],
+  exits: writing,
+  page: 'docs/history.md',
+  /** @throws IndexerError USAGE, JOB_REFUSED */
+  run: async ({ given, env, print }) => {
+    const action = actionOf(given);
+    const [verb] = given.operands;
+    const opening = {
+      command: 'jobs',
+      feature: `jobs ${actions.find((known) => known === verb) ?? 'list'}`,
+    } as const;
+    await withDatabase(loadConfig(env, given.options), opening, (database) => action(database, print));
+  },
+};
+
+type Action = (database: Database, print: Print) => Promise<void>;
+
+function actionOf(given: Call['given']): Action {
+  const [verb = 'list', name, ...more] = given.operands;
+  const action = actions.find((known) => known === verb);
+  if (action === undefined) throw misuse(`jobs has no action "${verb}"`, usage);
+  if (action === 'list') {
+    if (name !== undefined) throw misuse('jobs list takes no name of a job', usage);
+    return (database, print) => list(database, given.has('json'), print);
+  }
+  const job = jobNames.find((known) => known === name);
+  if (job === undefined || more.length > 0)
+    throw misuse(`jobs ${action} needs the name of one job: ${jobNames.join(', ')}`, usage);
+  return (database, print) => change(database, job, action, print);
+}
+
+async function list(database: Database, asJson: boolean, print: Print): Promise<void> {
+  const { listJobs } = await import('../../store/history/jobs.ts');
+  const jobs = await database.withClient(listJobs);
+  if (asJson) for (const job of jobs) print(JSON.stringify(job));
+  else if (jobs.length === 0) print('there are no jobs');
+  else for (const job of jobs) print(lineOf(job));
+}
+
+function lineOf(job: Job): string {
+  const { name, state, step, unit, done, total, perSecond, problem, updatedAt } = job;
+  const counted = unit === null ? '' : `, ${String(done)}${total === null ? '' : ` of ${String(total)}`} ${unit}`;
+  const speed = perSecond === null ? '' : `, ${perSecond.toFixed(perSecond < 10 ? 1 : 0)} per second`;
+  const doing = step === null ? '' : `: ${step}${counted}${speed}`;
+  const why = problem === null ? '' : `; ${problem}`;
+  return `${name}  ${state}${doing}${why}  (${updatedAt.toISOString()})`;
+}
+
+async function change(
+  database: Database,
+  name: JobName,
+  action: 'pause' | 'resume' | 'cancel',
+  print: Print,
+): Promise<void> {
+  const jobs = await import('../../store/history/jobs.ts');
+  if (action !== 'cancel') {
+    await database.withClient((client) => jobs.changeJob(client, name, action));
+    return print(
+      action === 'pause' ? `${name} is paused; to resume it: ledger-indexer jobs resume ${name}` : `${name} is resumed`,
+    );
+  }
+  if (await database.withClient((client) => jobs.cancelJob(client, name))) return print(`${name} is cancelled`);
+  throw new IndexerError(`there is no unfinished job ${name} to cancel`, {
+    code: 'JOB_REFUSED',
+    remedy: 'run ledger-indexer jobs to see the jobs; a finished job cannot be cancelled',
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * `switch-participant`: goes on from another participant that hosts the same parties, once it is proven that both tell the same history.
+ * Without `--yes` it only proves.
+ */
+import { type Config, loadConfig } from '../../config/config.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../../store/connection/database.ts';
+import type { SwitchPlan } from '../../pipeline/participant/plan-switch.ts';
+import { type Command, type Print, writing, yes } from '../command-line/command.ts';
+import { asWriter, withStream, writerName } from '../database/maintenance.ts';
+
+export const switchParticipantCommand: Command = {
+  name: 'switch-participant',
+  summary: 'continue from another participant that hosts the same parties',
+  does: [
+    'LEDGER_URL names the other participant. Its offsets differ: stored rows keep theirs, new rows get later ones.',
+    'Refused unless the ids of updates show that both participants have the same history. Without --yes it only compares.',
+  ],
+  operands: [],
+  flags: [
+    {
+      name: 'participant',
+      value: 'ID',
+      doc: 'its id, if the user may not read it and the id of the previous participant is known',
+    },
+    yes,
+  ],
+  examples: ['switch-participant', 'switch-participant --yes'],
+  exits: writing,
+  page: 'docs/history.md',
+  /** @throws IndexerError SWITCH_ errors, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
+  run: async ({ given, env, stop, print }) => {
+    const config = loadConfig(env, given.options);
+    const named = given.text('participant');
+    await withStream(config, given.has('yes') ? 'switch-participant --yes' : 'switch-participant', async (database) => {
+      const proof = { config, database, stop, named };
+      if (!given.has('yes')) {
+        const proven = await prove(proof);
+        for (const line of told(proven)) print(line);
+        if (proven !== undefined) {
+          print(
+            'nothing was changed; with the indexer stopped or parked, run: ledger-indexer switch-participant --yes',
+          );
+        }
+        return;
+      }
+      await asWriter(database, 'switch-participant --yes', () => switchParticipant(proof, print));
+    });
+  },
+};
+
+interface Proof {
+  readonly config: Config;
+  readonly database: Database;
+  readonly stop: AbortSignal;
+  /** Id of the participant, as the operator gave it. */
+  readonly named: string | undefined;
+}
+
+interface Proven extends SwitchPlan {
+  readonly participantId: string | undefined;
+  readonly former: string | null;
+  readonly checkpoint: number;
+  readonly epoch: number;
+}
+
+async function switchParticipant(proof: Proof, print: Print): Promise<void> {
+  const proven = await prove(proof);
+  for (const line of told(proven)) print(line);
+  if (proven === undefined) return;
+  const { switchTo } = await import('../../store/history/participants.ts');
+  const { compared, from, participantId } = proven;
+  const reason = `${String(compared)} updates up to its offset ${String(from)} were compared by their ids`;
+  await switchTo(proof.database, { ...proven, reason, writer: writerName });
+  const name = participantId ?? 'it';
+  print(`done: a parked indexer goes on from ${name} within seconds, a stopped one when it is started`);
+}
+
+/** Undefined when the ledger is the participant that is read. */
+async function prove({ config, database, stop, named }: Proof): Promise<Proven | undefined> {
+  const { readStream } = await import('../../store/history/maintenance.ts');
+  const { readParticipant } = await import('../../store/write/participants.ts');
+  const stream = await readStream(database);
+  if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
+    throw refused('nothing is published in this schema yet', 'start the indexer: it seeds from whatever it reads');
+  }
+  const { participantId: former, checkpoint, epoch } = stream;
+  const { openSwitch } = await import('./switch-parts.ts');
+  const { asked, parts, identity } = await openSwitch(config, database, stop);
+  if (identity.filterHash !== stream.filterHash) {
+    throw refused(
+      'the filter or shape differs from the one this schema was filled with',
+      'move with the former one first; change it afterwards, or before the switch',
+    );
+  }
+  const participantId = asked ?? named;
+  if (participantId === undefined && former !== null) {
+    throw refused(
+      `the user may not ask for the id of this participant; the one before is ${former}`,
+      'name it: --participant ID (as ledger-indexer ledger node shows it to an administrator)',
+    );
+  }
+  if (participantId !== undefined && participantId === former) return undefined;
+  const { planSwitch } = await import('../../pipeline/participant/plan-switch.ts');
+  const plan = await planSwitch(parts, checkpoint);
+  const range = await readParticipant(database);
+  // Without ids the offsets have to tell: those of another participant differ.
+  if (participantId === undefined && plan.shift === (range?.shift ?? 0)) return undefined;
+  return { ...plan, participantId, former, checkpoint, epoch };
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'SWITCH_REFUSED', remedy });
+}
+
+function told(proven: Proven | undefined): readonly string[] {
+  if (proven === undefined) return ['the ledger is the participant that is read: nothing to do'];
+  const { participantId, former, checkpoint, from, shift, compared, overlaps, common } = proven;
+  const ahead = Object.entries(overlaps).map(
+    ([id, offset]) =>
+      `  what it shows of ${id} up to its offset ${String(offset - shift)} is stored already, and left out`,
+  );
+  return [
+    `from participant ${former ?? '(not known)'} to participant ${participantId ?? '(not known)'}:`,
+    `  ${String(compared)} updates there, up to update ${common.updateId}, are all stored here`,
+    `  checkpoint ${String(checkpoint)} is its offset ${String(from)}: what comes from it gets its offset ` +
+      `${shift < 0 ? 'minus' : 'plus'} ${String(Math.abs(shift))}`,
+    ...ahead,
+  ];
+}

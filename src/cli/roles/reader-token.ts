@@ -1,0 +1,126 @@
+/** `reader-token`: readers over HTTP, at `/changes` and on the query page, without a password of the database. */
+import { age } from '../../config/option.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { Database } from '../../store/connection/database.ts';
+import type { ListedToken } from '../../store/roles/reader-tokens.ts';
+import { type Call, json, writing, type Command } from '../command-line/command.ts';
+import type { Feature } from '../command-line/least-roles.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+import { sharedDatabase } from './role-flags.ts';
+
+const usage = `ledger-indexer reader-token create --role ROLE [--name TEXT] [--expires 90d|DATE] [--shared-database]
+  ledger-indexer reader-token list [--json]
+  ledger-indexer reader-token revoke ID`;
+
+export const readerTokenCommand: Command = {
+  name: 'reader-token',
+  usage: 'create --role ROLE [--name TEXT] [--expires 90d|DATE] [--shared-database] | list | revoke ID',
+  summary: 'create, list or revoke tokens of HTTP clients (/changes, /query)',
+  does: [
+    'A client that sends the token as Authorization: Bearer reads as its role of grant-reader, from any machine.',
+    'create prints the token once, on standard output. Each token has its own database login, which revoke drops.',
+    'create, run by a superuser, takes advisory locks and large objects from logins of this database that may only read.',
+  ],
+  operands: [
+    { name: 'ACTION', words: ['create', 'list', 'revoke'] },
+    { name: 'ID', optional: true },
+  ],
+  flags: [
+    { name: 'role', value: 'ROLE', doc: 'role of grant-reader, as which the token reads' },
+    { name: 'name', value: 'TEXT', doc: 'name of the holder, as list prints it' },
+    { name: 'expires', value: 'WHEN', doc: 'age from now such as 90d, or date, after which the token is refused' },
+    sharedDatabase,
+    json,
+  ],
+  examples: ['reader-token create --role alice_reader --name dashboard --expires 90d', 'reader-token revoke 5f0c2a1b'],
+  exits: writing,
+  page: 'docs/changes.md#with-a-token',
+  /** @throws IndexerError USAGE, READER_TOKEN_REFUSED, READER_TOKEN_NOT_FOUND, STORE_NOT_PERMITTED */
+  run: async ({ given, env, print, stderr }) => {
+    const action = actionOf(given);
+    const opening = { command: 'reader-token', feature: featureOf(given.operands[0]) };
+    await withDatabase(loadConfig(env, given.options), opening, async (database) => {
+      const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
+      // The indexer often may not alter roles; whoever runs this may. A login that stays is refused by `valid until`.
+      await endExpiredLogins(database).catch(() => undefined);
+      await action(database, { print, stderr });
+    });
+  },
+};
+
+function featureOf(action: string | undefined): Feature {
+  if (action === 'list') return 'reader-token list';
+  return action === 'revoke' ? 'reader-token revoke' : 'reader-token create';
+}
+
+type Out = Pick<Call, 'print' | 'stderr'>;
+type Action = (database: Database, out: Out) => Promise<void>;
+
+function actionOf(given: Given): Action {
+  const [action, id, ...more] = given.operands;
+  if (more.length > 0) throw misuse('reader-token takes one id', usage);
+  const ofCreate = ['role', 'name', 'expires'].find((flag) => given.text(flag) !== undefined);
+  if (action !== 'create' && ofCreate !== undefined)
+    throw misuse(`--${ofCreate} belongs to: reader-token create`, usage);
+  if (action !== 'create' && given.has('shared-database')) {
+    throw misuse('--shared-database belongs to: reader-token create', usage);
+  }
+  if (action !== 'list' && given.has('json')) throw misuse('--json belongs to: reader-token list', usage);
+  if (action === 'revoke') {
+    if (id === undefined) throw misuse('reader-token revoke needs an id', usage);
+    return (database, out) => revoke(database, id, out);
+  }
+  if (id !== undefined) throw misuse(`reader-token ${action ?? ''} takes no id`, usage);
+  if (action === 'list') return (database, { print }) => list(database, given.has('json'), print);
+  return creating(given);
+}
+
+function creating(given: Given): Action {
+  const role = given.text('role');
+  if (role === undefined) throw misuse('reader-token create needs --role', usage);
+  const name = given.text('name') ?? null;
+  if (name !== null && !/^[^\p{Cc}]{1,100}$/u.test(name)) throw misuse('--name takes 1 to 100 characters', usage);
+  const expiresAt = expiryOf(given.text('expires'));
+  const shared = given.has('shared-database');
+  return async (database, { print, stderr }) => {
+    const { createToken } = await import('../../store/roles/reader-tokens.ts');
+    const { id, token } = await createToken(database, { role, name, expiresAt, sharedDatabase: shared });
+    const until = expiresAt === null ? 'until it is revoked' : `until ${expiresAt.toISOString()}`;
+    // Not where the token goes: that may be a file.
+    stderr.write(`token ${id} reads as ${role} ${until}; it is shown this once\n`);
+    print(token);
+  };
+}
+
+/** An age from now, or a date, UTC where it says no zone. @throws IndexerError USAGE */
+function expiryOf(text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const parsed = age('1m', '5000w').parse(text);
+  if ('value' in parsed) return new Date(Date.now() + parsed.value);
+  const date = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;
+  if (date === undefined || Number.isNaN(date.getTime())) {
+    throw misuse('--expires takes an age such as 90d, or a date such as 2027-01-31 or 2027-01-31T12:00:00Z', usage);
+  }
+  if (date.getTime() <= Date.now()) throw misuse('--expires is in the past', usage);
+  return date;
+}
+
+async function list(database: Database, asJson: boolean, print: Call['print']): Promise<void> {
+  const { listTokens } = await import('../../store/roles/reader-tokens.ts');
+  const tokens = await listTokens(database);
+  if (!asJson && tokens.length === 0) print('there is no token');
+  for (const token of tokens) print(asJson ? JSON.stringify(token) : lineOf(token));
+}
+
+function lineOf({ id, role, name, createdAt, expiresAt, state }: ListedToken): string {
+  const until = expiresAt === null ? 'no end' : `until ${expiresAt.toISOString()}`;
+  return `${id}  ${state}  reads as ${role}  since ${createdAt.toISOString()}  ${until}${name === null ? '' : `  ${name}`}`;
+}
+
+async function revoke(database: Database, id: string, { print }: Out): Promise<void> {
+  const { revokeToken } = await import('../../store/roles/reader-tokens.ts');
+  await revokeToken(database, id);
+  print(`token ${id} is refused from now on; streams that it opened end within five seconds`);
+}

@@ -1,0 +1,114 @@
+/** `verify --account-statement`: whether the tables still say what a statement says that was made from them. */
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../../config/config.ts';
+import { ExitCode } from '../../errors/exit-code.ts';
+import {
+  type Bound,
+  readAccountStatement,
+  type AccountStatement,
+  AccountStatementHash,
+  type AccountStatementHead,
+  type AccountStatementRow,
+} from '../../store/reads/account-statement.ts';
+import type { Print } from '../command-line/command.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const statementTimeoutMs = 60 * 60_000;
+
+/** What `account-statement --json` wrote. */
+interface Written extends AccountStatementHead {
+  readonly rows: readonly AccountStatementRow[];
+  readonly sha256: string;
+}
+
+/**
+ * The exit code is 0 when the statement is whole and the tables say the same, else 1.
+ * @throws IndexerError USAGE for a file that is no statement; QUERY_REFUSED where its offsets are not known here; STORE_ errors
+ */
+export async function verifyAccountStatement(
+  file: string,
+  config: Config,
+  print: Print,
+): Promise<ExitCode | undefined> {
+  const given = await readFrom(file);
+  if (hashOf(given) !== given.sha256) {
+    print('different: the statement was changed after it was made: its rows do not have its SHA-256');
+    return ExitCode.different;
+  }
+  const { party, instrument, admin, from, to } = given;
+  const opening = { command: 'verify', feature: 'verify', statementTimeoutMs } as const;
+  const found = await withDatabase(config, opening, (database) =>
+    readAccountStatement(database, { party, instrument, admin, from, to }, (made) => difference(given, made)),
+  );
+  if (found === undefined) {
+    print(`equal: ${String(given.rows.length)} rows, SHA-256 ${given.sha256}`);
+    return undefined;
+  }
+  for (const line of found) print(line);
+  return ExitCode.different;
+}
+
+function hashOf(written: Written): string {
+  const hash = new AccountStatementHash(written);
+  for (const row of written.rows) hash.add(row);
+  return hash.digest();
+}
+
+/** Undefined when the tables say the same. */
+async function difference(given: Written, made: AccountStatement): Promise<readonly string[] | undefined> {
+  if (given.participant !== made.participant) {
+    return [
+      `different: the statement is of participant ${given.participant ?? 'unknown'}, the tables of ${made.participant ?? 'unknown'}`,
+    ];
+  }
+  for (const bound of ['from', 'to'] as const) {
+    if (sameTime(given[bound], made[bound])) continue;
+    const [said, stored] = [given[bound].recordTime, made[bound].recordTime];
+    return [`different: offset ${String(given[bound].offset)} was recorded at ${stored ?? ''}, not at ${said ?? ''}`];
+  }
+  let place = 0;
+  for await (const rows of made.pages) {
+    for (const row of rows) {
+      if (JSON.stringify(row) !== JSON.stringify(given.rows[place])) return differentAt(place, given, row);
+      place += 1;
+    }
+  }
+  return place === given.rows.length ? undefined : differentAt(place, given, undefined);
+}
+
+/** Where one of them does not know, nothing is said. */
+function sameTime(said: Bound, stored: Bound): boolean {
+  return said.recordTime === null || stored.recordTime === null || said.recordTime === stored.recordTime;
+}
+
+function differentAt(place: number, { rows }: Written, made: AccountStatementRow | undefined): readonly string[] {
+  const text = (row: AccountStatementRow | undefined): string =>
+    row === undefined ? 'no such row' : JSON.stringify(row);
+  return [
+    `different from row ${String(place + 1)} on`,
+    `  the statement: ${text(rows[place])}`,
+    `  the tables:    ${text(made)}`,
+  ];
+}
+
+async function readFrom(file: string): Promise<Written> {
+  const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
+    throw wrong(file, thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'it cannot be read');
+  });
+  try {
+    const given = JSON.parse(text) as Written;
+    hashOf(given);
+    if (typeof given.party !== 'string' || typeof given.sha256 !== 'string') throw wrong(file, 'it is none');
+    return given;
+  } catch {
+    throw wrong(file, 'it is none');
+  }
+}
+
+function wrong(file: string, why: string) {
+  return misuse(
+    `${file} is no statement: ${why}`,
+    'give the file that `ledger-indexer account-statement --json` wrote',
+  );
+}

@@ -1,0 +1,61 @@
+/** Background jobs of table `jobs`, as `/status` reports them. */
+import type { Job } from '../../model/stream.ts';
+import { rounded } from '../figures/rates.ts';
+
+export interface RequestedJobStatus extends Pick<
+  Job,
+  'name' | 'state' | 'step' | 'unit' | 'done' | 'total' | 'problem'
+> {
+  /** Of the step; null if unknown. */
+  readonly percent: number | null;
+  readonly perSecond: number | null;
+  /** Of the step; null if unknown, or while the job does not run. */
+  readonly etaSeconds: number | null;
+  readonly requestedAt: string;
+  readonly updatedAt: string;
+}
+
+export class RequestedJobs {
+  #jobs: readonly Job[] = [];
+
+  /** Returns the jobs of the call before. */
+  note(jobs: readonly Job[]): readonly Job[] {
+    const before = this.#jobs;
+    this.#jobs = jobs;
+    return before;
+  }
+
+  status(): readonly RequestedJobStatus[] {
+    return this.#jobs.map(statusOf);
+  }
+}
+
+function statusOf({
+  name,
+  state,
+  step,
+  unit,
+  done,
+  total,
+  perSecond,
+  problem,
+  requestedAt,
+  updatedAt,
+}: Job): RequestedJobStatus {
+  const left = total === null ? null : Math.max(0, total - done);
+  const moves = left !== null && perSecond !== null && perSecond > 0;
+  return {
+    name,
+    state,
+    step,
+    unit,
+    done,
+    total,
+    percent: total === null || total === 0 ? null : rounded(Math.min(100, (100 * done) / total)),
+    perSecond: perSecond === null ? null : rounded(perSecond),
+    etaSeconds: moves ? Math.ceil(left / perSecond) : null,
+    problem,
+    requestedAt: requestedAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,252 @@
+/**
+ * Whether a stream can go on from another participant: both have to have told the same history up to where it is cut. Offsets
+ * say nothing of that, and neither does the order of two synchronizers; ids of updates do, in the order of each synchronizer.
+ * Nothing here changes anything.
+ */
+import type { LedgerClient } from '../../ledger/api/client.ts';
+import { updateFormat, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
+import type { UpdateMark } from '../../model/stream.ts';
+import { behind, notHosted, noOverlap, prunedPast, refuseWithoutRights, unknownUpdate } from './switch-refusals.ts';
+import { readListed } from './listed-update.ts';
+
+/** So many of the newest stored updates are compared where the participant shows as many. */
+const compared = 500;
+/** The most that a list over HTTP shows. */
+const mostListed = 200;
+/** How far back, in offsets, the stretch is looked through in which parties may have left. */
+const longestStretch = 1_000_000;
+
+/** The newest update of a synchronizer that is stored. */
+interface SynchronizerMark extends UpdateMark {
+  readonly synchronizerId: string;
+  /** Up to this record time everything of the synchronizer is stored. */
+  readonly completeTo: string | null;
+}
+
+/** What is stored of the overlap. */
+export interface StoredOverlap {
+  newestUpdates(): Promise<readonly SynchronizerMark[]>;
+  /** The update that so many newer ones follow, or the oldest. */
+  updateBefore(newer: number): Promise<UpdateMark | undefined>;
+  /** Those of the ids that are stored; most of them after the offset. */
+  storedIds(ids: readonly string[], after: number): Promise<ReadonlySet<string>>;
+  framesSetAside(): Promise<readonly Buffer[]>;
+  firstDeparture(): Promise<UpdateMark | undefined>;
+}
+
+export interface SwitchParts {
+  readonly ledger: Pick<LedgerClient, 'state' | 'updates'>;
+  /** With the interfaces that the participant knows. */
+  readonly filter: LedgerFilter;
+  readonly stored: StoredOverlap;
+}
+
+/** Offsets are the participant's own unless said otherwise. */
+export interface SwitchPlan {
+  /** Everything that it shows up to here is stored. */
+  readonly from: number;
+  /** An offset of the stream is its own plus this. */
+  readonly shift: number;
+  /** By synchronizer, in offsets of the stream: up to where it shows after `from` what is stored already. */
+  readonly overlaps: Readonly<Record<string, number>>;
+  readonly common: UpdateMark;
+  /** Updates that were looked at one by one. */
+  readonly compared: number;
+  readonly anewFrom: number | undefined;
+}
+
+/** @throws IndexerError SWITCH_NO_OVERLAP, SWITCH_BEHIND, SWITCH_PRUNED, SWITCH_UPDATE_UNKNOWN, SWITCH_NOT_HOSTED */
+export async function planSwitch(parts: SwitchParts, checkpoint: number): Promise<SwitchPlan> {
+  try {
+    await refuseParties(parts);
+    const pruned = await parts.ledger.state.latestPrunedOffsets();
+    const newest = await findNewest(parts, pruned);
+    const window = await findWindow(parts, newest, pruned);
+    const { updates, known } = await readWindow(parts, window, newest);
+    const cut = cutAt(updates, known, newest);
+    const shift = checkpoint - cut.from;
+    const overlaps = Object.fromEntries(
+      [...cut.overlaps].flatMap(([id, offset]) => (offset > cut.from ? [[id, offset + shift] as const] : [])),
+    );
+    return { ...cut, shift, overlaps, compared: updates.length, anewFrom: window.anewFrom };
+  } catch (thrown) {
+    return refuseWithoutRights(thrown);
+  }
+}
+
+/** Parties of the filter that the participant does not host would be silent from here on. */
+async function refuseParties({ ledger, filter }: SwitchParts): Promise<void> {
+  for (const party of filter.parties) {
+    // Not every user may ask; then the updates have to tell.
+    const hosted = await ledger.state.connectedSynchronizers({ party }).catch(() => undefined);
+    if (hosted?.length === 0) throw notHosted(`party ${party} is not hosted there`);
+  }
+}
+
+/** Where the participant has the newest stored update of a synchronizer. */
+type Newest = ReadonlyMap<string, number>;
+
+async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
+  const marks = await parts.stored.newestUpdates();
+  const found = new Map<string, number>();
+  const missing: SynchronizerMark[] = [];
+  for (const mark of marks) {
+    const offset = await offsetOf(parts, mark.updateId);
+    if (offset === undefined) missing.push(mark);
+    else found.set(mark.synchronizerId, offset);
+  }
+  for (const { updateId, synchronizerId } of await setAside(parts)) {
+    const offset = await offsetOf(parts, updateId);
+    // As good as stored: it must not be set aside once more.
+    if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);
+  }
+  if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);
+  const left = pruned === 0 ? missing : await notLongAgo(parts, missing, pruned);
+  if (left[0] !== undefined) throw behind(left[0]);
+  return found;
+}
+
+/** Where the participant has an update; undefined when it does not show it. */
+async function offsetOf({ ledger, filter }: SwitchParts, updateId: string): Promise<number | undefined> {
+  const answer = await ledger.updates.byId(updateId, updateFormat(filter));
+  return answer === undefined ? undefined : readListed(JSON.stringify(answer))?.offset;
+}
+
+/** Why no newest update is there: it comes later, it was pruned, or it is of another history. */
+async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | undefined, pruned: number) {
+  for (const newer of [1, 10, 100, 1_000]) {
+    const mark = await parts.stored.updateBefore(newer);
+    if (mark === undefined) break;
+    if (newest !== undefined && (await offsetOf(parts, mark.updateId)) !== undefined) return behind(newest);
+  }
+  const [first] = pruned === 0 ? [] : await list(parts, pruned, await parts.ledger.state.ledgerEnd(), 1);
+  const isLater = first !== undefined && newest !== undefined && later(first.recordTime, newest.completeTo);
+  return isLater ? prunedPast(pruned) : noOverlap(newest);
+}
+
+/**
+ * Those whose newest update is not there although it was not pruned long ago: of a synchronizer at rest everything is stored
+ * up to a time before which the participant shows nothing any more.
+ */
+async function notLongAgo(parts: SwitchParts, missing: readonly SynchronizerMark[], pruned: number) {
+  const [first] = await list(parts, pruned, await parts.ledger.state.ledgerEnd(), 1);
+  return missing.filter(({ completeTo }) => first === undefined || later(first.recordTime, completeTo));
+}
+
+/** Times are ISO-8601 in UTC; without their Z they are in the order of their texts. */
+function later(time: string, than: string | null): boolean {
+  return than === null || time.replace(/Z$/, '') > than.replace(/Z$/, '');
+}
+
+interface Window {
+  /** Exclusive. */
+  readonly from: number;
+  readonly to: number;
+  /** Where most of its updates are stored (exclusive), in offsets of the stream. */
+  readonly storedAfter: number;
+  readonly anewFrom: number | undefined;
+}
+
+/** From as far back as the participant shows, or as many updates as are compared, to the newest that both have. */
+async function findWindow(parts: SwitchParts, newest: Newest, pruned: number): Promise<Window> {
+  const lowest = Math.min(...newest.values());
+  const to = Math.max(...newest.values());
+  let begin = lowest;
+  for (let newer = compared; newer > 0; newer = Math.floor(newer / 2)) {
+    const mark = await parts.stored.updateBefore(newer);
+    const offset = mark === undefined ? undefined : await offsetOf(parts, mark.updateId);
+    if (offset === undefined) continue;
+    begin = Math.min(begin, offset);
+    break;
+  }
+  const departure = await parts.stored.firstDeparture();
+  const left = departure === undefined ? undefined : await offsetOf(parts, departure.updateId);
+  const isNear = left !== undefined && to - left <= longestStretch;
+  if (isNear) begin = Math.min(begin, left);
+  const before = await parts.stored.updateBefore(2 * compared);
+  return {
+    from: Math.max(pruned, begin - 1),
+    to,
+    storedAfter: before?.offset ?? -1,
+    anewFrom: isNear ? departure?.offset : undefined,
+  };
+}
+
+interface Shown {
+  readonly offset: number;
+  readonly updateId: string;
+  readonly synchronizerId: string;
+  readonly recordTime: string;
+}
+
+/** Updates after an offset and up to another, at most `limit`. */
+async function list(
+  { ledger, filter }: SwitchParts,
+  from: number,
+  to: number,
+  limit: number,
+): Promise<readonly Shown[]> {
+  const shown: Shown[] = [];
+  if (from >= to) return shown;
+  for await (const text of ledger.updates.list(updatesRequest(from, filter, to), { limit })) {
+    const one = readListed(text);
+    if (one === undefined || one.kind === 'OffsetCheckpoint') continue;
+    const word = (name: string): string => (typeof one.value[name] === 'string' ? one.value[name] : '');
+    const { offset } = one;
+    const [updateId, synchronizerId, recordTime] = [word('updateId'), word('synchronizerId'), word('recordTime')];
+    shown.push({ offset, updateId, synchronizerId, recordTime });
+  }
+  return shown;
+}
+
+async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window, newest: Newest) {
+  const aside = new Set((await setAside(parts)).map(({ updateId }) => updateId));
+  const updates: Shown[] = [];
+  const known = new Set<string>();
+  for (let reached = from; ;) {
+    const page = await list(parts, reached, to, mostListed);
+    const ids = page.map(({ updateId }) => updateId).filter((id) => id !== '');
+    for (const id of await parts.stored.storedIds(ids, storedAfter)) known.add(id);
+    for (const id of ids) if (aside.has(id)) known.add(id);
+    updates.push(...page);
+    const last = page.at(-1);
+    if (last === undefined) break;
+    reached = last.offset;
+  }
+  // A list that leaves out what was just asked for by its id proves nothing.
+  const listed = new Set(updates.map(({ offset }) => offset));
+  const left = [...newest].find(([, offset]) => offset > from && !listed.has(offset));
+  if (left !== undefined) throw unknownUpdate({ offset: left[1], updateId: '', synchronizerId: left[0] });
+  return { updates, known };
+}
+
+/** Updates that were set aside. They are not decoded: what cannot be stored has an id all the same. */
+async function setAside({ stored }: SwitchParts): Promise<readonly Pick<Shown, 'updateId' | 'synchronizerId'>[]> {
+  return (await stored.framesSetAside()).flatMap((frame) => {
+    try {
+      const { updateId, synchronizerId } = readListed(frame.toString())?.value ?? {};
+      return typeof updateId === 'string' && typeof synchronizerId === 'string' ? [{ updateId, synchronizerId }] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/**
+ * The participant's offset up to which everything is stored. What comes after it and is stored all the same is of
+ * synchronizers that were ahead; of each, what is stored ends where `levels` says.
+ */
+function cutAt(updates: readonly Shown[], known: ReadonlySet<string>, newest: Newest) {
+  const overlaps = new Map(newest);
+  for (const { updateId, synchronizerId, offset } of updates) {
+    if (known.has(updateId)) overlaps.set(synchronizerId, Math.max(offset, overlaps.get(synchronizerId) ?? 0));
+  }
+  const lowest = Math.min(...newest.values());
+  const unknown = updates.filter(({ updateId }) => !known.has(updateId));
+  const wrong = unknown.find(({ synchronizerId, offset }) => offset <= (overlaps.get(synchronizerId) ?? lowest));
+  if (wrong !== undefined) throw unknownUpdate(wrong);
+  const from = unknown[0] === undefined ? Math.max(...overlaps.values()) : unknown[0].offset - 1;
+  const common = updates.findLast(({ updateId, offset }) => known.has(updateId) && offset <= from);
+  if (common === undefined) throw noOverlap(undefined);
+  return { from, overlaps, common: { offset: common.offset, updateId: common.updateId } };
+}

@@ -1,0 +1,56 @@
+/** Why a stream is not switched to another participant, and what to do then. */
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+
+interface Named {
+  readonly synchronizerId: string;
+  readonly updateId: string;
+  readonly offset: number;
+}
+
+const ours = ({ offset, updateId, synchronizerId }: Named): string =>
+  `update ${updateId} (stored at offset ${String(offset)}, synchronizer ${synchronizerId})`;
+
+/** None of the newest updates is there, and none of those before. */
+export function noOverlap(newest: Named | undefined): IndexerError {
+  const what =
+    newest === undefined ? 'no update is stored here that both could have' : `it does not know ${ours(newest)}`;
+  return new IndexerError(`the participant shares no update with what is stored: ${what}`, {
+    code: 'SWITCH_NO_OVERLAP',
+  });
+}
+
+/** It knows older updates, and not yet the newest. */
+export function behind(newest: Named): IndexerError {
+  return new IndexerError(`the participant does not show ${ours(newest)}, the newest of this synchronizer, yet`, {
+    code: 'SWITCH_BEHIND',
+    facts: { offset: newest.offset },
+  });
+}
+
+export function prunedPast(pruned: number): IndexerError {
+  return new IndexerError(
+    `the participant is pruned up to its offset ${String(pruned)}, past the newest update that is stored here`,
+    { code: 'SWITCH_PRUNED', facts: { pruned } },
+  );
+}
+
+/** @param update with its offset at the participant */
+export function unknownUpdate({ offset, updateId, synchronizerId }: Named): IndexerError {
+  const found = `update ${updateId === '' ? 'without an id' : updateId} at its offset ${String(offset)}`;
+  return new IndexerError(
+    `the participant has ${found}, before the newest that both have of synchronizer ${synchronizerId}; it is not stored here`,
+    { code: 'SWITCH_UPDATE_UNKNOWN', facts: { offset } },
+  );
+}
+
+export function notHosted(found: string): IndexerError {
+  return new IndexerError(`the participant does not show what the filter asks for: ${found}`, {
+    code: 'SWITCH_NOT_HOSTED',
+  });
+}
+
+/** Whatever failed; that rights are missing says that the participant does not show what the filter asks for. */
+export function refuseWithoutRights(thrown: unknown): never {
+  const error = toIndexerError(thrown);
+  throw error.code === 'LEDGER_PERMISSION_DENIED' ? notHosted(error.message) : error;
+}

@@ -1,0 +1,165 @@
+/**
+ * The ledger as a stream sees it that was switched to another participant: questions are asked and answers given in offsets of
+ * the stream. This is the one place where they are translated, and a stream that never switched participants does not come here.
+ */
+import { retold, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
+import type { ListOptions } from '../../ledger/api/answer.ts';
+import { decodeCompletion } from '../../ledger/frames/decode-completion.ts';
+import { decodeUpdate } from '../../ledger/frames/decode.ts';
+import type { ParticipantRange } from '../../model/stream.ts';
+import type { UnknownNames } from '../../model/unknown.ts';
+import type { CompletionFrame, Update } from '../../model/update.ts';
+import type { Text } from '../../model/utf8.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import type { LedgerQuestions, OpenStream } from '../ports/source.ts';
+import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
+import { readListed, type Listed } from './listed-update.ts';
+
+type ToRead = Pick<PipelineParts, 'participantOffsets'>;
+
+/** The parts for a stream that was switched to another participant; the same ones for one that was not. */
+export function withParticipantOffsets(parts: PipelineParts, range: ParticipantRange | undefined): PipelineParts {
+  if (range === undefined) return parts;
+  const participantOffsets = new ParticipantOffsets(range);
+  return {
+    ...parts,
+    participantOffsets,
+    ledger: { ...parts.ledger, ...translated(parts.ledger, participantOffsets) },
+    polledLedger: { state: stateOf(parts.polledLedger.state, participantOffsets) },
+    openStream: translatedStreams(parts.openStream, participantOffsets),
+  };
+}
+
+/** The update of a frame, in offsets of the stream. */
+export function updateOf({ participantOffsets }: ToRead, frame: Text, unknown?: UnknownNames): Update {
+  if (participantOffsets === undefined) return decodeUpdate(frame, unknown);
+  return participantOffsets.update(told(participantOffsets, () => decodeUpdate(frame, unknown)));
+}
+
+/** The completion of a frame, in offsets of the stream. */
+export function completionOf({ participantOffsets }: ToRead, frame: string, unknown: UnknownNames): CompletionFrame {
+  if (participantOffsets === undefined) return decodeCompletion(frame, unknown);
+  return participantOffsets.completion(told(participantOffsets, () => decodeCompletion(frame, unknown)));
+}
+
+function told<T>(participantOffsets: ParticipantOffsets, decode: () => T): T {
+  try {
+    return decode();
+  } catch (thrown) {
+    throw inOurs(thrown, participantOffsets);
+  }
+}
+
+/** The offset that an update could not be read at, and where a participant says that its history begins. */
+const offsetFacts = ['offset', 'earliestOffset'] as const;
+
+/** What failed, with facts in offsets of the stream; the words of the participant stay its own. */
+function inOurs(thrown: unknown, participantOffsets: ParticipantOffsets): IndexerError {
+  const error = toIndexerError(thrown);
+  const facts: Record<string, number> = {};
+  for (const name of offsetFacts) {
+    const offset = error.facts[name];
+    if (typeof offset === 'number') facts[name] = participantOffsets.ours(offset);
+  }
+  return Object.keys(facts).length === 0 ? error : retold(error, { facts });
+}
+
+function translated(
+  ledger: LedgerQuestions,
+  participantOffsets: ParticipantOffsets,
+): Pick<LedgerQuestions, 'state' | 'updates' | 'events'> {
+  return {
+    state: stateOf(ledger.state, participantOffsets),
+    updates: {
+      byOffset: (offset, format) => ledger.updates.byOffset(participantOffsets.theirs(offset), format),
+      list: (request, options) =>
+        shown(ledger.updates, { request: theirRequest(request, participantOffsets), options, participantOffsets }),
+    },
+    events: {
+      async byContractId(contractId, format) {
+        const events = await ledger.events.byContractId(contractId, format);
+        const created = events?.created;
+        if (!created) return events;
+        const { offset: theirs, ...event } = created.createdEvent;
+        if (theirs === undefined) return events;
+        const offset = participantOffsets.ours(theirs);
+        // What it says of the time before the switch is not what is stored here.
+        const known = participantOffsets.isStored(created.synchronizerId ?? '', offset) ? {} : { offset };
+        return { ...events, created: { ...created, createdEvent: { ...event, ...known } } };
+      },
+    },
+  };
+}
+
+function stateOf(state: LedgerQuestions['state'], participantOffsets: ParticipantOffsets): LedgerQuestions['state'] {
+  return {
+    ledgerEnd: async () => participantOffsets.ours(await state.ledgerEnd()),
+    latestPrunedOffsets: async () => Math.max(0, participantOffsets.ours(await state.latestPrunedOffsets())),
+    activeContracts: (request, options) => state.activeContracts(theirRequest(request, participantOffsets), options),
+  };
+}
+
+/** Offsets of a request, whatever it asks for. */
+const asked = ['beginExclusive', 'endInclusive', 'activeAtOffset'] as const;
+
+function theirRequest<R extends object>(request: R, participantOffsets: ParticipantOffsets): R {
+  const changed = { ...request } as Record<string, unknown>;
+  for (const name of asked) {
+    const offset = changed[name];
+    if (typeof offset === 'number') changed[name] = participantOffsets.theirs(offset);
+  }
+  return changed as R;
+}
+
+interface ListCall {
+  readonly request: Parameters<LedgerQuestions['updates']['list']>[0];
+  readonly options: ListOptions | undefined;
+  readonly participantOffsets: ParticipantOffsets;
+}
+
+/**
+ * Updates that are stored already are not there: behind a list that is full of them the next one is asked for, because an
+ * empty one says that nothing is left.
+ */
+async function* shown(
+  updates: LedgerQuestions['updates'],
+  { request, options, participantOffsets }: ListCall,
+): AsyncGenerator<string> {
+  const { limit = Infinity } = options ?? {};
+  let { beginExclusive } = request;
+  for (let yielded = 0; ;) {
+    let listed = 0;
+    for await (const text of updates.list({ ...request, beginExclusive }, options)) {
+      listed += 1;
+      const one = readListed(text);
+      if (one !== undefined) beginExclusive = one.offset;
+      const ours = one === undefined ? text : inOffsetsOf(one, participantOffsets);
+      if (ours === undefined) continue;
+      yielded += 1;
+      yield ours;
+    }
+    if (listed < limit || yielded >= limit) return;
+  }
+}
+
+/** A list is asked for what there is, not for what it says: the offset is all of it that is translated. */
+function inOffsetsOf(
+  { kind, offset: theirs, value }: Listed,
+  participantOffsets: ParticipantOffsets,
+): string | undefined {
+  const offset = participantOffsets.ours(theirs);
+  const { synchronizerId } = value;
+  const isStored = participantOffsets.isStored(typeof synchronizerId === 'string' ? synchronizerId : '', offset);
+  if (isStored && kind !== 'OffsetCheckpoint') return undefined;
+  return JSON.stringify({ update: { [kind]: { value: { ...value, offset } } } });
+}
+
+/** Frames stay as they came: what they say is translated once they are decoded. */
+function translatedStreams(openStream: OpenStream, participantOffsets: ParticipantOffsets): OpenStream {
+  return (stream) =>
+    openStream({
+      ...stream,
+      request: theirRequest(stream.request, participantOffsets),
+      onEnd: (error) => stream.onEnd(error === undefined ? undefined : inOurs(error, participantOffsets)),
+    });
+}

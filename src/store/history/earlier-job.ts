@@ -1,0 +1,162 @@
+/**
+ * What was before a wider filter came into force, as a job: how far it has come, which is the offset from which on the parts
+ * of the filter have all updates, and its end, after which the ranges of coverage begin where it ended.
+ */
+import type { ClientBase } from 'pg';
+import type { WantedHistory, WantedFilterExtension } from '../../model/stream.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { markAnew } from '../write/departures.ts';
+import { maintain, refused, type StreamFacts } from './maintenance.ts';
+import { hold, standing } from './filter-extension.ts';
+import { requestJob, getJob, updateJob } from './jobs.ts';
+
+/** What there is to do. */
+export interface DueEarlier {
+  readonly wanted: WantedHistory;
+  /** It waits until it is resumed. */
+  readonly isPaused: boolean;
+  /** The filter in force is the one whose history is wanted. */
+  readonly isInForce: boolean;
+  /** A filter is being extended, or contracts are gathered: it goes on after that. */
+  readonly waits: boolean;
+  /** What was active at some offset was asked for, and is being gathered or was not. */
+  readonly askedForList: boolean;
+  /** Updates after this offset are here under the filter in force (exclusive). */
+  readonly from: number;
+  /** What was active at this offset is here; undefined: some of it is missing. */
+  readonly completeFrom: number | undefined;
+  /** Where the history begins that can become more (exclusive). */
+  readonly begin: number;
+}
+
+/** Said while what was active where the history begins is gathered; who finds it afterwards looks whether it is there. */
+export const listing = 'gathering what was active where it begins';
+
+const unfinished: ReadonlySet<string> = new Set(['requested', 'working', 'paused']);
+
+/** What was asked for and is not finished. */
+export function dueEarlier(database: Database): Promise<DueEarlier | undefined> {
+  return database.withClient(async (client) => {
+    const job = await getJob(client, 'history');
+    if (job === undefined || job.state === 'done' || job.state === 'failed') return undefined;
+    const wanted = job.request as WantedHistory;
+    const extension = await getJob(client, 'filter-extend');
+    const { rows } = await client.query<{
+      hash: string;
+      from: number | null;
+      complete: number | null;
+      lacks: boolean;
+    }>(
+      `select s.filter_hash as hash,
+              (select max(from_offset) from filter_additions) as "from",
+              (select max(complete_from) from filter_additions) as complete,
+              exists (select from filter_additions where complete_from is null) as lacks
+         from stream s`,
+    );
+    const { hash, from = null, complete = null, lacks = false } = rows[0] ?? {};
+    return {
+      wanted,
+      isPaused: job.state === 'paused',
+      isInForce: hash === wanted.filterHash,
+      waits: extension !== undefined && unfinished.has(extension.state),
+      askedForList: job.state === 'working' && job.step === listing,
+      from: from ?? 0,
+      completeFrom: lacks ? undefined : (complete ?? 0),
+      begin: await beginOf(client),
+    };
+  });
+}
+
+/**
+ * Where history begins that is here without a gap, under filters that were extended to the one in force and in its shape. What was
+ * before another filter was accepted need not be visible under it.
+ */
+async function beginOf(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ begin: number | null }>(
+    `select greatest(s.pruned_to_offset, (select max(from_offset) from participants), (
+              select max(case when c.transaction_shape <> s.transaction_shape then c.to_offset
+                              when c.origin in ('filter', 'reset')
+                                or not exists (select from coverage b
+                                                where b.from_offset < c.from_offset and b.to_offset >= c.from_offset)
+                                then c.from_offset end)
+                from coverage c)) as begin
+       from stream s`,
+  );
+  return rows[0]?.begin ?? 0;
+}
+
+/**
+ * Asks for what was active at an offset, as a filter extension to the filter that is in force: where history begins later than the
+ * ledger, contracts of then have ended since. Nothing is pruned here until it is done.
+ * @throws IndexerError WRITER_FENCED (fenced)
+ */
+export function askForList(database: Database, at: number, epoch: number): Promise<void> {
+  return maintain(database, async (client) => {
+    await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
+    const { filter, filterHash, prunedToOffset } = await standing(client, { epoch });
+    const listAt = Math.max(at, prunedToOffset);
+    await hold(client, listAt);
+    await requestJob(client, 'filter-extend', {
+      filter,
+      filterHash,
+      from: filterHash,
+      listAt,
+    } satisfies WantedFilterExtension);
+    await updateJob(client, 'history', { step: listing, unit: null, total: null, perSecond: null, problem: null });
+  });
+}
+
+/**
+ * The last of it: coverage says from where on all of it is here. The job is done then.
+ * @param floor the participant, or what is kept here, begins there
+ * @returns the offset it is complete from
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED when it was stopped meanwhile
+ */
+export function finishEarlier(database: Database, floor: number, epoch: number): Promise<number> {
+  return maintain(database, async (client) => {
+    const stream = await standing(client, { epoch });
+    const { rows } = await client.query<{ at: number | null }>('select max(complete_from) as at from filter_additions');
+    const at = Math.max(floor === 0 ? 0 : (rows[0]?.at ?? 0), await beginOf(client));
+    await client.query(
+      'update filter_additions set complete_from = least(complete_from, $1), from_offset = least(from_offset, $1), updated_at = now()',
+      [at],
+    );
+    await client.query(
+      `update filter_interfaces
+          set complete_from = case when $1 > (select min(from_offset) from coverage) then $1 else 0 end, updated_at = now()
+        where state = 'followed' and complete_from > $1`,
+      [at],
+    );
+    await beginRangeAt(client, at, stream);
+    await markAnew(client, at + 1);
+    const done = { state: 'done', step: null, perSecond: null, problem: null } as const;
+    if (!(await updateJob(client, 'history', done)))
+      throw refused('filter extend', 'the job was paused or cancelled', 'jobs resume history');
+    return at;
+  });
+}
+
+/** One range from the offset to the checkpoint in place of those that began after it. */
+async function beginRangeAt(client: ClientBase, at: number, { filterHash, shape }: StreamFacts): Promise<void> {
+  await client.query(
+    `delete from coverage c
+      where c.from_offset > $1
+         or c.from_offset = $1 and exists (select from coverage o
+              where o.from_offset = $1 and o.filter_hash <> c.filter_hash and (o.recorded_at, o.filter_hash) < (c.recorded_at, c.filter_hash))`,
+    [at],
+  );
+  const { rowCount } = await client.query(
+    'update coverage set to_offset = null, filter_hash = $2, complete = true where from_offset = $1',
+    [at, filterHash],
+  );
+  await client.query('update coverage set to_offset = $1 where from_offset < $1 and coalesce(to_offset, $1) >= $1', [
+    at,
+  ]);
+  if (rowCount === 1) return;
+  await client.query(
+    `insert into coverage (from_offset, filter_hash, origin, transaction_shape, reason)
+     values ($1, $2, 'filter-extend', $3, 'the operator extended the filter, and what is shown of the time before was fetched')`,
+    [at, filterHash, shape],
+  );
+}

@@ -1,0 +1,387 @@
+/**
+ * Contracts that were active when a filter was extended become part of the stream that runs under it: in many short
+ * transactions, each of which holds the stream row only for the narrow rows. What the stream has ended meanwhile comes in as
+ * ended. Nothing is ended by the list: what the former filter showed must be in it.
+ */
+import { escapeIdentifier } from 'pg';
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { endedFrom } from '../write/batch-writer.ts';
+import { markAnew } from '../write/departures.ts';
+import { assertEpoch } from '../write/stream-row.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import type { Database } from '../connection/database.ts';
+import { openRange } from './coverage-ranges.ts';
+import { maintain, refused, type StreamFacts } from './maintenance.ts';
+import { placeAsStored } from './switched-places.ts';
+import { copyRows, gatherStates, knowAgain, numberParties } from './staged-rows.ts';
+import { stagingSchema } from './staging.ts';
+import { dropFilterExtension, standing } from './filter-extension.ts';
+import { updateJob } from './jobs.ts';
+
+export interface Filled {
+  /** Contracts of the list that were looked at. */
+  readonly done: number;
+  readonly total: number;
+}
+
+/**
+ * Where the filling stands. At first everything is made ready that can be made ready beside the stream: numbers of parties, what the list says of each contract,
+ * and the proof that it is of this history. @throws IndexerError FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
+ */
+export async function beginFill(database: Database): Promise<Filled> {
+  return (await filled(database)) ?? prepareFill(database);
+}
+
+function prepareFill(database: Database): Promise<Filled> {
+  return maintain(database, async (client) => {
+    const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+    const made = ['contract_parties_map', 'event_parties_map', 'wider', 'states', 'arrived', 'filled'];
+    await client.query(`drop table if exists ${made.map((name) => `${staged}.${name}`).join(', ')}`);
+    for (const table of ['contract_parties', 'event_parties'] as const) {
+      await numberParties(client, table, { staged: `${staged}.${table}`, map: `table ${staged}.${table}_map` });
+    }
+    await placeAsStored(client, staged);
+    await keyAgain(client, staged);
+    // Stretches of what was copied a moment ago: without, the server joins whole tables for each of them.
+    await client.query(`analyze ${staged}.contracts, ${staged}.interface_views`);
+    await gatherStates(client, staged);
+    await client.query(`alter table ${staged}.states add primary key ("offset", node_id); analyze ${staged}.states`);
+    await prove(client, staged);
+    await extendParties(client, staged);
+    await client.query(
+      `create table ${staged}.arrived ("offset" bigint, node_id integer, primary key ("offset", node_id));
+       create table ${staged}.filled as
+       select -1::bigint as "offset", -1 as node_id, 0::bigint as done, count(*) as total from ${staged}.states`,
+    );
+    const { rows } = await client.query<Filled>(`select done, total from ${staged}.filled`);
+    return rows[0] ?? { done: 0, total: 0 };
+  });
+}
+
+/** Stretches are found by these keys, which go where places change after a switch. */
+async function keyAgain(client: ClientBase, staged: string): Promise<void> {
+  for (const [table, columns] of [
+    ['contracts', '"offset", node_id'],
+    ['interface_views', '"offset", node_id, interface_pk'],
+  ] as const) {
+    const { rowCount } = await client.query(
+      `select from pg_constraint where conrelid = $1::regclass and contype = 'p'`,
+      [`${staged}.${table}`],
+    );
+    if (rowCount === 0) await client.query(`alter table ${staged}.${table} add primary key (${columns})`);
+  }
+}
+
+/**
+ * Of contracts that both filters show more parties are ours to see: table `wider` has the number for what is here and what the
+ * list says. What an update told of its witnesses stays: a list names stakeholders only.
+ */
+async function extendParties(client: ClientBase, staged: string): Promise<void> {
+  await client.query(
+    `create table ${staged}.wider as
+     select p.former, p.listed, o.signatories, o.observers, null::integer as parties_pk,
+            o.witness_parties || array(select w.party from unnest(n.witness_parties) with ordinality w (party, place)
+                                        where w.party <> all (o.witness_parties) order by w.place) as witness_parties
+       from (select distinct c.parties_pk as former, s.parties_pk as listed
+               from ${staged}.states s join contracts c using ("offset", node_id) where c.contract_id = s.contract_id) p
+       join contract_parties o on o.parties_pk = p.former
+       join contract_parties n on n.parties_pk = p.listed
+      where not n.witness_parties <@ o.witness_parties`,
+  );
+  const columns = 'signatories, observers, witness_parties';
+  await client.query(
+    `insert into contract_parties (parties_pk, ${columns})
+     select (select least(min(parties_pk), 0) from contract_parties) - row_number() over (order by s.first), ${columns}
+       from (select min(former) as first, ${columns} from ${staged}.wider group by ${columns}) s
+      where not exists (select from contract_parties m where (m.signatories, m.observers, m.witness_parties)
+                                                          = (s.signatories, s.observers, s.witness_parties))`,
+  );
+  await client.query(
+    `update ${staged}.wider w set parties_pk = m.parties_pk
+       from contract_parties m
+      where (m.signatories, m.observers, m.witness_parties) = (w.signatories, w.observers, w.witness_parties);
+     alter table ${staged}.wider add primary key (former, listed)`,
+  );
+}
+
+const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
+
+/** What the former filter showed as active at the offset of the list is in the list, and under the same offset. */
+async function prove(client: ClientBase, staged: string): Promise<void> {
+  const { rows } = await client.query<{ missing: number; ended: number; other: number; setAside: boolean }>(
+    `with at as (select seed_offset as "offset" from ${staged}.stream)
+     select (select count(*)
+               from (select l."offset", l.node_id, l.contract_id from live l, at
+                      where l.unhosted_since is null and l."offset" <= at."offset"
+                     union all
+                     select e."offset", e.node_id, e.contract_id from ended e, at
+                      where e.ended_by <> 'w' and e.unhosted_since is null and e."offset" <= at."offset"
+                        and e.ended_offset > at."offset") l
+              where not exists (select from ${staged}.states s where ${same})) as missing,
+            (select count(*) from ended l join ${staged}.states s on ${same}, at
+              where s.ended_offset is null and l.ended_by <> 'w' and l.ended_offset <= at."offset") as ended,
+            (select count(*) from ${staged}.contracts s join contracts c using ("offset", node_id)
+              where c.contract_id <> s.contract_id) as other,
+            exists (select from quarantine q, at where q."offset" <= at."offset") as "setAside"`,
+  );
+  const { missing = 0, ended = 0, other = 0, setAside = false } = rows[0] ?? {};
+  if (other > 0) throw unlike(`${String(other)} contracts stand there where other contracts stand here`);
+  // Whatever an update that was set aside has ended is active here.
+  if (setAside) return;
+  if (ended > 0) throw unlike(`the ledger holds ${String(ended)} contracts as active that ended here`);
+  if (missing > 0) throw unlike(`${String(missing)} contracts that are active here are not in the list`);
+}
+
+function unlike(found: string): IndexerError {
+  return new IndexerError(`the active contracts under the wider filter do not go with those here: ${found}`, {
+    code: 'FILTER_EXTEND_MISMATCH',
+  });
+}
+
+/** A stretch of the list: after the first place, up to and including the last. */
+interface Stretch {
+  readonly after: readonly [number, number];
+  readonly upTo: readonly [number, number];
+}
+
+/** Where the filling stands; undefined before it was made ready. */
+function filled(database: Database): Promise<Filled | undefined> {
+  const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+  return database.withClient(async (client) => {
+    const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
+      `${staged}.filled`,
+    ]);
+    if (rows[0]?.there !== true) return undefined;
+    return (await client.query<Filled>(`select done, total from ${staged}.filled`)).rows[0];
+  });
+}
+
+/**
+ * The next contracts of the list, one transaction.
+ * @returns where it stands; undefined when all of them are here
+ * @throws IndexerError WRITER_FENCED (fenced) under another epoch
+ */
+export function fillStep(database: Database, epoch: number, contracts: number): Promise<Filled | undefined> {
+  const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+  const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
+  return database.transaction(async (client) => {
+    // Redactions and pruning wait: what they look for must not come in behind them.
+    await client.query(`select ${pqs}.__retention_lock()`);
+    const stretch = await nextStretch(client, staged, contracts);
+    if (stretch === undefined) return undefined;
+    await addContracts(client, staged, stretch);
+    await addViews(client, staged, stretch);
+    await addBlobs(client, staged, stretch);
+    // From here on the stream waits.
+    await assertEpoch(client, epoch);
+    await takeWitnessed(client, staged, stretch);
+    await changeParties(client, staged, stretch);
+    await addStates(client, staged, stretch);
+    // Not deleted: what is dead there would be gone through by each step after it.
+    await client.query(`truncate ${staged}.arrived`);
+    const { rows } = await client.query<Filled>(
+      `update ${staged}.filled f
+          set "offset" = $1, node_id = $2,
+              done = f.done + (select count(*) from ${staged}.states s where ${within('s', stretch)})
+       returning done, total`,
+      [...stretch.upTo],
+    );
+    return rows[0];
+  });
+}
+
+async function nextStretch(client: ClientBase, staged: string, contracts: number): Promise<Stretch | undefined> {
+  const { rows } = await client.query<{ after: number; afterNode: number; upTo: number | null; upToNode: number }>(
+    `select f."offset" as after, f.node_id as "afterNode", n."offset" as "upTo", n.node_id as "upToNode"
+       from ${staged}.filled f
+       left join lateral (
+            select p."offset", p.node_id
+              from (select s."offset", s.node_id from ${staged}.states s
+                     where (s."offset", s.node_id) > (f."offset", f.node_id)
+                     order by s."offset", s.node_id limit $1) p
+             order by p."offset" desc, p.node_id desc limit 1) n on true`,
+    [contracts],
+  );
+  const [found] = rows;
+  if (found === undefined || found.upTo === null) return undefined;
+  return { after: [found.after, found.afterNode], upTo: [found.upTo, found.upToNode] };
+}
+
+/**
+ * SQL: the rows of a table of the staging that lie in the stretch. Numbers of our own making. The offsets alone say again what
+ * the places say: of a range of these the server knows how few rows it is, of two comparisons of places it takes a quarter of all.
+ */
+function within(alias: string, { after, upTo }: Stretch): string {
+  const place = `(${alias}."offset", ${alias}.node_id)`;
+  return `${alias}."offset" between ${String(after[0])} and ${String(upTo[0])}
+          and ${place} > (${after.join(', ')}) and ${place} <= (${upTo.join(', ')})`;
+}
+
+const emptied = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
+
+/** Wide rows that are not here yet. What an update brings that was set aside comes with it, when it is stored. */
+async function addContracts(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+  const where = `${within('r', stretch)} and not exists (select from quarantine q where q."offset" = r."offset")`;
+  await copyRows(client, staged, 'contracts', { where, into: `${staged}.arrived` });
+  await client.query(
+    `update contracts c set ${emptied}
+       from ${staged}.arrived a, redacted_contracts r
+      where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)
+        and ${within('c', stretch)}`,
+  );
+}
+
+async function addViews(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+  const where = `${within('r', stretch)} and exists (select from contracts c where c."offset" = r."offset" and c.node_id = r.node_id)`;
+  await copyRows(client, staged, 'interface_views', { where });
+  await client.query(
+    `update interface_views v set view = null, status_message = null, status_details = null, redaction_id = c.redaction_id
+       from contracts c
+      where c."offset" = v."offset" and c.node_id = v.node_id and c.redaction_id is not null and v.redaction_id is null
+        and ${within('c', stretch)}`,
+  );
+}
+
+async function addBlobs(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+  await client.query(
+    `with new as materialized (
+       select s."offset", s.node_id, s.created_event_blob from ${staged}.contracts s
+        where ${within('s', stretch)} and s.created_event_blob is not null)
+     update contracts c set created_event_blob = n.created_event_blob
+       from new n
+      where c."offset" = n."offset" and c.node_id = n.node_id and c.created_event_blob is null and c.redaction_id is null`,
+  );
+}
+
+/** What the former filter saw as a witness only may be active for a party of the wider one. */
+async function takeWitnessed(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+  await client.query(
+    `with gone as (
+       delete from ended e using ${staged}.states s
+        where ${within('s', stretch)} and id_text(e.contract_id) = id_text(s.contract_id)
+          and e."offset" = s."offset" and e.node_id = s.node_id and e.ended_by = 'w'
+       returning e."offset", e.node_id),
+     active as (
+       update contracts c set acs_delta = true from gone g
+        where c."offset" = g."offset" and c.node_id = g.node_id and c.acs_delta = false)
+     insert into ${staged}.arrived select "offset", node_id from gone`,
+  );
+}
+
+/** More of the parties of a contract are ours to see now. */
+async function changeParties(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+  const byId = 'id_text(l.contract_id) = id_text(n.contract_id) and l."offset" = n."offset" and l.node_id = n.node_id';
+  await client.query(
+    `with new as materialized (
+       select s."offset", s.node_id, s.contract_id, w.parties_pk
+         from ${staged}.states s
+         join contracts c on c."offset" = s."offset" and c.node_id = s.node_id
+         join ${staged}.wider w on w.former = c.parties_pk and w.listed = s.parties_pk
+        where ${within('s', stretch)} and ${within('c', stretch)}),
+     alive as (update live l set parties_pk = n.parties_pk from new n where ${byId}),
+     gone as (update ended l set parties_pk = n.parties_pk from new n where ${byId})
+     update contracts c set parties_pk = n.parties_pk from new n where c."offset" = n."offset" and c.node_id = n.node_id`,
+  );
+}
+
+/** Narrow rows of what arrived: active, or ended by what the stream has stored since. */
+async function addStates(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
+  await client.query(
+    `with new as materialized (
+       select s."offset", s.node_id, s.contract_id, s.template_pk, s.synchronizer_pk, c.parties_pk, s.ended_offset,
+              s.ended_by, s.ended_at, s.ended_node_id, (select g.seed_offset from ${staged}.stream g) as listed
+         from ${staged}.arrived a
+         join ${staged}.states s on s."offset" = a."offset" and s.node_id = a.node_id
+         join contracts c on c."offset" = a."offset" and c.node_id = a.node_id
+        where ${within('s', stretch)} and ${within('c', stretch)}),
+     ends as (
+       select n.contract_id, u.synchronizer_pk, e."offset" as ended_offset, e.node_id as ended_node_id,
+              'a'::"char" as ended_by, coalesce(u.effective_at, u.record_time) as ended_at
+         from new n
+         join exercises e on id_text(e.contract_id) = id_text(n.contract_id)
+         join updates u on u."offset" = e."offset"
+        where e.consuming and e.acs_delta is distinct from false and e."offset" > n.listed
+       union all
+       select n.contract_id, u.synchronizer_pk, a."offset", a.node_id, 'a', coalesce(u.effective_at, u.record_time)
+         from new n
+         join archives a on id_text(a.contract_id) = id_text(n.contract_id)
+         join updates u on u."offset" = a."offset"
+        where a."offset" > n.listed
+       union all
+       select n.contract_id, r.source_pk, r."offset", null, 'r', u.record_time
+         from new n
+         join reassignments r on id_text(r.contract_id) = id_text(n.contract_id)
+         join updates u on u."offset" = r."offset"
+        where r.kind = 'u' and not r.incomplete and r."offset" > n.listed),
+     first as (
+       select distinct on (contract_id, synchronizer_pk) * from ends order by contract_id, synchronizer_pk, ended_offset),
+     known as materialized (
+       select n."offset", n.node_id, n.template_pk, n.synchronizer_pk, n.parties_pk, n.contract_id,
+              coalesce(n.ended_offset, f.ended_offset) as ended_offset,
+              case when n.ended_offset is null then f.ended_by else n.ended_by end as ended_by,
+              case when n.ended_offset is null then f.ended_at else n.ended_at end as ended_at,
+              case when n.ended_offset is null then f.ended_node_id else n.ended_node_id end as ended_node_id,
+              null::bigint as unhosted_since
+         from new n
+         left join first f on f.contract_id = n.contract_id and f.synchronizer_pk = n.synchronizer_pk),
+     alive as (
+       insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+       select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id from known where ended_offset is null),
+     gone as (${endedFrom('known where ended_offset is not null')})
+     insert into active_counts as a (template_pk, activated, deactivated)
+     select template_pk, count(*), count(ended_offset) from known group by 1
+     on conflict (template_pk) do update
+       set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated`,
+  );
+}
+
+/**
+ * The last of it: what was on its way, what is known again, and the note from where on it is complete. The staging is gone
+ * then, and the job done. @returns the offset it is complete from
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED when it was stopped meanwhile
+ */
+export function finishFill(database: Database, epoch: number): Promise<number> {
+  const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+  return maintain(database, async (client) => {
+    const stream = await standing(client, { epoch });
+    const { rows } = await client.query<{ at: number }>(`select seed_offset as at from ${staged}.stream`);
+    const at = rows[0]?.at ?? 0;
+    await copyRows(client, staged, 'reassignments', { where: 'true' });
+    await client.query(
+      `update reassignments d set created_event = null
+         from redacted_contracts r where r.contract_id = id_text(d.contract_id) and d.created_event is not null`,
+    );
+    await knowAgain(client, staged, at);
+    await markAnew(client, at + 1);
+    await completeParts(client, stream, at);
+    // What is missing in this list is missing in the stream from now on.
+    await client.query(
+      `update stream set seed_release = s.seed_release, seed_has_in_flight = false
+         from ${staged}.stream s where s.seed_has_in_flight is false`,
+    );
+    const done = { state: 'done', step: null, perSecond: null, problem: null } as const;
+    if (!(await updateJob(client, 'filter-extend', done)))
+      throw refused('filter extend', 'the job was paused or cancelled', 'jobs resume filter-extend');
+    await dropFilterExtension(client, database.schema);
+    return at;
+  });
+}
+
+async function completeParts(client: ClientBase, { filterHash, shape }: StreamFacts, at: number): Promise<void> {
+  const known = await client.query('update filter_additions set complete_from = $1 where complete_from > $1', [at]);
+  await client.query('update filter_additions set complete_from = $1 where complete_from is null', [at]);
+  const { rowCount } = await client.query(
+    `update coverage set complete = true where from_offset = $1 and origin = 'filter-extend'`,
+    [at],
+  );
+  // The list is of a later offset: the participant had pruned where the filter was extended, or the stream went back to before.
+  // Where it was known of a later offset already, its history is on its way, which says so at its end.
+  if ((known.rowCount ?? 0) > 0) return;
+  const reason = 'what was active under the wider filter is known from here on';
+  if (rowCount === 0) await openRange(client, at, { from: at, origin: 'filter-extend', filterHash, shape, reason });
+  await client.query(
+    `update filter_interfaces set complete_from = $1, updated_at = now() where state = 'followed' and complete_from is null`,
+    [at],
+  );
+}

@@ -1,0 +1,209 @@
+/**
+ * A filter that is extended while the stream runs, as the database knows it: what was asked for, the filter in force and
+ * those that may stand in for it, and the moment at which another one comes into force.
+ */
+import { escapeIdentifier } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
+import type { StoredFilter, WantedFilterExtension, JobProgress } from '../../model/stream.ts';
+import type { Database } from '../connection/database.ts';
+import { fenced } from '../write/stream-row.ts';
+import { openRange } from './coverage-ranges.ts';
+import { noteParts } from './filter-parts.ts';
+import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
+import { mapSynchronizers, mapTemplates } from './staged-rows.ts';
+import { dropStaging, stagingSchema } from './staging.ts';
+import { getJob, updateJob } from './jobs.ts';
+
+/** Name of its row in `retention_holds`: what ended since it began must not go before it is gathered. */
+const holdName = 'filter-extend';
+
+/** What there is to do. */
+export interface DueFilterExtension {
+  readonly wanted: WantedFilterExtension;
+  /** It waits until it is resumed. */
+  readonly isPaused: boolean;
+  /** The filter is in force already. */
+  readonly isSet: boolean;
+  /** What was active at an earlier offset is of no use; undefined: nothing is missing. */
+  readonly notBefore: number | undefined;
+}
+
+/** The filter in force; undefined when nothing was ever indexed here. */
+export function storedFilter(database: Database): Promise<StoredFilter | undefined> {
+  return database.withClient(async (client) => {
+    const { rows } = await client.query<StoredFilter>(
+      `select s.filter::text as filter, s.filter_hash as "filterHash", s.filter_extended_from as "extendedFrom",
+              (select j.request ->> 'filterHash' from jobs j
+                where j.name = 'filter-extend' and j.state in ('requested', 'working', 'paused')
+                  and j.request ->> 'from' = s.filter_hash) as coming
+         from stream s`,
+    );
+    return rows[0];
+  });
+}
+
+/** What was asked for and is not finished. */
+export function dueFilterExtension(database: Database): Promise<DueFilterExtension | undefined> {
+  return database.withClient(async (client) => {
+    const job = await getJob(client, 'filter-extend');
+    if (job === undefined || job.state === 'done' || job.state === 'failed') return undefined;
+    const wanted = job.request as WantedFilterExtension;
+    const { rows } = await client.query<{ hash: string; since: number | null }>(
+      `select filter_hash as hash, (select max(from_offset) from filter_additions where complete_from is null) as since from stream`,
+    );
+    const { hash, since } = rows[0] ?? {};
+    return {
+      wanted,
+      isPaused: job.state === 'paused',
+      isSet: hash === wanted.filterHash,
+      notBefore: wanted.listAt ?? since ?? undefined,
+    };
+  });
+}
+
+/** @throws IndexerError FILTER_EXTEND_REFUSED unless this role may change stored contracts, and gather others in a schema */
+export async function assertMayExtendFilter(database: Database): Promise<void> {
+  const staging = stagingSchema(database.schema, 'filter_extend');
+  const { rows } = await database.withClient((client) =>
+    client.query<{ role: string; mayCreate: boolean; mayChange: boolean }>(
+      `select current_user::text as role,
+              exists (select from pg_namespace where nspname = $1)
+                or has_database_privilege(current_database(), 'create') as "mayCreate",
+              has_table_privilege('contracts', 'update') and has_table_privilege('stream', 'update')
+                and has_table_privilege('filter_additions', 'insert') as "mayChange"`,
+      [staging],
+    ),
+  );
+  const { role = '', mayCreate = true, mayChange = true } = rows[0] ?? {};
+  if (!mayChange) {
+    throw refused(
+      'filter extend',
+      `role "${role}" may add rows to this stream and change none, and a wider filter changes what is known of contracts`,
+      'start the indexer as the owner of the tables (the migrator), run ledger-indexer jobs resume filter-extend, and start it as ' +
+        'this role again when ledger-indexer jobs says that it is done',
+    );
+  }
+  if (mayCreate) return;
+  throw refused(
+    'filter extend',
+    `role "${role}" may not create schema "${staging}", in which contracts are gathered`,
+    `let the owner of the database run: create schema ${escapeIdentifier(staging)} authorization ${escapeIdentifier(role)}`,
+  );
+}
+
+/** How far it is. */
+export type FilterExtensionNote = Partial<JobProgress> & { readonly state?: 'working' | 'done' | 'failed' };
+
+/** Says how far it is; false when it was stopped or given up. */
+export function noteFilterExtension(database: Database, progress: FilterExtensionNote): Promise<boolean> {
+  return database.withClient((client) => updateJob(client, 'filter-extend', progress));
+}
+
+/** Where the stream stands. */
+export interface Standing {
+  readonly checkpoint: number;
+  readonly epoch: number;
+}
+
+/**
+ * Brings the wider filter into force at the checkpoint. To be called by the holder of the writer lock only; the epoch rises.
+ * @param followed interfaces that the stream asks for from here on, although views of earlier contracts are missing
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED when another filter is in force than was extended
+ */
+export function setFilterExtension(
+  database: Database,
+  wanted: WantedFilterExtension,
+  at: Standing,
+  followed: readonly string[],
+): Promise<void> {
+  return maintain(database, async (client) => {
+    const stream = await standing(client, at);
+    if (stream.filterHash === wanted.filterHash) return;
+    if (stream.filterHash !== wanted.from) throw otherFilter();
+    const { checkpoint } = at;
+    const { filter, filterHash, from } = wanted;
+    const { shape } = stream;
+    const reason = 'the operator extended the filter';
+    const lacks = await noteParts(client, stream, filter, { from: checkpoint, completeFrom: null });
+    const range = { from: checkpoint, origin: 'filter-extend', filterHash, shape, reason } as const;
+    await openRange(client, checkpoint, lacks ? { ...range, complete: false } : range);
+    await client.query(
+      `update stream set filter = $1, filter_hash = $2, filter_extended_from = array_append(filter_extended_from, $3), epoch = epoch + 1`,
+      [filter, filterHash, from],
+    );
+    await client.query(
+      `insert into filter_interfaces (interface_id, state) select id, 'followed' from unnest($1::text[]) id
+       on conflict do nothing`,
+      [followed],
+    );
+    if (lacks) await hold(client, checkpoint);
+  });
+}
+
+/** Nothing after the offset is pruned here until the contracts are gathered. */
+export async function hold(client: ClientBase, offset: number): Promise<void> {
+  await client.query(
+    `insert into retention_holds (name, "offset", reason) values ($1, $2, 'contracts of a wider filter are gathered')
+     on conflict (name) do update set "offset" = excluded."offset", moved_at = now()`,
+    [holdName, offset],
+  );
+}
+
+/** The stream row, locked, where it must be. @throws IndexerError WRITER_FENCED (fenced) */
+export async function standing(
+  client: PoolClient,
+  { epoch, checkpoint }: Pick<Standing, 'epoch'> & Partial<Standing>,
+): Promise<StreamFacts> {
+  const stream = await lockStream(client);
+  if (stream?.epoch === epoch && (checkpoint === undefined || stream.checkpoint === checkpoint)) return stream;
+  throw fenced('the stream moved while its filter was extended');
+}
+
+/** The filter that was to be extended is not in force any more. */
+export function otherFilter(): Error {
+  return refused(
+    'filter extend',
+    'another filter is in force than the one that was to be extended',
+    'look at what is wanted now, and ask again: ledger-indexer filter extend',
+  );
+}
+
+/**
+ * Gives what was gathered our numbers of templates, interfaces and synchronizers. Between two sessions, because the writer
+ * numbers new ones in memory; the epoch rises.
+ */
+export function nameStaged(database: Database, epoch: number): Promise<void> {
+  return maintain(database, async (client) => {
+    await standing(client, { epoch });
+    const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+    await client.query(`drop table if exists ${staged}.template_map, ${staged}.synchronizer_map`);
+    await mapSynchronizers(client, staged);
+    await mapTemplates(client, staged);
+    await client.query('update stream set epoch = epoch + 1');
+  });
+}
+
+/** Whether what was gathered has our numbers. */
+export function isNamed(database: Database): Promise<boolean> {
+  const name = `${escapeIdentifier(stagingSchema(database.schema, 'filter_extend'))}.template_map`;
+  return database.withClient(async (client) => {
+    const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [name]);
+    return rows[0]?.there === true;
+  });
+}
+
+/** Removes what was gathered, and the hold with it. Part of the caller's transaction. */
+export async function dropFilterExtension(client: ClientBase, schema: string): Promise<void> {
+  await dropStaging(client, schema, 'filter_extend');
+  await client.query('delete from retention_holds where name = $1', [holdName]);
+}
+
+/** What was gathered for a filter extension that nobody wants any more goes. */
+export function tidyFilterExtension(database: Database): Promise<void> {
+  return maintain(database, async (client) => {
+    const { rows } = await client.query(
+      `select from jobs where name = 'filter-extend' and state in ('requested', 'working', 'paused') for update`,
+    );
+    if (rows.length === 0) await dropFilterExtension(client, database.schema);
+  });
+}

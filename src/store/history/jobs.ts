@@ -1,0 +1,136 @@
+/**
+ * Table `jobs`: long-running background jobs. The process that runs a job writes its progress here, and checks before each
+ * step whether the job is paused or cancelled, so that another process can resume it.
+ */
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Job, JobName, JobProgress, JobState } from '../../model/stream.ts';
+import { tablesOf, type Change } from '../connection/query-builder.ts';
+
+/** The last job of each name, ordered by name. */
+export async function listJobs(client: ClientBase): Promise<readonly Job[]> {
+  const rows = await tablesOf(client).selectFrom('jobs').selectAll().orderBy('name').execute();
+  return rows.map(({ per_second: perSecond, requested_at: requestedAt, updated_at: updatedAt, ...row }) => ({
+    ...row,
+    perSecond,
+    requestedAt,
+    updatedAt,
+  }));
+}
+
+/** The last job of this name. */
+export async function getJob(client: ClientBase, name: JobName): Promise<Job | undefined> {
+  return (await listJobs(client)).find((job) => job.name === name);
+}
+
+/** Whether the job has to run now: requested or working. */
+export function isDue(job: Job | undefined): job is Job {
+  return job !== undefined && (job.state === 'requested' || job.state === 'working');
+}
+
+/** Jobs that would undo each other: a rebuilt schema has the filter of its request. */
+const excluded: Readonly<Record<JobName, readonly JobName[]>> = {
+  'filter-extend': ['rebuild'],
+  history: ['rebuild'],
+  rebuild: ['filter-extend', 'history'],
+};
+
+/** @throws IndexerError JOB_REFUSED while a job that would undo this one is unfinished */
+async function refuseExcluded(client: ClientBase, name: JobName): Promise<void> {
+  const other = (await listJobs(client)).find(
+    (job) => excluded[name].includes(job.name) && job.state !== 'done' && job.state !== 'failed',
+  );
+  if (other !== undefined) throw unfinished(`job ${other.name} is not finished, and ${name} would undo it`, other.name);
+}
+
+function unfinished(found: string, name: JobName): IndexerError {
+  return new IndexerError(found, {
+    code: 'JOB_REFUSED',
+    remedy: `wait for it (ledger-indexer jobs), or cancel it: ledger-indexer jobs cancel ${name}`,
+  });
+}
+
+/**
+ * Requests a job. The same request again resumes the unfinished job.
+ * @throws IndexerError JOB_REFUSED while another request of this name, or a job that this one would undo, is unfinished
+ */
+export async function requestJob(client: ClientBase, name: JobName, request: object): Promise<void> {
+  await refuseExcluded(client, name);
+  const { rowCount } = await client.query(
+    `insert into jobs (name, state, request) values ($1, 'requested', $2)
+     on conflict (name) do update set state = 'requested', request = excluded.request, step = null, unit = null, done = 0,
+       total = null, per_second = null, problem = null, requested_at = now(), updated_at = now()
+      where jobs.state in ('done', 'failed') or jobs.request = excluded.request`,
+    [name, JSON.stringify(request)],
+  );
+  if (rowCount === 1) return;
+  throw unfinished(`another request of job ${name} is not finished`, name);
+}
+
+/** Stores progress, unless the job was paused or cancelled: resolves to whether it has to continue. */
+export async function updateJob(
+  client: ClientBase,
+  name: JobName,
+  progress: Partial<JobProgress> & { readonly state?: 'working' | 'done' | 'failed' },
+): Promise<boolean> {
+  const { step, unit, done, total, perSecond, problem, state = 'working' } = progress;
+  // An undefined column keeps its value.
+  const changes: Change<'jobs'> = { step, unit, done, total, per_second: perSecond, problem, state };
+  const { numUpdatedRows } = await tablesOf(client)
+    .updateTable('jobs')
+    .set(changes)
+    .set('updated_at', (e) => e.fn('now'))
+    .where('name', '=', name)
+    .where('state', 'in', ['requested', 'working'])
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** Pauses or resumes a job. @throws IndexerError JOB_REFUSED if its state does not allow that */
+export async function changeJob(client: ClientBase, name: JobName, change: 'pause' | 'resume'): Promise<void> {
+  if (change === 'resume') await refuseExcluded(client, name);
+  const [from, to]: readonly [JobState[], JobState] =
+    change === 'pause' ? [['requested', 'working'], 'paused'] : [['paused', 'failed'], 'requested'];
+  const { numUpdatedRows } = await tablesOf(client)
+    .updateTable('jobs')
+    .set({ state: to, per_second: null })
+    .set('updated_at', (e) => e.fn('now'))
+    .where('name', '=', name)
+    .where('state', 'in', from)
+    .executeTakeFirst();
+  if (numUpdatedRows === 1n) return;
+  throw new IndexerError(`there is no job ${name} to ${change}`, {
+    code: 'JOB_REFUSED',
+    remedy: 'run ledger-indexer jobs to see the jobs and their state',
+  });
+}
+
+/**
+ * Cancels a job and resolves to whether there was one. The process that ran it, or the next one, deletes what it has staged.
+ * @throws IndexerError JOB_REFUSED after the handover, when it can only be finished
+ */
+export async function cancelJob(client: ClientBase, name: JobName): Promise<boolean> {
+  if (name === 'rebuild') await refuseHandedOver(client);
+  const { numDeletedRows } = await tablesOf(client)
+    .deleteFrom('jobs')
+    .where('name', '=', name)
+    .where('state', '<>', 'done')
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Between the two commits of a handover, this server does not know whether the other one has made the second. */
+async function refuseHandedOver(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ peer: string }>(
+    `select s.handover_peer as peer from stream s, jobs j
+      where s.handover = 'handed over' and j.name = 'rebuild' and j.state <> 'done'`,
+  );
+  if (rows[0] === undefined) return;
+  throw new IndexerError(
+    `the stream was handed over to database ${rows[0].peer}, and the rebuild ended before it said so`,
+    {
+      code: 'JOB_REFUSED',
+      remedy: 'run the same rebuild command again: it finishes the hand-over',
+    },
+  );
+}

@@ -1,0 +1,217 @@
+/**
+ * Moving the stream to another participant: what is stored of the overlap, and the one transaction that makes the other
+ * participant the one that is read. Nothing that is stored of updates is changed by it.
+ */
+import type { ClientBase, PoolClient } from 'pg';
+import type { UpdateMark } from '../../model/stream.ts';
+import type { Database } from '../connection/database.ts';
+import { one, sql, tablesOf } from '../connection/query-builder.ts';
+import { markAnew } from '../write/departures.ts';
+import { provenByParticipant, readParticipant } from '../write/participants.ts';
+import { lockStream, maintain, readStream, refused } from './maintenance.ts';
+import { dropStaging } from './staging.ts';
+
+/** The stream while nobody writes, with what proves it to the participant that is read; undefined when nothing was indexed. */
+export async function readStanding(database: Database) {
+  const stream = await readStream(database);
+  return stream === undefined ? undefined : provenByParticipant(stream, await readParticipant(database));
+}
+
+/** The newest stored update of a synchronizer. */
+export interface SynchronizerMark extends UpdateMark {
+  readonly synchronizerId: string;
+  /** Up to this record time everything of the synchronizer is here; null where nobody said so. */
+  readonly completeTo: string | null;
+}
+
+/** Of each synchronizer; those of which no update is stored are not there. */
+export function newestUpdates(database: Database): Promise<readonly SynchronizerMark[]> {
+  return maintain(database, async (client) => {
+    const { rows } = await client.query<SynchronizerMark>(
+      `select s.synchronizer_id as "synchronizerId", u."offset", id_text(u.update_id) as "updateId",
+              st.record_times ->> s.synchronizer_id as "completeTo"
+         from synchronizers s cross join stream st cross join lateral (
+           select "offset", update_id from updates u
+            where u.synchronizer_pk = s.synchronizer_pk and u.update_id is not null
+            order by u."offset" desc limit 1) u
+        order by u."offset"`,
+    );
+    return rows;
+  });
+}
+
+/** The update that so many newer ones follow, or the oldest; undefined when none has an id. */
+export function updateBefore(database: Database, newer: number): Promise<UpdateMark | undefined> {
+  return database.withClient((client) =>
+    tablesOf(client)
+      .selectFrom((e) =>
+        e
+          .selectFrom('updates')
+          .select(['offset', sql<string>`id_text(update_id)`.as('updateId')])
+          .where('update_id', 'is not', null)
+          .orderBy('offset', 'desc')
+          .limit(newer + 1)
+          .as('newest'),
+      )
+      .selectAll()
+      .orderBy('offset')
+      .limit(one)
+      .executeTakeFirst(),
+  );
+}
+
+/** Those of the ids that updates have here. @param after looked for there first: most of them are in the newest updates */
+export function storedIds(database: Database, ids: readonly string[], after: number): Promise<ReadonlySet<string>> {
+  return maintain(database, async (client) => {
+    const found = new Set<string>();
+    for (const begin of [after, -1]) {
+      const left = ids.filter((id) => !found.has(id));
+      if (left.length === 0) break;
+      const { rows } = await client.query<{ id: string }>(
+        `select id_text(u.update_id) as id from updates u
+          where u."offset" > $2 and u.update_id is not null and id_text(u.update_id) = any ($1)`,
+        [left, begin],
+      );
+      for (const { id } of rows) found.add(id);
+    }
+    return found;
+  });
+}
+
+/** Frames of the updates that were set aside. */
+export async function framesSetAside(database: Database): Promise<readonly Buffer[]> {
+  const rows = await database.withClient((client) =>
+    tablesOf(client).selectFrom('quarantine').select('frame').execute(),
+  );
+  return rows.map(({ frame }) => frame);
+}
+
+/** The update by which parties left first, of those that left contracts behind that nobody knows of; undefined without any. */
+export function firstDeparture(database: Database): Promise<UpdateMark | undefined> {
+  return database.withClient((client) =>
+    tablesOf(client)
+      .selectFrom('live as l')
+      .innerJoin('updates as u', 'u.offset', 'l.unhosted_since')
+      .select(['u.offset', sql<string>`id_text(u.update_id)`.as('updateId')])
+      .where('l.unhosted_since', 'is not', null)
+      .where('u.update_id', 'is not', null)
+      .orderBy('l.unhosted_since')
+      .limit(one)
+      .executeTakeFirst(),
+  );
+}
+
+/** What the proof has found. Offsets are the participant's own unless said otherwise. */
+export interface ParticipantSwitch {
+  readonly participantId: string | undefined;
+  /** Checkpoint and epoch when it was proven. */
+  readonly checkpoint: number;
+  readonly epoch: number;
+  readonly shift: number;
+  /** In offsets of the stream. */
+  readonly overlaps: Readonly<Record<string, number>>;
+  readonly common: UpdateMark;
+  /** Departures from this offset of the stream on are looked at anew, because nothing was missed since; undefined: none. */
+  readonly anewFrom: number | undefined;
+  readonly reason: string;
+  readonly writer: string;
+}
+
+/**
+ * Makes the participant the one that is read; the epoch rises. To be called by the holder of the writer lock only.
+ * @throws IndexerError SWITCH_REFUSED when the stream is not where it was proven any more
+ */
+export function switchTo(database: Database, change: ParticipantSwitch): Promise<void> {
+  return maintain(database, async (client) => {
+    const stream = await lockStream(client);
+    if (stream?.checkpoint !== change.checkpoint || stream.epoch !== change.epoch) {
+      throw refused('switch-participant', 'the stream moved on while the overlap was proven', 'run the command again');
+    }
+    await refuseUnfinishedJobs(client);
+    await addParticipant(client, change, stream.participantId);
+    await tablesOf(client)
+      .updateTable('stream')
+      .set({
+        participant_id: change.participantId ?? null,
+        ledger_end: null,
+        participant_pruned_offset: null,
+        writer: change.writer,
+      })
+      .set('epoch', (e) => e('epoch', '+', 1))
+      .execute();
+    await cutCompletions(client, change);
+    if (change.anewFrom !== undefined) await knowAgain(client, change.anewFrom);
+    // What was gathered has offsets of the participant before.
+    for (const gathering of ['interfaces', 'reseed'] as const) await dropStaging(client, database.schema, gathering);
+  });
+}
+
+/** What they have gathered, and what they still want to read, has offsets of the participant before. */
+async function refuseUnfinishedJobs(client: ClientBase): Promise<void> {
+  const job = await tablesOf(client)
+    .selectFrom('jobs')
+    .select('name')
+    .where('state', 'in', ['requested', 'working', 'paused'])
+    .limit(one)
+    .executeTakeFirst();
+  if (job === undefined) return;
+  const remedy = `wait for it (ledger-indexer jobs), or cancel it: ledger-indexer jobs cancel ${job.name}`;
+  throw refused('switch-participant', `job ${job.name} is not finished`, remedy);
+}
+
+async function addParticipant(client: PoolClient, change: ParticipantSwitch, former: string | null): Promise<void> {
+  const { participantId = null, checkpoint, shift, overlaps, common, reason } = change;
+  await client.query(
+    `insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset)
+     select 1, $1, 0, 0, 0 where not exists (select from participants)`,
+    [former],
+  );
+  await tablesOf(client)
+    .insertInto('participants')
+    .values((e) => ({
+      participant_number: sql<number>`(select max(participant_number) + 1 from participants)`,
+      participant_id: participantId,
+      from_offset: checkpoint,
+      offset_shift: shift,
+      overlap_offsets: JSON.stringify(overlaps),
+      overlap_to_offset: e.val(Math.max(checkpoint, ...Object.values(overlaps))),
+      common_offset: common.offset,
+      common_update_id: common.updateId,
+      reason,
+    }))
+    .execute();
+}
+
+/** Completions are told by the participant that a command was submitted through: what was not read of them by now is not here. */
+async function cutCompletions(client: ClientBase, { checkpoint, participantId }: ParticipantSwitch): Promise<void> {
+  await client.query(
+    `insert into completion_ranges (from_offset, to_offset, parties, reason)
+     select $1, $1, r.parties, $2 from completion_ranges r order by r.from_offset desc limit 1
+     on conflict (from_offset) do update set reason = excluded.reason, recorded_at = now()`,
+    [checkpoint, `those of commands submitted through ${participantId ?? 'another participant'} are read from here on`],
+  );
+}
+
+/** Whoever left the participant before may be hosted by this one: nothing that it had to tell since was missed. */
+async function knowAgain(client: ClientBase, from: number): Promise<void> {
+  for (const table of ['live', 'ended'] as const) {
+    await tablesOf(client)
+      .updateTable(table)
+      .set({ unhosted_since: null })
+      .where('unhosted_since', '>=', from)
+      .execute();
+  }
+  await markAnew(client, from);
+}
+
+/** Going back to before a switch goes back to the participant of then. Part of the caller's transaction. */
+export async function dropParticipantsAfter(client: ClientBase, to: number): Promise<void> {
+  const { numDeletedRows } = await tablesOf(client)
+    .deleteFrom('participants')
+    .where('from_offset', '>', to)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return;
+  await client.query(
+    'update stream set participant_id = (select participant_id from participants order by participant_number desc limit 1)',
+  );
+}

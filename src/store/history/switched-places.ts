@@ -1,0 +1,63 @@
+/**
+ * Contracts that were gathered from a participant that the stream was switched to, and that it knew before the switch: their offsets
+ * there are not those under which they are stored here, and only contract ids tell which is which. They are given the places
+ * that they have here, before anything is merged.
+ */
+import type { ClientBase } from 'pg';
+
+/** The newest switch, and what was gathered with offsets up to where things come twice. */
+const began = `
+  move as (select from_offset, overlap_to_offset from participants where common_offset is not null order by participant_number desc limit 1),
+  began as (
+    select s."offset", s.node_id, s.contract_id, y.synchronizer_pk
+      from :staged.contracts s
+      join :staged.synchronizers t on t.synchronizer_pk = s.synchronizer_pk
+      join synchronizers y on y.synchronizer_id = t.synchronizer_id
+      join move m on s."offset" <= m.overlap_to_offset)`;
+
+/**
+ * The newest activation before the switch is the one; what is not here, such as what another filter shows, is placed at the switch
+ * itself, behind what stands there.
+ */
+const places = `
+  create table :staged.places as
+  with ${began},
+  known as (
+    select distinct on (b."offset", b.node_id) b."offset", b.node_id, l."offset" as place, l.node_id as node,
+           l.ended_offset as ended
+      from began b cross join move m
+      join (select "offset", node_id, contract_id, synchronizer_pk, null::bigint as ended_offset from live
+            union all
+            select "offset", node_id, contract_id, synchronizer_pk, ended_offset from ended where ended_by <> 'w') l
+        on l.contract_id = b.contract_id and l.synchronizer_pk = b.synchronizer_pk and l."offset" <= m.from_offset
+     order by b."offset", b.node_id, l."offset" desc)
+  select * from known
+  union all
+  select b."offset", b.node_id, m.from_offset,
+         coalesce((select max(c.node_id) from contracts c where c."offset" = m.from_offset), -1)
+           + row_number() over (order by b."offset", b.node_id), m.from_offset
+    from began b cross join move m
+   where b."offset" <= m.from_offset
+     and not exists (select from known k where k."offset" = b."offset" and k.node_id = b.node_id)`;
+
+/** Part of the caller's transaction, which drops the staging schema at its end. */
+export async function placeAsStored(client: ClientBase, staged: string): Promise<void> {
+  const moved = await client.query('select from participants where common_offset is not null limit 1');
+  if (moved.rowCount === 0) return;
+  await client.query(places.replaceAll(':staged', staged));
+  // On their way from one place to another two rows may meet.
+  await client.query(`alter table ${staged}.contracts drop constraint contracts_pkey;
+    alter table ${staged}.interface_views drop constraint interface_views_pkey`);
+  const at = 'from :staged.places p where t."offset" = p."offset" and t.node_id = p.node_id';
+  for (const change of [
+    `update :staged.ended t set ended_offset = p.ended ${at} and p.ended is not null`,
+    ...['contracts', 'live', 'ended', 'interface_views'].map(
+      (table) => `update :staged.${table} t set "offset" = p.place, node_id = p.node ${at}`,
+    ),
+    `delete from :staged.reassignments s using reassignments r
+      where r.contract_id = s.contract_id and r.kind = s.kind and r.reassignment_id = s.reassignment_id
+        and r."offset" <> s."offset"`,
+  ]) {
+    await client.query(change.replaceAll(':staged', staged));
+  }
+}

@@ -1,0 +1,239 @@
+/** The statement of a party: what it held of tokens at one offset, every change up to another, and a hash that anybody can make again. */
+import { createHash, type Hash } from 'node:crypto';
+import { escapeIdentifier, type ClientBase } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { refuseUnknownParty } from './known-parties.ts';
+import { inSnapshot } from './snapshot-read.ts';
+
+/** An offset, or a time with its zone. */
+export type AccountStatementBound = { readonly offset: number } | { readonly time: string };
+
+/** What a statement is of. Where a bound is null: as far as history is known here. */
+export interface AccountStatementOf {
+  readonly party: string;
+  /** Id of the instrument; null: all. */
+  readonly instrument: string | null;
+  /** Party that administers it: anybody can call an instrument as another is called. Null: all. */
+  readonly admin: string | null;
+  readonly from: AccountStatementBound | null;
+  readonly to: AccountStatementBound | null;
+}
+
+export const statementColumns = [
+  'offset',
+  'record_time',
+  'update_id',
+  'provider',
+  'account_id',
+  'instrument_admin',
+  'instrument_id',
+  'kind',
+  'amount_in',
+  'amount_out',
+  'net',
+  'balance',
+  'locked',
+  'other_owners',
+  'reason',
+  'basis',
+  'unreadable_holdings',
+] as const;
+
+/** Values as texts, by {@link statementColumns}: amounts without zeros at their end, times in UTC. */
+export type AccountStatementRow = readonly (string | null)[];
+
+export interface Bound {
+  readonly offset: number;
+  /** Of the newest update of the known range up to there; null where none is here. */
+  readonly recordTime: string | null;
+}
+
+/** Of what the rows of a statement are, and what the hash begins with. */
+export interface AccountStatementHead {
+  readonly participant: string | null;
+  readonly party: string;
+  readonly instrument: string | null;
+  readonly admin: string | null;
+  /** Exclusive: balances are those right after it. */
+  readonly from: Bound;
+  /** Inclusive. */
+  readonly to: Bound;
+}
+
+export interface AccountStatement extends AccountStatementHead {
+  /** What the rows cannot tell, in sentences; none where they tell all. */
+  readonly notes: readonly string[];
+  readonly columns: readonly string[];
+  /** To be read once, while the statement is used. */
+  readonly pages: AsyncIterable<readonly AccountStatementRow[]>;
+  /** Hex, see {@link AccountStatementHash}; to be asked for when all pages were read. */
+  readonly sha256: () => string;
+}
+
+const pageRows = 1_000;
+
+/**
+ * Reads a statement, in one snapshot, and hands it to `use` a page at a time.
+ * @throws IndexerError QUERY_REFUSED where a bound or the party is not known here, or a bound is neither an offset nor a time; STORE_ errors;
+ *   whatever `use` throws
+ */
+export function readAccountStatement<T>(
+  database: Database,
+  wanted: AccountStatementOf,
+  use: (statement: AccountStatement) => Promise<T>,
+): Promise<T> {
+  const explore = escapeIdentifier(readSchemas(database.schema).explore);
+  return inSnapshot(database, async (client) => use(await statementOf(client, explore, wanted)));
+}
+
+async function statementOf(client: ClientBase, explore: string, wanted: AccountStatementOf): Promise<AccountStatement> {
+  const { party, instrument, admin } = wanted;
+  await refuseUnknownParty(client, explore, party);
+  const [from, to] = [await offsetOf(client, explore, wanted.from), await offsetOf(client, explore, wanted.to)];
+  const { rows } = await client.query<{ participant: string | null; begins: number; ends: number; notes: string[] }>(
+    `select s.participant_id as participant, b.begins, b.ends,
+            array(select n from ${explore}.token_journal_notes($3, b.begins, b.ends) n) as notes
+       from stream s cross join ${explore}.token_journal_bounds($1, $2) b`,
+    [from, to, party],
+  );
+  const { participant = null, begins = 0, ends = 0, notes = [] } = rows[0] ?? {};
+  const [fromBound, toBound] = [await boundAt(client, explore, begins), await boundAt(client, explore, ends)];
+  const head = { participant, party, instrument, admin, from: fromBound, to: toBound };
+  // Planned for all rows, which a cursor is not.
+  await client.query('set local cursor_tuple_fraction = 1');
+  await client.query(
+    `declare statement no scroll cursor for
+      select j."offset"::text, ${printed('j.record_time')}, j.update_id, j.provider, j.account_id,
+             j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
+             trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
+             array_to_string(j.other_owners, ', '), j.reason, j.basis, j.unreadable_holdings::text
+        from ${explore}.token_journal($1, $2, $3) j
+       where ($4::text is null or j.instrument_id = $4) and ($5::text is null or j.instrument_admin = $5)
+       order by j."offset", j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
+                j.account_id collate "C"`,
+    [party, begins, ends, instrument, admin],
+  );
+  const hash = new AccountStatementHash(head);
+  const first = await nextPage(client);
+  const unseen = first.length === 0 ? await notesOfInstrument(client, explore, wanted) : [];
+  return {
+    ...head,
+    notes: [...notes, ...(await notesOfEnd(client, wanted.to, toBound)), ...unseen],
+    columns: statementColumns,
+    pages: pagesOf(client, hash, first),
+    sha256: () => hash.digest(),
+  };
+}
+
+async function nextPage(client: ClientBase): Promise<readonly AccountStatementRow[]> {
+  const fetch = { text: `fetch ${String(pageRows)} from statement`, rowMode: 'array' } as const;
+  return (await client.query<(string | null)[]>(fetch)).rows;
+}
+
+async function* pagesOf(
+  client: ClientBase,
+  hash: AccountStatementHash,
+  first: readonly AccountStatementRow[],
+): AsyncGenerator<readonly AccountStatementRow[]> {
+  for (let rows = first; rows.length > 0; rows = await nextPage(client)) {
+    for (const row of rows) hash.add(row);
+    yield rows;
+    if (rows.length < pageRows) return;
+  }
+}
+
+const mostInstruments = 5;
+
+/**
+ * Of a statement without rows: a mistyped instrument or admin, where the party never had one of it. Whoever had it at another
+ * time gets no note.
+ */
+async function notesOfInstrument(
+  client: ClientBase,
+  explore: string,
+  { party, instrument, admin }: AccountStatementOf,
+): Promise<readonly string[]> {
+  if (instrument === null && admin === null) return [];
+  const { rows } = await client.query<{ id: string; admin: string }>(
+    `select distinct e.instrument_id as id, e.instrument_admin as admin from ${explore}.token_holding_events_of($1) e
+      where e.owner = $1 and e.instrument_id is not null order by 1, 2`,
+    [party],
+  );
+  if (rows.some((row) => row.id === (instrument ?? row.id) && row.admin === (admin ?? row.admin))) return [];
+  const wanted = `${instrument === null ? '' : ` "${instrument}"`}${admin === null ? '' : ` of ${admin}`}`;
+  const some = rows.slice(0, mostInstruments).map((row) => `"${row.id}" of ${row.admin}`);
+  const more = rows.length > mostInstruments ? ` and ${String(rows.length - mostInstruments)} more` : '';
+  const had = rows.length === 0 ? 'no token' : `${some.join(', ')}${more}`;
+  return [`${party} has no holding of an instrument${wanted} in its history here; it has ${had}`];
+}
+
+/** A time that has not come here yet stands for the checkpoint, and what is still to come before it would be missed. */
+async function notesOfEnd(
+  client: ClientBase,
+  wanted: AccountStatementBound | null,
+  to: Bound,
+): Promise<readonly string[]> {
+  if (wanted === null || 'offset' in wanted) return [];
+  const { rows } = await client.query(
+    'select from stream where checkpoint = $1 and checkpoint_record_time < $2::timestamptz',
+    [to.offset, wanted.time],
+  );
+  return rows.length === 0 ? [] : [`${wanted.time} is later than all that is here: it ends at the checkpoint`];
+}
+
+async function offsetOf(
+  client: ClientBase,
+  explore: string,
+  bound: AccountStatementBound | null,
+): Promise<number | null> {
+  if (bound === null) return null;
+  if ('offset' in bound) return bound.offset;
+  const known = `select ${explore}.known_offset($1::timestamptz) as at`;
+  const { rows } = await client.query<{ at: number }>(known, [bound.time]);
+  return rows[0]?.at ?? null;
+}
+
+/** A time in UTC with all its digits; the session is in UTC. */
+function printed(time: string): string {
+  return `to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}
+
+/** What was pruned or seeded leaves older updates behind, whose times say nothing of the offset. */
+async function boundAt(client: ClientBase, explore: string, offset: number): Promise<Bound> {
+  const { rows } = await client.query<{ at: string | null }>(
+    `select ${printed('u.record_time')} as at
+       from ${explore}.known_ranges() r
+       join updates u on u."offset" > r.from_offset and u."offset" <= $1 and u.record_time is not null
+      where $1 between r.from_offset and r.to_offset
+      order by u."offset" desc limit 1`,
+    [offset],
+  );
+  return { offset, recordTime: rows[0]?.at ?? null };
+}
+
+/**
+ * SHA-256 of lines of JSON, each with a line feed at its end: an array of participant, party, instrument, admin, and the
+ * offsets of both bounds; then an array for each row. Record times of the bounds are no part of it: where history begins
+ * later, by a seed or by pruning, they are not known, and the rows are the same.
+ */
+export class AccountStatementHash {
+  readonly #hash: Hash = createHash('sha256');
+
+  constructor({ participant, party, instrument, admin, from, to }: AccountStatementHead) {
+    this.#line([participant, party, instrument, admin, from.offset, to.offset]);
+  }
+
+  add(row: AccountStatementRow): void {
+    this.#line(row);
+  }
+
+  /** Hex; to be called once. */
+  digest(): string {
+    return this.#hash.digest('hex');
+  }
+
+  #line(values: readonly (string | number | null)[]): void {
+    this.#hash.update(`${JSON.stringify(values)}\n`);
+  }
+}

@@ -1,0 +1,41 @@
+/** The participant that is read, where it is not the one that the stream began with: its range, from table `participants`. */
+import type { ClientBase } from 'pg';
+import type { ParticipantRange, StreamState } from '../../model/stream.ts';
+import type { Database } from '../connection/database.ts';
+import { one, tablesOf } from '../connection/query-builder.ts';
+
+/** The range that is being read; undefined while the stream never switched participants. */
+export async function currentParticipant(client: ClientBase): Promise<ParticipantRange | undefined> {
+  const row = await tablesOf(client)
+    .selectFrom('participants')
+    .select([
+      'participant_number as number',
+      'from_offset as from',
+      'offset_shift as shift',
+      'overlap_offsets as overlaps',
+      'common_offset',
+      'common_update_id',
+    ])
+    .orderBy('participant_number', 'desc')
+    .limit(one)
+    .executeTakeFirst();
+  if (row === undefined || row.common_offset === null || row.common_update_id === null) return undefined;
+  const { number, from, shift, overlaps, common_offset: theirs, common_update_id: updateId } = row;
+  const common = { offset: theirs + shift, updateId };
+  return { number, from, shift, overlaps: overlaps as Readonly<Record<string, number>>, common };
+}
+
+export function readParticipant(database: Database): Promise<ParticipantRange | undefined> {
+  return database.withClient(currentParticipant);
+}
+
+/** What proves the history to the participant that is read now: of what others told it has offsets of its own. */
+export function provenByParticipant<S extends Pick<StreamState, 'lastUpdate'>>(
+  state: S,
+  participantRange: ParticipantRange | undefined,
+) {
+  const { lastUpdate } = state;
+  const isFormer =
+    participantRange !== undefined && lastUpdate !== undefined && lastUpdate.offset <= participantRange.from;
+  return { ...state, lastUpdate: isFormer ? participantRange.common : lastUpdate, participantRange };
+}

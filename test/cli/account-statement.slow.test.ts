@@ -1,0 +1,221 @@
+/** `account-statement` over what a participant was recorded to show, and `verify --account-statement` over what it wrote. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as frames from '../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';
+import * as tokens from '../read/tokens/token-frames.ts';
+import { main, program, type Ended } from './program.ts';
+
+const { alice, bob } = frames;
+
+interface Printed {
+  readonly participant: string | null;
+  readonly from: { readonly offset: number };
+  readonly to: { readonly offset: number; readonly recordTime: string };
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly sha256: string;
+}
+
+let database: ReadDatabase;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'statement-'));
+  database = await createReadDatabase();
+  const holding = (contractId: string, owner: string, amount: string, nodeId: number): frames.JsonRecord => ({
+    CreatedEvent: frames.created({
+      contractId,
+      nodeId,
+      signatories: [owner],
+      interfaceViews: [
+        {
+          interfaceId: `${'cd'.repeat(32)}:Splice.Api.Token.HoldingV1:Holding`,
+          viewStatus: { code: 0, message: '', details: [] },
+          viewValue: {
+            owner,
+            amount,
+            instrumentId: { admin: 'dso::1220', id: 'Amulet' },
+            lock: null,
+            meta: { values: {} },
+          },
+        },
+      ],
+    }),
+  });
+  const gone = (contractId: string, nodeId: number): frames.JsonRecord => ({
+    ExercisedEvent: frames.exercised({
+      contractId,
+      nodeId,
+      choice: 'Archive',
+      interfaceId: null,
+      lastDescendantNodeId: nodeId,
+    }),
+  });
+  await database.write(
+    frames.transaction(1, [holding('00aa', alice, '10.5', 0)]),
+    frames.transaction(2, [gone('00aa', 0), holding('00ab', alice, '7.25', 1), holding('00bb', bob, '3.25', 2)]),
+    frames.transaction(3, [holding('00ac', alice, '0.0000000001', 0)]),
+  );
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const run = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: database.url });
+
+async function statement(...words: readonly string[]): Promise<Printed> {
+  const { code, stdout, stderr } = await run('account-statement', '--party', alice, '--json', ...words);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout) as Printed;
+}
+
+describe('account-statement', () => {
+  it('has every change with its balance, and a hash that is made of its lines', async () => {
+    const printed = await statement();
+    expect(printed.rows.map((row) => [row[0], row[7], row[10], row[11]])).toEqual([
+      ['1', 'received', '10.5', '10.5'],
+      ['2', 'sent', '-3.25', '7.25'],
+      ['3', 'received', '0.0000000001', '7.2500000001'],
+    ]);
+    const head = [printed.participant, alice, null, null, 0, 3];
+    const lines = [head, ...printed.rows].map((line) => `${JSON.stringify(line)}\n`).join('');
+    expect(printed.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
+  });
+
+  it('begins with the balance at an offset or a time, and ends where it is told to', async () => {
+    const later = await statement('--from', '1', '--to', '2', '--instrument', 'Amulet');
+    expect(later.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
+      ['1', 'opening', '10.5'],
+      ['2', 'sent', '7.25'],
+    ]);
+    expect((await statement('--to', '2100-01-01T00:00:00Z')).to.offset).toBe(3);
+    expect((await statement('--instrument', 'Nothing')).rows).toEqual([]);
+  });
+
+  it('is a table for people and CSV for sheets, with the stamp beside it', async () => {
+    const { stdout: csv, stderr } = await run('account-statement', '--party', alice, '--csv');
+    expect(csv.split('\r\n')[1]).toMatch(
+      /^1,2026-08-14T11:01:00\.100001Z,12200001,,"",dso::1220,Amulet,received,10\.5,0,10\.5,/,
+    );
+    expect(stderr).toContain((await statement()).sha256);
+    const { stdout: table } = await run('account-statement', '--party', alice, '--table');
+    expect(table).toMatch(/^party\s+Alice::1220aa\n/);
+    expect(table).toMatch(/\n\s*3 .*0\.0000000001\s+7\.2500000001/);
+  });
+
+  it.each([
+    [['--party', alice, '--from', 'yesterday'], /no offset and no time with its zone/],
+    [['--party', alice, '--to', '99'], /not known yet/],
+    [[], /needs --party/],
+    [['--party', alice, '--csv', '--json'], /one format/],
+  ])('refuses %j', async (words, said) => {
+    const { code, stdout, stderr } = await run('account-statement', ...words);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(said);
+  });
+});
+
+it('ends without a word when nobody reads on', async () => {
+  const words = [main, 'account-statement', '--party', alice, '--json'];
+  const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  expect([code, errors]).toEqual([0, '']);
+});
+
+describe('what others write', () => {
+  const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
+  const carol = 'Carol::1220cc';
+  let other: ReadDatabase;
+  const told = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: other.url });
+  beforeAll(async () => {
+    other = await createReadDatabase();
+    const coin = (contractId: string, admin: string, id: string, nodeId: number): frames.JsonRecord =>
+      tokens.held({ contractId, account: tokens.own(carol), instrument: { admin, id }, amount: '1.0' }, nodeId);
+    await other.write(
+      frames.transaction(1, [coin('00c1', 'dso::1220', 'Amulet', 0), coin('00c2', 'Mallory::1220', 'Amulet', 1)]),
+      frames.transaction(2, [coin('00c3', 'Mallory::1220', evil, 0)]),
+      // Of somebody who has no tokens.
+      frames.transaction(3, [
+        { CreatedEvent: frames.created({ offset: 3, observers: [frames.bob], interfaceViews: [] }) },
+      ]),
+    );
+  });
+  afterAll(() => other[Symbol.asyncDispose]());
+
+  it('is no formula in a sheet and no line of its own in a table, and whole in JSON', async () => {
+    const csv = await told('account-statement', '--party', carol, '--csv');
+    expect(csv.stdout).toContain(`,"'=HYPERLINK(""http://evil"")\n`);
+    const table = await told('account-statement', '--party', carol, '--table');
+    expect(table.stdout).not.toContain('\u001b');
+    expect(table.stdout).not.toMatch(/^second/m);
+    const { rows } = JSON.parse((await told('account-statement', '--party', carol, '--json')).stdout) as Printed;
+    expect(rows.map((row) => row[6])).toContain(evil);
+  });
+
+  it('is not the instrument of the admin that is asked for', async () => {
+    const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
+    const { rows } = JSON.parse((await told('account-statement', ...words, '--json')).stdout) as Printed;
+    expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
+    expect((await told('account-statement', '--party', carol, '--table')).stdout).toContain('Mallory::1220');
+  });
+
+  it.each([
+    ['a hint', 'Carol'],
+    ['a party with a typing error', 'Carl::1220cc'],
+  ])('is no statement of %s: the nearest party is named', async (_, party) => {
+    const refused = await told('account-statement', '--party', party, '--json');
+    expect([refused.code, refused.stdout]).toEqual([2, '']);
+    expect(refused.stderr).toMatch(/Unknown party: nothing here names Car.*Nearest parties: Carol::1220cc/s);
+  });
+
+  it('is nothing for who holds nothing, and refused where it ends before it begins', async () => {
+    const nothing = await told('account-statement', '--party', frames.bob, '--table');
+    expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
+    const backwards = await told('account-statement', '--party', carol, '--from', '2', '--to', '1');
+    expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
+  });
+
+  it('is noted to be all there is, where it is asked for a time that has not come here', async () => {
+    const printed = await told('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
+    expect(JSON.parse(printed.stdout)).toMatchObject({
+      notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],
+    });
+    const whole = await told('account-statement', '--party', carol, '--from', '2', '--to', '2', '--json');
+    expect(JSON.parse(whole.stdout)).toMatchObject({ notes: [], from: { offset: 2 }, to: { offset: 2 } });
+  });
+});
+
+describe('verify --account-statement', () => {
+  it('finds it equal, changed by somebody, and no longer what the tables say', async () => {
+    const file = join(folder, 'alice.json');
+    const { stdout } = await run('account-statement', '--party', alice, '--to', '3', '--json');
+    await writeFile(file, stdout);
+    expect(await run('verify', '--account-statement', file)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^equal: 3 rows/) as string,
+    });
+
+    await writeFile(file, stdout.replace('"-3.25"', '"-0.25"'));
+    const changed = await run('verify', '--account-statement', file);
+    expect([changed.code, changed.stdout]).toEqual([1, expect.stringMatching(/changed after it was made/)]);
+
+    await writeFile(file, stdout);
+    await database.query(
+      `update ledger.interface_views set view = jsonb_set(view, '{amount}', '"11.5"') where "offset" = 1`,
+    );
+    const other = await run('verify', '--account-statement', file);
+    expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/different from row 1 on/)]);
+    expect(await readFile(file, 'utf8')).toBe(stdout);
+
+    await writeFile(file, '{}');
+    expect((await run('verify', '--account-statement', file)).code).toBe(2);
+  });
+});

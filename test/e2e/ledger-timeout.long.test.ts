@@ -1,0 +1,232 @@
+/**
+ * A ledger that refuses the caller beside a stream that stays open and silent, as participants do when a token ends:
+ * nobody is told that all is well, and what an operator mends is noticed at once. Requests go over HTTP.
+ */
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { storesUpTo } from './runs/at-offset.ts';
+import { GuardedLedger } from './runs/guarded-ledger.ts';
+import { runIndexer } from './runs/indexer-run.ts';
+
+let folder: string;
+let database: TestDatabase;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-timeout-'));
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+/** Replaces the token as a mounted secret is replaced: by a link that is swapped. */
+async function putToken(token: string): Promise<void> {
+  await writeFile(join(folder, token), token);
+  await symlink(join(folder, token), join(folder, 'link'));
+  await rename(join(folder, 'link'), join(folder, 'token'));
+}
+
+interface Daemon extends AsyncDisposable {
+  /** Base URL of its endpoints. */
+  http(): Promise<string>;
+  /** Its log. */
+  output(): string;
+}
+
+function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}): Daemon {
+  const run = runIndexer({
+    LEDGER_URL: ledger.url,
+    DATABASE_URL: database.url,
+    LEDGER_TOKEN_FILE: join(folder, 'token'),
+    INDEXER_START: 'genesis',
+    ...env,
+  });
+  let log: readonly string[] = [];
+  const started = run.then((indexer) => {
+    ({ log } = indexer);
+    return indexer;
+  });
+  return {
+    http: async () => (await started).httpUrl,
+    output: () => log.join(''),
+    [Symbol.asyncDispose]: async () => await (await started)[Symbol.asyncDispose](),
+  };
+}
+
+interface Ready {
+  readonly status: number;
+  readonly state: string;
+  readonly reason: string;
+}
+
+async function readiness(daemon: Daemon): Promise<Ready> {
+  const response = await fetch(`${await daemon.http()}/readyz`);
+  return { status: response.status, ...((await response.json()) as Omit<Ready, 'status'>) };
+}
+
+const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): Promise<Ready> =>
+  waitFor(
+    `it is ${states.join(' or ')}`,
+    async () => {
+      const ready = await readiness(daemon);
+      return states.includes(ready.state) ? ready : undefined;
+    },
+    limitMs,
+  );
+
+describe('an indexer whose token has ended while its stream is silent', () => {
+  it('is not ready after ten seconds and says why, until a renewed token is seen, which moves the stream too', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger);
+    await storesUpTo(daemon, 3);
+    expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
+    ledger.accepted.clear();
+    const late = await becomes(daemon, ['ledger_timeout', 'idle'], 120_000);
+    expect(late).toMatchObject({ status: 503, state: 'ledger_timeout' });
+    expect(late.reason).toMatch(/the ledger end, last known as 3, .* for \d+ s: LEDGER_UNAUTHENTICATED: /u);
+    const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
+    expect(status).toMatchObject({
+      state: 'ledger_timeout',
+      delay: { cause: 'source' },
+      lastError: { code: 'LEDGER_UNAUTHENTICATED' },
+    });
+    expect(status['ledgerEndAgeSeconds']).toBeGreaterThanOrEqual(10);
+    const metrics = await (await fetch(`${await daemon.http()}/metrics`)).text();
+    const learnedAt = Number(/^indexer_ledger_end_timestamp_seconds (.+)$/mu.exec(metrics)?.[1]);
+    expect(learnedAt).toBeGreaterThan(0);
+    // The stream was never cut, and nothing was due on it.
+    expect(ledger.following).toEqual(['first']);
+
+    ledger.accepted.add('second');
+    await putToken('second');
+    expect(await becomes(daemon, ['live', 'idle'])).toMatchObject({ status: 200 });
+    await waitFor('the stream has the new token', () => (ledger.following.join() === 'second' ? true : undefined));
+    await storesUpTo(daemon, ledger.grow());
+    expect(daemon.output()).not.toContain('"msg":"backing off"');
+  });
+
+  it('is not called ledger_timeout for a database that is slow: the ledger is asked all the same', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
+    await storesUpTo(daemon, 3);
+    const asked = ledger.count('/v2/state/ledger-end');
+    const held = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
+    await waitFor('four more questions', () => (ledger.count('/v2/state/ledger-end') >= asked + 4 ? true : undefined));
+    expect(await readiness(daemon)).toMatchObject({ status: 200 });
+    await held;
+  });
+});
+
+describe('an indexer that is not told everything it asks for', () => {
+  const ledgerEnd = '/v2/state/ledger-end';
+  /** Nobody but the poll asks. */
+  const polled = { INDEXER_IDLE_PROBE_AFTER: '1m' };
+
+  it('has learned the ledger end when it was told that and not what is pruned', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '2s' });
+    await storesUpTo(daemon, 3);
+    ledger.instead.set('/v2/state/latest-pruned-offsets', (response) => response.writeHead(503).end('busy'));
+    const offset = ledger.grow();
+    await storesUpTo(daemon, offset);
+    const before = ledger.count(ledgerEnd);
+    await waitFor('five questions', () => (ledger.count(ledgerEnd) >= before + 5 ? true : undefined));
+    expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
+    const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
+    expect(status).toMatchObject({ ledgerEnd: offset, lastError: { code: 'LEDGER_UNAVAILABLE' } });
+    expect(await query(database.url, 'select ledger_end::int from ledger.stream')).toEqual([{ ledger_end: offset }]);
+  });
+
+  it('stays ready when one answer never comes: it is asked for again in time', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '6s' });
+    await storesUpTo(daemon, 3);
+    // The first of these answers is kept back for good.
+    ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
+    await waitFor('the question', () => (ledger.instead.size === 0 ? true : undefined));
+    const asked = ledger.count(ledgerEnd);
+    const states = new Set<string>();
+    await waitFor(
+      'two more questions',
+      async () => {
+        states.add((await readiness(daemon)).state);
+        return ledger.count(ledgerEnd) >= asked + 2 ? true : undefined;
+      },
+      120_000,
+    );
+    expect([...states]).toEqual(['live']);
+  });
+
+  it('stays ready while updates arrive, although it was told not to ask for minutes', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '3s' });
+    await storesUpTo(daemon, 3);
+    const learned = async (): Promise<number> => {
+      const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
+      return Number(status['ledgerEndAgeSeconds']);
+    };
+    ledger.instead.set(ledgerEnd, (response) => response.writeHead(503, { 'retry-after': '300' }).end());
+    await waitFor('it is ledger_timeout', async () =>
+      (await readiness(daemon)).state === 'ledger_timeout' ? true : undefined,
+    );
+    await storesUpTo(daemon, ledger.grow());
+    expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
+    expect(await learned()).toBeGreaterThan(3);
+    await waitFor('it is ledger_timeout again', async () =>
+      (await readiness(daemon)).state === 'ledger_timeout' ? true : undefined,
+    );
+  });
+});
+
+describe('an indexer that waits for the next attempt', () => {
+  it('goes on within seconds when its refused token is replaced, parked or not', async () => {
+    await using ledger = await GuardedLedger.start('good', 'better');
+    await putToken('refused');
+    await using daemon = start(ledger);
+    await becomes(daemon, ['parked']);
+    await putToken('good');
+    await storesUpTo(daemon, 3);
+    // A stream that ends for its token, and a file that is late: two attempts, then the long pause.
+    ledger.accepted.delete('good');
+    ledger.grow();
+    await becomes(daemon, ['parked']);
+    await putToken('better');
+    await storesUpTo(daemon, 4);
+  });
+
+  it('goes on within seconds when rights that were refused are granted, and until then only asks for them', async () => {
+    await using ledger = await GuardedLedger.start('good');
+    ledger.rights = false;
+    await putToken('good');
+    await using daemon = start(ledger);
+    await becomes(daemon, ['parked']);
+    const asked = (): number => ledger.count('/v2/updates');
+    await waitFor('four questions', () => (asked() >= 4 ? true : undefined));
+    // Neither an attempt nor a line in the log: only a question.
+    expect(ledger.count('upgrade')).toBe(1);
+    expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
+    ledger.rights = true;
+    await storesUpTo(daemon, 3);
+  });
+
+  it('is not hurried by rights that were never missing, when a gateway refuses the stream alone', async () => {
+    await using ledger = await GuardedLedger.start('good');
+    ledger.refusal = { status: 403, headers: {}, of: 'handshakes' };
+    await putToken('good');
+    await using daemon = start(ledger);
+    await becomes(daemon, ['parked']);
+    const asked = (): number => ledger.count('/v2/updates');
+    await waitFor('four questions', () => (asked() >= 4 ? true : undefined));
+    expect(ledger.count('upgrade')).toBe(1);
+    expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
+  });
+});

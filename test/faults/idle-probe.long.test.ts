@@ -1,0 +1,218 @@
+/**
+ * Offsets that bring no update: rejected commands, and what the filter does not show. Nothing tells the stream of them
+ * for a minute, so the indexer asks, and moves only over what is proven empty.
+ */
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WebSocket } from 'ws';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { post } from '../../packages/ledger-sandbox/test/server/sockets.ts';
+import { StretchLedger, type Instead } from './stretch-ledger.ts';
+
+const bank = 'Bank::1220aa';
+const account = { bank, owner: bank, number: '1', balance: '10', version: '1' };
+
+/** Generous for a busy machine. This ledger sends no OffsetCheckpoint that would help. */
+const soonMs = 40_000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const run = (url: string, schema: string, env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> =>
+  runIndexer({
+    LEDGER_URL: url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_START: 'genesis',
+    // This ledger has one stream.
+    INDEXER_COMPLETIONS: 'off',
+    ...env,
+  });
+
+async function stored(schema: string): Promise<readonly number[]> {
+  const rows = await query(database.url, `select "offset"::int as "offset" from ${schema}.updates order by 1`);
+  return rows.map(({ offset }) => Number(offset));
+}
+
+async function checkpoint(schema: string): Promise<number> {
+  const [row] = await query(database.url, `select checkpoint::int from ${schema}.stream`);
+  return Number(row?.['checkpoint']);
+}
+
+/** How many stretches were answered so. */
+const answered = (indexer: IndexerRun, answer: string): Promise<number> =>
+  indexer.metric(`indexer_idle_probes_total{result="${answer}"}`);
+
+const isAnswered = (indexer: IndexerRun, answer: string): Promise<true> =>
+  waitFor(`a stretch is ${answer}`, async () => ((await answered(indexer, answer)) > 0 ? true : undefined), soonMs);
+
+describe('offsets that bring no update', () => {
+  it('are passed soon: both waits end, and nothing is behind', async () => {
+    await using ledger = await StretchLedger.start();
+    ledger.grow(3, 1, 3);
+    await using indexer = await run(ledger.url, 'eaten');
+    await indexer.reaches(3);
+    ledger.grow(7);
+    const waited = await fetch(`${indexer.httpUrl}/wait?offset=7&timeout=30`);
+    expect([waited.status, await waited.json()]).toEqual([200, { checkpoint: 7 }]);
+    ledger.grow(9);
+    const [row] = await query(database.url, `select eaten_explore.wait_for_offset(9, '30 seconds')::int as reached`);
+    expect(row).toEqual({ reached: 9 });
+    await indexer.reaches(9);
+    expect(await indexer.status()).toMatchObject({ offsetsBehind: 0, lagSeconds: 0, delay: { cause: 'none' } });
+    expect(await stored('eaten')).toEqual([1, 3]);
+    expect([ledger.opened, indexer.logged('backing off')]).toEqual([1, 0]);
+  });
+
+  it('are passed when commands were rejected, and when the filter shows nothing of what happened', async () => {
+    await using sandbox = await startSandbox({ seed: 5 });
+    generateHistory(sandbox.ledger, { seed: 41, updates: 20 });
+    await using all = await run(sandbox.url, 'everybody');
+    await using one = await run(sandbox.url, 'nobody', { LEDGER_PARTIES: 'Nobody::1220aa', LEDGER_TOPOLOGY: 'false' });
+    for (const indexer of [all, one]) await indexer.reaches(sandbox.ledger.ledgerEnd(), soonMs);
+    const command = { CreateCommand: { templateId: '#sandbox-test:Keyed:Account', createArguments: account } };
+    const submit = () =>
+      post(sandbox.url, '/v2/commands/submit-and-wait', { commands: [command], commandId: 'twice', actAs: [bank] });
+    expect([(await submit()).status, (await submit()).status]).toEqual([200, 409]);
+    const end = sandbox.ledger.ledgerEnd();
+    for (const { httpUrl } of [all, one]) {
+      expect((await fetch(`${httpUrl}/wait?offset=${end}&timeout=30`)).status).toBe(200);
+    }
+    expect(await answered(one, 'empty')).toBeGreaterThan(0);
+    expect((await stored('everybody')).at(-1)).toBe(end - 1);
+    expect(await stored('nobody')).toEqual([]);
+  });
+
+  it('are passed after a busy ledger has refused to tell its end', async () => {
+    await using ledger = await StretchLedger.start();
+    ledger.grow(3, 1, 3);
+    await using indexer = await run(ledger.url, 'busy');
+    await indexer.reaches(3);
+    ledger.endAnswer = (response) => {
+      response.writeHead(429, { 'retry-after': '1' }).end();
+      return true;
+    };
+    const before = ledger.endAsked;
+    // Two ask, the poll and the silence: with the third question one of them asks again.
+    await waitFor('three questions', () => (ledger.endAsked >= before + 3 ? true : undefined), 2 * soonMs);
+    ledger.endAnswer = () => false;
+    ledger.grow(7);
+    await indexer.reaches(7, 2 * soonMs);
+  });
+
+  it('are not asked for while the stream brings updates', async () => {
+    await using ledger = await StretchLedger.start();
+    await using indexer = await run(ledger.url, 'lively');
+    const growing = setInterval(() => ledger.grow(ledger.end + 3, ledger.end + 2), 50);
+    await indexer.reaches(200);
+    clearInterval(growing);
+    expect(ledger.asked).toBe(0);
+  });
+});
+
+describe('an update that the stream owes', () => {
+  const early: Instead<WebSocket> = (socket) => {
+    socket.close(1000);
+    return true;
+  };
+  const nothing: Instead<ServerResponse> = (response) => {
+    response.writeHead(200).end('[]');
+    return true;
+  };
+
+  it.each([
+    ['is told by both answers', 'told', undefined, undefined],
+    ['is told over HTTP only, because a gateway closes sockets with 1000', 'gateway', early, undefined],
+    ['is told by the socket only, because the list is over too early', 'patience', undefined, nothing],
+  ])('is not passed when it %s, and is stored once', async (_, schema, bounded, list) => {
+    await using ledger = await StretchLedger.start();
+    ledger.grow(3, 1, 3);
+    ledger.bounded = bounded ?? ledger.bounded;
+    ledger.list = list ?? ledger.list;
+    ledger.held.add(5);
+    await using indexer = await run(ledger.url, schema);
+    await indexer.reaches(3);
+    ledger.grow(7, 5);
+    await isAnswered(indexer, 'undelivered');
+    expect([await checkpoint(schema), await answered(indexer, 'empty')]).toEqual([3, 0]);
+    expect(await indexer.status()).toMatchObject({
+      offsetsBehind: 4,
+      delay: { cause: 'source', message: expect.stringContaining('The ledger has an update there') as string },
+    });
+    ledger.held.clear();
+    ledger.deliver();
+    // After it everything is empty, and both answers are true.
+    await indexer.reaches(7, soonMs);
+    expect(await stored(schema)).toEqual([1, 3, 5]);
+    expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
+  });
+
+  it('is not passed by an answer that is older than the newest frame', async () => {
+    await using ledger = await StretchLedger.start();
+    ledger.grow(3, 1, 3);
+    for (const offset of [5, 6]) ledger.held.add(offset);
+    await using indexer = await run(ledger.url, 'overtaken');
+    await indexer.reaches(3);
+    let lies = 1;
+    ledger.bounded = (socket) => lies > 0 && early(socket);
+    ledger.list = async (response) => {
+      if (lies === 0) return false;
+      lies -= 1;
+      ledger.held.delete(5);
+      ledger.deliver();
+      await indexer.reaches(5);
+      return nothing(response);
+    };
+    ledger.grow(7, 5, 6);
+    await isAnswered(indexer, 'obsolete');
+    await isAnswered(indexer, 'undelivered');
+    expect(await checkpoint('overtaken')).toBe(5);
+    ledger.held.clear();
+    ledger.deliver();
+    await indexer.reaches(7, soonMs);
+    expect(await stored('overtaken')).toEqual([1, 3, 5, 6]);
+    expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
+  });
+
+  it('is not passed while the ledger refuses to tell, which is said once', async () => {
+    await using ledger = await StretchLedger.start();
+    ledger.grow(3, 1, 3);
+    await using indexer = await run(ledger.url, 'refused');
+    await indexer.reaches(3);
+    ledger.list = (response) => {
+      response.writeHead(503, { 'content-type': 'text/plain' }).end('busy');
+      return true;
+    };
+    ledger.grow(7);
+    await waitFor('two refusals', async () => ((await answered(indexer, 'refused')) > 1 ? true : undefined), soonMs);
+    expect(indexer.log.filter((line) => line.includes('does not say whether anything lies')).length).toBe(1);
+    expect(await checkpoint('refused')).toBe(3);
+    expect(await indexer.status()).toMatchObject({
+      delay: { message: expect.stringContaining('does not say') as string },
+    });
+    ledger.list = () => false;
+    await indexer.reaches(7, soonMs);
+  });
+
+  it('is stored where it belongs when both answers hid it', async () => {
+    await using ledger = await StretchLedger.start();
+    ledger.grow(3, 1, 3);
+    ledger.held.add(5);
+    ledger.bounded = early;
+    ledger.list = nothing;
+    await using indexer = await run(ledger.url, 'hidden');
+    await indexer.reaches(3);
+    ledger.grow(7, 5);
+    await indexer.reaches(7, soonMs);
+    ledger.bring(5);
+    await waitFor('it is stored', async () => ((await stored('hidden')).includes(5) ? true : undefined), soonMs);
+    expect(await stored('hidden')).toEqual([1, 3, 5]);
+  });
+});

@@ -1,0 +1,196 @@
+/** A filter that is extended while the process is killed, another one takes over, it is stopped, and history is undone or redacted. */
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
+import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { HistoryWorld } from './history-run.ts';
+import { differences, stageOf, stages, type Stage } from '../support/extended-filter.ts';
+import { untilClosed, untilExtended } from './extend-filter-world.ts';
+
+let world: HistoryWorld;
+let client: Client;
+let some: readonly string[];
+beforeEach(async () => {
+  world = await HistoryWorld.open(120);
+  some = world.sandbox.ledger.localParties().slice(-3);
+  client = new Client({ connectionString: world.database.url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  await world.close();
+});
+
+const url = (): string => world.database.url;
+const end = (): number => world.sandbox.ledger.ledgerEnd();
+/** Steps so small that each can be met. */
+const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_BATCH_UPDATES: '2' };
+const former = (): Record<string, string> => ({ ...wider, LEDGER_PARTIES: some.join() });
+
+/** Until `release`, nothing is added: a step begins with this lock. */
+async function holdSteps(): Promise<() => Promise<void>> {
+  await client.query(`begin; select ${readSchemas('ledger').pqs}.__retention_lock()`);
+  return async () => {
+    await client.query('rollback');
+  };
+}
+
+async function reached(stage: Stage): Promise<void> {
+  await waitFor(`it is ${stage}`, async () =>
+    stages.indexOf(await stageOf(url())) >= stages.indexOf(stage) ? true : undefined,
+  );
+}
+
+/** As an indexer has it that began with the wider filter. */
+async function expectWhole(): Promise<void> {
+  const at = Number((await world.row(`select max(from_offset) as at from ledger.coverage`))['at']);
+  await world.index('fresh', wider);
+  expect(await differences(url(), 'ledger', 'fresh', at)).toEqual([]);
+  expect(await world.broken()).toEqual([]);
+  const left = `select to_regnamespace('ledger_filter_extend')::text as staging, (select count(*)::int from ledger.retention_holds) as holds`;
+  expect(await world.row(left)).toEqual({ staging: null, holds: 0 });
+}
+
+it('is extended completely, killed at every step', async () => {
+  assertBuilt();
+  await world.index('ledger', former());
+  await world.command('filter extend --yes', 'ledger', wider);
+  const start = (env: Record<string, string>): Daemon =>
+    startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
+  const hits = new Map<Stage, number>();
+  for (let kill = 0; kill < 10; kill += 1) {
+    const wanted = stages[kill % (stages.length - 1)] ?? 'asked';
+    // With the options of before and after, by turns.
+    await using daemon = start(kill % 2 === 0 ? former() : wider);
+    world.grow(3);
+    await reached(wanted);
+    await daemon.kill();
+    const met = await stageOf(url());
+    hits.set(met, (hits.get(met) ?? 0) + 1);
+  }
+  // The last step waits for a lock until its process is gone.
+  await client.query('begin; lock table ledger.retention_holds in share mode');
+  {
+    await using daemon = start(wider);
+    await waitFor('the last step waits', async () => {
+      if ((await stageOf(url())) === 'done') return true;
+      const waiting = await query(
+        url(),
+        `select from pg_locks where relation = 'ledger.retention_holds'::regclass and not granted`,
+      );
+      return waiting.length === 0 ? undefined : true;
+    });
+    await daemon.kill();
+  }
+  await client.query('rollback');
+  console.log(`killed ${JSON.stringify([...hits])}`);
+  expect(hits.size).toBeGreaterThan(2);
+  await using last = await world.run('ledger', former());
+  await untilExtended(world);
+  world.grow(30);
+  await last.reaches(end());
+  await expectWhole();
+}, 180_000);
+
+it('rests when it is stopped, and goes on when it is resumed', async () => {
+  await using indexer = await world.run('ledger', former());
+  await indexer.reaches(end());
+  const release = await holdSteps();
+  await world.command('filter extend --yes', 'ledger', wider);
+  await reached('adding');
+  await world.command('jobs pause filter-extend');
+  await release();
+  world.grow(20);
+  await indexer.reaches(end());
+  await untilClosed(url(), 'filter-extend');
+  const added = async (): Promise<number> =>
+    Number((await world.row('select done from ledger_filter_extend.filled'))['done']);
+  const last = await added();
+  world.grow(20);
+  await indexer.reaches(end());
+  expect(await added()).toBe(last);
+  expect((await indexer.status()).state).toBe('live');
+  await world.command('jobs resume filter-extend');
+  await untilExtended(world);
+  await indexer.reaches(end());
+  await expectWhole();
+});
+
+it('leaves what it has added when it is given up, says so, and can be asked for again', async () => {
+  await using indexer = await world.run('ledger', former());
+  await indexer.reaches(end());
+  const release = await holdSteps();
+  await world.command('filter extend --yes', 'ledger', wider);
+  await reached('adding');
+  await world.command('jobs cancel filter-extend');
+  await release();
+  await waitFor('what was gathered is gone', async () => {
+    const { staging } = await world.row(`select to_regnamespace('ledger_filter_extend')::text as staging`);
+    return staging === null ? true : undefined;
+  });
+  world.grow(20);
+  await indexer.reaches(end());
+  const last = `select status, (select count(*)::int from ledger.retention_holds) as holds from explore.coverage order by from_offset desc limit 1`;
+  expect(await world.row(last)).toEqual({ status: 'partial', holds: 0 });
+  expect(await world.command('filter extend', 'ledger', wider)).toContain('would be gathered');
+  await world.command('filter extend --yes', 'ledger', wider);
+  await untilExtended(world);
+  await indexer.reaches(end());
+  await expectWhole();
+});
+
+it('goes on under whoever takes over', async () => {
+  await world.index('ledger', former());
+  const release = await holdSteps();
+  {
+    await using first = await world.run('ledger', former());
+    await first.reaches(end());
+    await world.command('filter extend --yes', 'ledger', wider);
+    await reached('adding');
+  }
+  await release();
+  await using second = await world.run('ledger', wider);
+  world.grow(30);
+  await untilExtended(world);
+  await second.reaches(end());
+  await expectWhole();
+});
+
+it('does not bring back what was redacted meanwhile, and begins anew after a going back', async () => {
+  await world.index('ledger', former());
+  await holdSteps();
+  const [found] = await (async () => {
+    await using indexer = await world.run('ledger', former());
+    await indexer.reaches(end());
+    await world.command('filter extend --yes', 'ledger', wider);
+    await reached('adding');
+    return query(
+      url(),
+      `select ledger.id_text(s.contract_id) as id, s."offset"::int as "offset" from ledger_filter_extend.live s
+        where not exists (select from ledger.contracts c where c."offset" = s."offset" and c.node_id = s.node_id)
+        order by s."offset" limit 1`,
+    );
+  })();
+  const id = String(found?.['id']);
+  // It is not here yet, so it is redacted as a contract that may come.
+  await client.query(
+    `insert into ledger.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
+     insert into ledger.redacted_contracts values ('${id}', 'r');
+     commit`,
+  );
+  const back = end() - 30;
+  await world.command(`reset --to ${String(back)} --yes`, 'ledger', wider);
+  expect(await world.row(`select to_regnamespace('ledger_filter_extend')::text as staging`)).toEqual({ staging: null });
+  await using indexer = await world.run('ledger', former());
+  await untilExtended(world);
+  await indexer.reaches(end());
+  expect(
+    await query(
+      url(),
+      `select c.payload is null as gone, c.redaction_id from ledger.contracts c where ledger.id_text(c.contract_id) = '${id}'`,
+    ),
+  ).toEqual([{ gone: true, redaction_id: 'r' }]);
+  expect(await world.broken()).toEqual([]);
+});

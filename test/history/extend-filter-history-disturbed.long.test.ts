@@ -1,0 +1,131 @@
+/** History of a wider filter that is fetched while the process is killed at every step, is stopped, and history is undone. */
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
+import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { HistoryWorld } from './history-run.ts';
+import { differingRows } from './interface-world.ts';
+import { untilClosed, untilHistory, untilExtended } from './extend-filter-world.ts';
+
+let world: HistoryWorld;
+let client: Client;
+let former: Record<string, string>;
+beforeEach(async () => {
+  // More than one range holds, with all checkpoints between them.
+  world = await HistoryWorld.open(320);
+  const some = world.sandbox.ledger.localParties().slice(-3);
+  former = { ...wider, LEDGER_PARTIES: some.join() };
+  client = new Client({ connectionString: world.database.url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  await world.close();
+});
+
+const url = (): string => world.database.url;
+const end = (): number => world.sandbox.ledger.ledgerEnd();
+const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
+/** A range then holds a few updates. */
+const slowly = 'filter extend --yes --with-history --rate 20';
+
+async function from(): Promise<number> {
+  return Number((await world.row('select max(from_offset) as at from ledger.filter_additions'))['at'] ?? -1);
+}
+
+const locks = {
+  beginning: `select ${readSchemas('ledger').pqs}.__retention_lock()`,
+  middle: 'lock table ledger.contracts in share mode',
+  end: 'lock table ledger.filter_additions in share mode',
+};
+
+/** Until `release`, every range waits at this lock: at its beginning, with a part of its rows written, or with all of them. */
+async function held(where: keyof typeof locks): Promise<() => Promise<void>> {
+  await client.query(`begin; ${locks[where]}`);
+  return async () => {
+    await client.query('rollback');
+  };
+}
+
+/** A range waits for the lock. */
+async function waits(): Promise<void> {
+  await waitFor('a range waits', async () => {
+    const waiting = await query(
+      url(),
+      `select from pg_stat_activity where application_name like 'ledger-indexer history%' and wait_event_type = 'Lock'`,
+    );
+    return waiting.length > 0 ? true : undefined;
+  });
+}
+
+async function fallsBelow(offset: number): Promise<number> {
+  return waitFor('a range is stored', async () => {
+    const at = await from();
+    return at >= 0 && at < offset ? at : undefined;
+  });
+}
+
+it('is whole after kills at every step of a range and between two', async () => {
+  assertBuilt();
+  await world.index('ledger', former);
+  await world.command(slowly, 'ledger', wider);
+  const start = (env: Record<string, string>): Daemon =>
+    startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
+  let release: (() => Promise<void>) | undefined;
+  const came: number[] = [];
+  for (const step of ['asked', 'beginning', 'end', 'between', 'middle', 'between'] as const) {
+    await using daemon = start(came.length % 2 === 0 ? former : wider);
+    world.grow(3);
+    if (step !== 'asked') await untilExtended(world);
+    if (step === 'between') await fallsBelow(await from());
+    else if (step !== 'asked') {
+      release = await held(step);
+      await waits();
+    }
+    await daemon.kill();
+    await release?.();
+    release = undefined;
+    came.push(await from());
+  }
+  console.log(`killed where updates were complete from ${came.join(', ')} on`);
+  expect(new Set(came).size).toBeGreaterThan(2);
+  expect((await world.row(`select state from ledger.jobs where name = 'history'`))['state']).toBe('working');
+  await using last = await world.run('ledger', former);
+  await untilHistory(url());
+  await last.reaches(end());
+  await world.index('fresh', wider);
+  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
+  expect(await world.broken()).toEqual([]);
+}, 120_000);
+
+it('rests when it is stopped, goes on when it is resumed, and is whole after a going back', async () => {
+  let at = -1;
+  {
+    await using indexer = await world.run('ledger', former);
+    await indexer.reaches(end());
+    await world.command(slowly, 'ledger', wider);
+    await untilExtended(world);
+    const extendedAt = await from();
+    await fallsBelow(extendedAt);
+    await world.command('jobs pause history');
+    await expect(
+      world.command('filter extend --yes', 'ledger', { ...wider, LEDGER_CREATED_EVENT_BLOBS: 'true' }),
+    ).rejects.toMatchObject({
+      code: 'FILTER_EXTEND_REFUSED',
+    });
+    await untilClosed(url(), 'history');
+    at = await from();
+    expect(at).toBeGreaterThan(0);
+  }
+  // What was active then has to be found again.
+  await world.command(`reset --to ${String(at + 5)} --yes`, 'ledger', wider);
+  await using again = await world.run('ledger', former);
+  await world.command('jobs resume history');
+  await untilHistory(url());
+  await again.reaches(end());
+  await world.index('fresh', wider);
+  expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
+  expect(await world.broken()).toEqual([]);
+});

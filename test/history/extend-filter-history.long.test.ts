@@ -1,0 +1,150 @@
+/** A filter that is extended with its history: everything is there that an indexer has which began with the wider filter. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { authorize } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
+import { Traveller } from '../switch-participant/network.ts';
+import { query } from '../support/database.ts';
+import { differences } from '../support/extended-filter.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { HistoryWorld } from './history-run.ts';
+import { differingRows } from './interface-world.ts';
+import { untilHistory } from './extend-filter-world.ts';
+
+let world: HistoryWorld;
+let some: readonly string[];
+beforeEach(async () => {
+  world = await HistoryWorld.open(120);
+  some = world.sandbox.ledger.localParties().slice(-3);
+});
+afterEach(() => world.close());
+
+const url = (): string => world.database.url;
+const end = (): number => world.sandbox.ledger.ledgerEnd();
+const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
+const extend = 'filter extend --yes --with-history --rate 4000';
+
+/** Rows of the storage, by place and content, without what a wider filter may show more of. */
+async function stored(): Promise<readonly string[]> {
+  const rows = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'].map(
+    (name) =>
+      `select '${name} ' || (to_jsonb(t) - '{parties_pk,event_count,command_id,paid_traffic_cost,acs_delta}'::text[])::text as row from ledger.${name} t`,
+  );
+  return (await query(url(), rows.join(' union all '))).map(({ row }) => String(row));
+}
+
+/** Contents of a contract that ended, and of one exercise, which only the wider filter shows. */
+async function redact(schemas: readonly string[]): Promise<readonly string[]> {
+  const [contract] = await query(
+    url(),
+    `select fresh.id_text(e.contract_id) as id from fresh.ended e
+      where not exists (select from ledger.contracts c where c.contract_id = e.contract_id) order by "offset" limit 1`,
+  );
+  const [exercise] = await query(
+    url(),
+    `select e."offset", e.node_id, fresh.id_text(u.update_id) as update_id
+       from fresh.exercises e join fresh.updates u using ("offset")
+      where not exists (select from ledger.exercises c where c."offset" = e."offset" and c.node_id = e.node_id)
+      order by "offset" desc limit 1`,
+  );
+  const id = String(contract?.['id']);
+  const { offset, node_id: node, update_id: update } = exercise ?? {};
+  for (const schema of schemas) {
+    await query(
+      url(),
+      `insert into ${schema}.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
+       insert into ${schema}.redacted_contracts values ('${id}', 'r', true);
+       insert into ${schema}.redacted_exercises values (${String(offset)}, ${String(node)}, '${String(update)}', 'r')`,
+    );
+  }
+  return [id, String(offset)];
+}
+
+it('has all rows of an indexer that began with the wider filter, those of before included', async () => {
+  const former = { ...started, LEDGER_PARTIES: some.join() };
+  // A contract that only the wider filter shows is active on the same synchronizer twice, the first time over two ranges.
+  const contract = new Traveller(world.sandbox.ledger);
+  for (const between of [130, 1, 1, 1, 1, 1]) {
+    contract.step(world.sandbox.ledger.clock());
+    world.grow(between);
+  }
+  await using indexer = await world.run('ledger', former);
+  authorize(world.sandbox.ledger, world.sandbox.ledger.localParties()[0] ?? '', false);
+  world.grow(40);
+  await indexer.reaches(end());
+  await world.index('fresh', started);
+  const [redacted = '', exercised = ''] = await redact(['ledger']);
+  const before = await stored();
+  expect((await differingRows(url(), 'ledger', 'fresh')).length).toBeGreaterThan(0);
+  expect(await world.command('filter extend --with-history', 'ledger', started)).toContain(
+    'what happened before comes',
+  );
+  await world.command('filter extend --yes --with-history --rate 120', 'ledger', started);
+  world.grow(40);
+  await untilHistory(url());
+  world.grow(20);
+  await indexer.reaches(end());
+  expect((await indexer.status()).state).toBe('live');
+  await world.index('fresh', started);
+  expect(await world.broken()).toEqual([]);
+  // The party that left took contracts with it, of before as well.
+  const left =
+    'select from ledger.live where unhosted_since is not null union all select from ledger.ended where unhosted_since is not null';
+  expect((await query(url(), left)).length).toBeGreaterThan(0);
+  const now = new Set(await stored());
+  expect(before.filter((row) => !now.has(row)).slice(0, 5)).toEqual([]);
+  expect(
+    await query(
+      url(),
+      `select c.payload is null as gone, c.redaction_id from ledger.contracts c where ledger.id_text(c.contract_id) = '${redacted}'
+       union all
+       select bool_or(e.argument is null and e.redaction_id = 'r'), 'r' from ledger.exercises e where e."offset" = ${exercised}`,
+    ),
+  ).toEqual([
+    { gone: true, redaction_id: 'r' },
+    { gone: true, redaction_id: 'r' },
+  ]);
+  const rest = (await differingRows(url(), 'ledger', 'fresh')).filter(
+    (row) => !row.includes(redacted) && !row.includes(`"offset": ${exercised},`),
+  );
+  expect(rest).toEqual([]);
+});
+
+it('ends where the participant is pruned, or where history here begins, with what was active there', async () => {
+  const former = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
+  const wider = { INDEXER_RETRY_MAX_DELAY: '300ms' };
+  await world.index('wholeseed', wider);
+  await world.index('seeded', former);
+  await using seeded = await world.run('seeded', former);
+  await using indexer = await world.run('ledger', { ...former, INDEXER_START: 'genesis' });
+  const seedOffset = end();
+  world.grow(120);
+  await world.index('fresh', { ...wider, INDEXER_START: 'genesis' });
+  const pruned = seedOffset + 70;
+  await Promise.all([indexer.reaches(end()), seeded.reaches(end())]);
+  await world.command(extend, 'seeded', wider);
+  await untilHistory(url(), 'seeded');
+  await world.index('wholeseed', wider);
+  world.sandbox.ledger.pruneTo(pruned);
+  await world.command(extend, 'ledger', { ...wider, INDEXER_START: 'genesis' });
+  await untilHistory(url());
+  world.grow(20);
+  await Promise.all([indexer.reaches(end()), seeded.reaches(end())]);
+  await world.index('wholeseed', wider);
+  await world.index('fresh', { ...wider, INDEXER_START: 'genesis' });
+  expect(await differences(url(), 'seeded', 'wholeseed', seedOffset)).toEqual([]);
+  expect(await differences(url(), 'ledger', 'fresh', pruned)).toEqual([]);
+  expect([...(await world.broken()), ...(await world.broken('seeded'))]).toEqual([]);
+  const ranges = (schema: string) =>
+    query(url(), `select from_offset::int, to_offset::int, origin, complete from ${schema}.coverage order by 1`);
+  expect(await ranges('seeded')).toEqual([
+    { from_offset: seedOffset, to_offset: null, origin: 'seed', complete: true },
+  ]);
+  expect(await ranges('ledger')).toEqual([
+    { from_offset: 0, to_offset: pruned, origin: 'genesis', complete: true },
+    { from_offset: pruned, to_offset: null, origin: 'filter-extend', complete: true },
+  ]);
+  const part = `select from_offset::int, complete_from::int from explore.filter_coverage where kind = 'party'`;
+  expect(await query(url(), part)).toEqual([{ from_offset: pruned, complete_from: pruned }]);
+  await waitFor('nothing is held', async () =>
+    (await query(url(), 'select from ledger.retention_holds')).length === 0 ? true : undefined,
+  );
+}, 120_000);

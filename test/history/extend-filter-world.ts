@@ -1,0 +1,54 @@
+/** A filter that is extended while an indexer runs, as an operator does it. */
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { HistoryWorld } from './history-run.ts';
+
+export type Filter = Readonly<Record<string, string>>;
+
+/** Asks for the filter and waits until it is complete; resolves to the offset from which on it is. */
+export async function extendFilter(world: HistoryWorld, filter: Filter, schema = 'ledger'): Promise<number> {
+  await world.command('filter extend --yes', schema, filter);
+  return untilExtended(world, schema);
+}
+
+export async function untilExtended(world: HistoryWorld, schema = 'ledger', limitMs = 40_000): Promise<number> {
+  return waitFor(
+    'the filter is extended',
+    async () => {
+      const job = await world.row(`select state, problem from ${schema}.jobs where name = 'filter-extend'`);
+      if (job['state'] === 'failed') throw new Error(`failed: ${String(job['problem'])}`);
+      if (job['state'] !== 'done') return undefined;
+      const range = await world.row(
+        `select max(from_offset)::int as at from ${schema}.coverage where origin = 'filter-extend'`,
+      );
+      return Number(range['at']);
+    },
+    limitMs,
+  );
+}
+
+/** Waits until what was before is there as well. */
+export async function untilHistory(url: string, schema = 'ledger', limitMs = 60_000): Promise<void> {
+  await waitFor(
+    'the history is there',
+    async () => {
+      const jobs = await query(url, `select name, state, problem from ${schema}.jobs`);
+      const failed = jobs.find(({ state }) => state === 'failed');
+      if (failed !== undefined) throw new Error(`${String(failed['name'])} failed: ${String(failed['problem'])}`);
+      return jobs.some(({ name, state }) => name === 'history' && state === 'done') ? true : undefined;
+    },
+    limitMs,
+  );
+}
+
+/** Waits until a background job has closed its connections: what it stores is complete, and it does no more. */
+export async function untilClosed(url: string, job: 'filter-extend' | 'history'): Promise<void> {
+  await waitFor(`${job} rests`, async () => {
+    const [row] = await query(
+      url,
+      `select count(*)::int as sessions from pg_stat_activity
+        where datname = current_database() and application_name like 'ledger-indexer ${job}%'`,
+    );
+    return row?.['sessions'] === 0 ? true : undefined;
+  });
+}

@@ -1,0 +1,304 @@
+/** A filter that is extended while the indexer runs: what is active, and all that follows, is as if it had begun with it. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runVerify } from '../verify/verify-run.ts';
+import { HistoryWorld } from './history-run.ts';
+import { differingRows, untilFollowed } from './interface-world.ts';
+import { differences } from '../support/extended-filter.ts';
+import { untilExtended, extendFilter, type Filter } from './extend-filter-world.ts';
+
+let world: HistoryWorld;
+let some: readonly string[];
+beforeEach(async () => {
+  world = await HistoryWorld.open(120);
+  // Those that have the most: what the former filter shows must be much.
+  some = world.sandbox.ledger.localParties().slice(0, 3);
+});
+afterEach(() => world.close());
+
+const url = (): string => world.database.url;
+const end = (): number => world.sandbox.ledger.ledgerEnd();
+const genesis = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
+const list = '/v2/state/active-contracts';
+
+/**
+ * Extends the filter beside a running indexer, lets more happen before and after the list comes, and holds it against one that had the
+ * filter from the beginning.
+ */
+async function extendsTo(from: Filter, to: Filter): Promise<number> {
+  await using indexer = await world.run('ledger', { ...genesis, ...from });
+  await indexer.reaches(end());
+  world.grow(40);
+  await indexer.reaches(end());
+  await tellWitness();
+  const old = await stored(end());
+  // Much of what the list names ends before it comes.
+  world.sandbox.faults.streamFailure = { path: list, failure: 'PARTICIPANT_BACKPRESSURE', afterFrames: 5 };
+  await world.command('filter extend --yes', 'ledger', { ...genesis, ...to });
+  await waitFor('the filter is in force', async () => ((await range()) === undefined ? undefined : true));
+  world.grow(60);
+  await indexer.reaches(end());
+  world.sandbox.faults.streamFailure = undefined;
+  const at = await untilExtended(world);
+  world.grow(40);
+  await indexer.reaches(end());
+  await world.index('fresh', { ...genesis, ...to });
+  expect(await differences(url(), 'ledger', 'fresh', at)).toEqual([]);
+  const audit = await runVerify(['--acs', '--json'], world.env('ledger', { ...genesis, ...to }));
+  const { rows } = await world.row(`select count(*)::int as rows from explore.active_contracts`);
+  expect(audit).toMatchObject({ outcome: 'equal', results: [{ compared: rows }] });
+  expect(await world.broken()).toEqual([]);
+  expect(await query(url(), `select to_regnamespace('ledger_filter_extend')::text as staging`)).toEqual([
+    { staging: null },
+  ]);
+  expect(await query(url(), 'select name from ledger.retention_holds')).toEqual([]);
+  expect(await lost(old)).toEqual([]);
+  expect(
+    await query(url(), `select from ledger.decoded_contracts where '${witness}' = any (witness_parties)`),
+  ).toHaveLength(1);
+  return at;
+}
+
+const witness = 'Eve::1220ee';
+
+/** As an update tells it that somebody else saw a contract: no list of active contracts will say so. */
+async function tellWitness(): Promise<void> {
+  await query(
+    url(),
+    `with one as (select l."offset", l.node_id, p.signatories, p.observers, p.witness_parties
+                    from ledger.live l join ledger.contract_parties p using (parties_pk) 
+                   -- One that the wider filter shows more of, where there is one.
+                   order by p.signatories || p.observers <@ p.witness_parties, l."offset", l.node_id limit 1),
+          told as (insert into ledger.contract_parties (parties_pk, signatories, observers, witness_parties)
+                   select (select least(min(parties_pk), 0) - 1 from ledger.contract_parties), signatories, observers,
+                          witness_parties || '{${witness}}' from one returning parties_pk),
+          alive as (update ledger.live l set parties_pk = told.parties_pk from one, told
+                     where l."offset" = one."offset" and l.node_id = one.node_id)
+     update ledger.contracts c set parties_pk = told.parties_pk from one, told
+      where c."offset" = one."offset" and c.node_id = one.node_id`,
+  );
+}
+
+async function range(): Promise<number | undefined> {
+  const { at } = await world.row(
+    `select max(from_offset)::int as at from ledger.coverage where origin = 'filter-extend'`,
+  );
+  return at === null ? undefined : Number(at);
+}
+
+/** Everything that was stored up to an offset, by place and content. */
+async function stored(upTo: number): Promise<readonly string[]> {
+  const tables = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'];
+  const rows = tables.map((name) => {
+    // More parties may see it, and a blob may come; nothing else of it changes.
+    const row = `to_jsonb(t) - 'parties_pk' - 'created_event_blob' - 'acs_delta'`;
+    return `select '${name} ' || (${row})::text as row from ledger.${name} t where "offset" <= ${upTo}`;
+  });
+  return (await query(url(), rows.join(' union all '))).map(({ row }) => String(row));
+}
+
+async function lost(before: readonly string[]): Promise<readonly string[]> {
+  const now = new Set(await stored(end()));
+  return before.filter((row) => !now.has(row)).slice(0, 5);
+}
+
+async function statuses(): Promise<readonly unknown[]> {
+  return (await query(url(), 'select status from explore.coverage order by from_offset')).map(({ status }) => status);
+}
+
+function parts(): Promise<readonly Record<string, unknown>[]> {
+  return query(
+    url(),
+    `select kind, name, from_offset::int, complete_from::int from explore.filter_coverage order by kind, from_offset, name`,
+  );
+}
+
+describe('filter extend while the indexer runs', () => {
+  it('adds parties: what is active is there, and what follows, as if they had been there from the beginning', async () => {
+    const [first = '', ...others] = some;
+    const at = await extendsTo({ LEDGER_PARTIES: first }, { LEDGER_PARTIES: [first, ...others].join() });
+    expect(await statuses()).toEqual(['complete', 'complete']);
+    const noted = (await parts()).filter(({ kind }) => kind === 'party');
+    expect(noted).toEqual(
+      others.toSorted().map((name) => ({ kind: 'party', name, from_offset: at, complete_from: at })),
+    );
+  });
+
+  it('goes from some parties to all that the token may read', async () => {
+    const at = await extendsTo({ LEDGER_PARTIES: some.join() }, {});
+    expect((await parts()).find(({ kind }) => kind === 'party')).toEqual({
+      kind: 'party',
+      name: '*',
+      from_offset: at,
+      complete_from: at,
+    });
+  });
+
+  it('adds templates', async () => {
+    const names = ['#splice-amulet:Splice.Round:OpenMiningRound', '#splice-amulet:Splice.Amulet:Amulet'];
+    await extendsTo({ LEDGER_TEMPLATES: names[0] ?? '' }, { LEDGER_TEMPLATES: names.join() });
+    expect(
+      await query(
+        url(),
+        `select from ledger.live join ledger.templates using (template_pk) where entity_name = 'Amulet'`,
+      ),
+    ).not.toEqual([]);
+  });
+
+  it('adds interfaces where templates are named: contracts of others come with their views', async () => {
+    const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
+    const at = await extendsTo(named, { ...named, LEDGER_INTERFACES: 'tokens' });
+    expect(await statuses()).toEqual(['complete', 'complete']);
+    const [holding] = await query(
+      url(),
+      `select state, complete_from::int from ledger.filter_interfaces where interface_id like '%HoldingV1:Holding'`,
+    );
+    expect(holding).toEqual({ state: 'followed', complete_from: at });
+  });
+
+  it('adds interfaces where all templates are followed: their views are gathered from the beginning', async () => {
+    await using indexer = await world.run('ledger', genesis);
+    await indexer.reaches(end());
+    await extendFilter(world, { ...genesis, LEDGER_INTERFACES: 'tokens' });
+    expect(await untilFollowed(url(), 'ledger', 'HoldingV1:Holding')).toBe(0);
+    world.grow(40);
+    await indexer.reaches(end());
+    await world.index('fresh', { ...genesis, LEDGER_INTERFACES: 'tokens' });
+    expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
+    expect(await world.broken()).toEqual([]);
+  });
+
+  it('waits for the views of interfaces as well, and not for those that the participant does not know', async () => {
+    await using indexer = await world.run('ledger', genesis);
+    await indexer.reaches(end());
+    const wider = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
+    const printed = await world.command('filter extend --yes --wait', 'ledger', wider);
+    expect(printed).toContain('the participant does not know #unknown:Main:Thing yet');
+    expect(printed).toMatch(/\ndone\n?$/);
+    expect(
+      await query(
+        url(),
+        `select from ledger.filter_interfaces where interface_id like '#splice-api-token-%V1:%' and state <> 'followed'`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('adds blobs, to contracts that are active as well', async () => {
+    await extendsTo({}, { LEDGER_CREATED_EVENT_BLOBS: 'true' });
+    expect(
+      await query(
+        url(),
+        `select from ledger.live l join ledger.contracts c using ("offset", node_id) where c.created_event_blob is null`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('adds topology', async () => {
+    const at = await extendsTo({ LEDGER_TOPOLOGY: 'false' }, { LEDGER_TOPOLOGY: 'true' });
+    expect((await parts()).find(({ kind }) => kind === 'topology')).toMatchObject({
+      from_offset: at,
+      complete_from: at,
+    });
+  });
+});
+
+describe('the options of an indexer whose filter was extended', () => {
+  it('may be the former ones and the new ones, and it is said that they should be the new ones', async () => {
+    const [first = ''] = some;
+    const former = { ...genesis, LEDGER_PARTIES: first };
+    const wider = { ...genesis, LEDGER_PARTIES: some.join() };
+    {
+      await using indexer = await world.run('ledger', former);
+      await indexer.reaches(end());
+      await extendFilter(world, wider);
+      expect((await indexer.status()).outdatedOptions).toEqual(['LEDGER_PARTIES']);
+      expect(indexer.logged('the filter was extended, and these options name a former one')).toBe(1);
+    }
+    world.grow(20);
+    await world.index('ledger', former);
+    world.grow(20);
+    {
+      await using indexer = await world.run('ledger', wider);
+      await indexer.reaches(end());
+      expect((await indexer.status()).outdatedOptions).toEqual([]);
+    }
+    expect((await world.parks('ledger', { ...genesis, LEDGER_PARTIES: some[1] ?? '' })).code).toBe('FILTER_CHANGED');
+    await world.index('fresh', wider);
+    expect(await differences(url(), 'ledger', 'fresh', (await range()) ?? 0)).toEqual([]);
+    // Another filter that an operator accepts is none that was extended.
+    await world.command('filter accept --yes', 'ledger', genesis);
+    expect((await world.parks('ledger', former)).code).toBe('FILTER_CHANGED');
+  });
+
+  it('may be the new ones while it is waited for: the stored filter is followed until it is extended', async () => {
+    const [first = ''] = some;
+    const wider = { ...genesis, LEDGER_PARTIES: some.join() };
+    await world.index('ledger', { ...genesis, LEDGER_PARTIES: first });
+    await world.command('filter extend --yes', 'ledger', wider);
+    await world.command('jobs pause filter-extend');
+    {
+      await using indexer = await world.run('ledger', wider);
+      world.grow(20);
+      await indexer.reaches(end());
+      expect((await indexer.status()).state).toBe('live');
+      expect(await range()).toBeUndefined();
+      await world.command('jobs resume filter-extend');
+      await untilExtended(world);
+    }
+    await world.index('fresh', wider);
+    expect(await differences(url(), 'ledger', 'fresh', (await range()) ?? 0)).toEqual([]);
+  });
+});
+
+describe('filter extend refuses', () => {
+  it('what is not an extension, and changes nothing without --yes', async () => {
+    const [first = '', second = ''] = some;
+    const two = { ...genesis, LEDGER_PARTIES: `${first},${second}` };
+    await world.index('ledger', two);
+    const said = await world.command('filter extend', 'ledger', { ...genesis, LEDGER_PARTIES: some.join() });
+    expect(said).toContain(`party ${some[2] ?? ''}`);
+    expect(said).toContain('nothing was changed');
+    expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
+    expect(await world.command('filter extend', 'ledger', two)).toContain('nothing to do');
+    for (const narrower of [
+      { LEDGER_PARTIES: first },
+      { LEDGER_PARTIES: `${first},${some[2] ?? ''}` },
+      { LEDGER_PARTIES: two.LEDGER_PARTIES, LEDGER_TOPOLOGY: 'false' },
+      { LEDGER_PARTIES: two.LEDGER_PARTIES, LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' },
+      { LEDGER_PARTIES: some.join(), LEDGER_SHAPE: 'ACS_DELTA' },
+    ]) {
+      await expect(world.command('filter extend --yes', 'ledger', { ...genesis, ...narrower })).rejects.toMatchObject({
+        code: 'FILTER_EXTEND_REFUSED',
+      });
+    }
+    expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
+  });
+
+  it('a participant that the offsets do not belong to', async () => {
+    await world.index('ledger', { ...genesis, LEDGER_PARTIES: some.join() });
+    world.sandbox.ledger.participantId = 'participant2::1220bb';
+    await expect(world.command('filter extend --yes', 'ledger', genesis)).rejects.toMatchObject({
+      code: 'FILTER_EXTEND_REFUSED',
+    });
+    expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
+  });
+
+  it('a list that lacks what is active here: nothing is added, and the stream goes on', async () => {
+    const [first = ''] = some;
+    await using indexer = await world.run('ledger', { ...genesis, LEDGER_PARTIES: first });
+    await indexer.reaches(end());
+    await query(
+      url(),
+      `with one as (update ledger.live set contract_id = contract_id || '\\x07' where "offset" = (select min("offset") from ledger.live) returning *)
+       update ledger.contracts c set contract_id = one.contract_id from one where c."offset" = one."offset" and c.node_id = one.node_id`,
+    );
+    const before = (await world.active()).length;
+    await expect(extendFilter(world, genesis)).rejects.toThrow(/FILTER_EXTEND_MISMATCH: .* contracts/);
+    world.grow(20);
+    await indexer.reaches(end());
+    const seeded = await query(url(), `select from ledger.contracts where origin = 's'`);
+    expect([before > 0, seeded]).toEqual([true, []]);
+    expect(await statuses()).toEqual(['complete', 'partial']);
+  });
+});

@@ -1,0 +1,124 @@
+/** Background jobs: requested once, resumed where they were, paused and cancelled. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { jobsCommand } from '../../src/cli/maintain/jobs.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { requestJob, cancelJob, changeJob, getJob, isDue, updateJob } from '../../src/store/history/jobs.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+
+let home: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  home = await createTestDatabase();
+  database = openDatabase({ url: home.url, schema: 'ledger', applicationName: 'jobs', statementTimeoutMs: 10_000 });
+  await migrate(database);
+});
+afterAll(async () => {
+  await database.close();
+  await home.drop();
+});
+beforeEach(() => query(home.url, 'delete from ledger.jobs'));
+
+const request = { parties: ['a', 'b'] };
+const within = <T>(work: Parameters<typeof database.withClient<T>>[0]): Promise<T> => database.withClient(work);
+
+async function jobs(...words: string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  await runCommand(jobsCommand, words, { DATABASE_URL: home.url }, { print: (line) => lines.push(line) });
+  return lines;
+}
+
+describe('a background job', () => {
+  it('is resumed by the same request, and refuses another request until it is finished', async () => {
+    await within((client) => requestJob(client, 'filter-extend', request));
+    expect(
+      await within((client) => updateJob(client, 'filter-extend', { step: 'gathering', unit: 'contracts', done: 7 })),
+    ).toBe(true);
+    await within((client) => requestJob(client, 'filter-extend', { ...request }));
+    expect(await within((client) => getJob(client, 'filter-extend'))).toMatchObject({
+      state: 'requested',
+      done: 0,
+      request,
+    });
+    await expect(within((client) => requestJob(client, 'filter-extend', { parties: ['c'] }))).rejects.toMatchObject({
+      code: 'JOB_REFUSED',
+    });
+    await within((client) => updateJob(client, 'filter-extend', { state: 'done' }));
+    await within((client) => requestJob(client, 'filter-extend', { parties: ['c'] }));
+    expect(await within((client) => getJob(client, 'filter-extend'))).toMatchObject({ request: { parties: ['c'] } });
+  });
+
+  it('stops when it is paused: its process is informed, and overwrites nothing', async () => {
+    await within((client) => requestJob(client, 'rebuild', request));
+    await within((client) => updateJob(client, 'rebuild', { step: 'following', done: 3, perSecond: 2 }));
+    await within((client) => changeJob(client, 'rebuild', 'pause'));
+    const paused = await within((client) => getJob(client, 'rebuild'));
+    expect([paused?.state, paused?.perSecond, isDue(paused)]).toEqual(['paused', null, false]);
+    expect(await within((client) => updateJob(client, 'rebuild', { done: 4 }))).toBe(false);
+    expect((await within((client) => getJob(client, 'rebuild')))?.done).toBe(3);
+    await within((client) => changeJob(client, 'rebuild', 'resume'));
+    expect(isDue(await within((client) => getJob(client, 'rebuild')))).toBe(true);
+  });
+
+  it('is refused while a job that it would undo is not finished, when requested and when resumed', async () => {
+    await within((client) => requestJob(client, 'filter-extend', request));
+    await within((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'no room' }));
+    await within((client) => requestJob(client, 'rebuild', request));
+    await within((client) => changeJob(client, 'rebuild', 'pause'));
+    const refused = { code: 'JOB_REFUSED', message: 'job rebuild is not finished, and filter-extend would undo it' };
+    await expect(within((client) => requestJob(client, 'filter-extend', request))).rejects.toMatchObject(refused);
+    await expect(within((client) => changeJob(client, 'filter-extend', 'resume'))).rejects.toMatchObject(refused);
+    await within((client) => cancelJob(client, 'rebuild'));
+    await within((client) => changeJob(client, 'filter-extend', 'resume'));
+    await expect(within((client) => requestJob(client, 'rebuild', request))).rejects.toMatchObject({
+      code: 'JOB_REFUSED',
+      remedy: expect.stringContaining('jobs cancel filter-extend') as string,
+    });
+  });
+
+  it('stays cancelled when its process reports progress', async () => {
+    await within((client) => requestJob(client, 'history', request));
+    expect(await within((client) => cancelJob(client, 'history'))).toBe(true);
+    expect(await within((client) => updateJob(client, 'history', { done: 4 }))).toBe(false);
+    expect(await within((client) => getJob(client, 'history'))).toBeUndefined();
+  });
+});
+
+describe('the command jobs', () => {
+  it('lists, pauses, resumes and cancels', async () => {
+    expect(await jobs()).toEqual(['there are no jobs']);
+    await within((client) => requestJob(client, 'filter-extend', request));
+    const progress = { step: 'gathering', unit: 'contracts', done: 70, total: 900, perSecond: 12.4 } as const;
+    await within((client) => updateJob(client, 'filter-extend', progress));
+    expect(await jobs('list')).toEqual([
+      expect.stringMatching(/^filter-extend {2}working: gathering, 70 of 900 contracts, 12 per second {2}\(20.*Z\)$/u),
+    ]);
+    expect(await jobs('pause', 'filter-extend')).toEqual([
+      'filter-extend is paused; to resume it: ledger-indexer jobs resume filter-extend',
+    ]);
+    expect(await jobs('resume', 'filter-extend')).toEqual(['filter-extend is resumed']);
+    await within((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'the disk is full' }));
+    const [line] = await jobs('list', '--json');
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      name: 'filter-extend',
+      state: 'failed',
+      problem: 'the disk is full',
+      request,
+    });
+    expect(await jobs('cancel', 'filter-extend')).toEqual(['filter-extend is cancelled']);
+  });
+
+  it.each([[['pause']], [['pause', 'stream']], [['list', 'filter-extend']], [['halt', 'filter-extend']]])(
+    'refuses %j as mistyped',
+    async (words) => {
+      await expect(jobs(...words)).rejects.toMatchObject({ code: 'USAGE' });
+    },
+  );
+
+  it('refuses jobs that do not exist', async () => {
+    for (const action of ['pause', 'resume', 'cancel']) {
+      await expect(jobs(action, 'rebuild')).rejects.toMatchObject({ code: 'JOB_REFUSED' });
+    }
+  });
+});

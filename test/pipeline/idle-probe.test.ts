@@ -1,0 +1,191 @@
+/** A silent stream before the ledger end: when the stretch between is passed, and when it is left to the stream. */
+import { describe, expect, it } from 'vitest';
+import { FrameMemory } from '../../src/pipeline/intake/frame-memory.ts';
+import { Inbox } from '../../src/pipeline/intake/inbox.ts';
+import { probeWhileIdle } from '../../src/pipeline/proof/idle-probe.ts';
+import type { ProbeAnswer } from '../../src/pipeline/ports/observer.ts';
+import { stopClock } from '../support/chance/clock.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { checkpointFrame, failure, topologyFrame } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+/** A stream that has brought everything up to `following.checkpoint`, and says nothing. */
+function silent() {
+  const world = memoryWorld({ limits: { idleProbeAfterMs: 1 } });
+  const over = new AbortController();
+  const following = { checkpoint: 20 };
+  const passed: number[] = [];
+  const heard = { at: 0, idle: true, looks: 0, turns: 0, inbox: openInbox() };
+  world.ledger.grow(10, 20);
+  world.ledger.end = 25;
+  const stream = {
+    following,
+    frames: {
+      inbox: heard.inbox,
+      lastFrameAt: () => {
+        heard.turns += 1;
+        return heard.at;
+      },
+      pass: (offset: number): void => {
+        passed.push(offset);
+        following.checkpoint = offset;
+      },
+    },
+    isIdle: () => {
+      heard.looks += 1;
+      return heard.idle;
+    },
+  };
+  const done = (): Promise<void> => probeWhileIdle(world.parts, stream, over.signal);
+  return { world, over, following, passed, heard, done };
+}
+
+function openInbox() {
+  const valve = { pause: () => undefined, resume: () => undefined, paused: () => undefined };
+  return new Inbox<ReturnType<FrameMemory['keep']>>({ frames: 10, bytes: 1_000 }, valve);
+}
+
+type Heard = ReturnType<typeof silent>['heard'];
+
+/** What came of the question, so far. */
+function answers({ told }: World): readonly ProbeAnswer[] {
+  return told.of('polls.idleProbed').map(([answer]) => answer);
+}
+
+/** Until the stretch was asked for so often; gives back what came of it. */
+async function asked(world: World, times: number): Promise<readonly ProbeAnswer[]> {
+  await waitFor('an answer', () => (answers(world).length >= times ? true : undefined));
+  return answers(world).slice(0, times);
+}
+
+describe('a silent stretch', () => {
+  it('is passed once, when a stream and a list both say that nothing is in it', async () => {
+    const { world, over, passed, done } = silent();
+    const running = done();
+    expect(await asked(world, 1)).toEqual(['empty']);
+    // Nothing is asked while the ledger stands where the checkpoint is.
+    await waitFor('more looks', () => (world.ledger.count('ledgerEnd') > 3 ? true : undefined));
+    over.abort();
+    await running;
+    expect(passed).toEqual([25]);
+    expect(
+      world.ledger.streams.map(({ request: { beginExclusive, endInclusive } }) => [beginExclusive, endInclusive]),
+    ).toEqual([[20, 25]]);
+    expect(world.ledger.streams.every(({ closed }) => closed)).toBe(true);
+  });
+
+  it('is passed though checkpoints lie in it', async () => {
+    const { world, over, passed, done } = silent();
+    world.ledger.script = (stream) => {
+      stream.send(checkpointFrame(22));
+      stream.end();
+    };
+    const running = done();
+    expect(await asked(world, 1)).toEqual(['empty']);
+    over.abort();
+    await running;
+    expect(passed[0]).toBe(25);
+  });
+
+  it.each([
+    [
+      'the stream brings an update',
+      (world: World): unknown => (world.ledger.script = (stream) => stream.send(topologyFrame(23))),
+    ],
+    // A gateway that lets go of its sockets closes cleanly, before anything came.
+    ['the list has one, though the stream ended cleanly', ownList],
+  ])('is left to the stream when %s', async (_, arrange) => {
+    const { world, over, passed, done } = silent();
+    arrange(world);
+    const running = done();
+    expect(await asked(world, 2)).toEqual(['undelivered', 'undelivered']);
+    over.abort();
+    await running;
+    expect(passed).toEqual([]);
+  });
+
+  it.each([
+    ['a frame comes', (heard: Heard): unknown => (heard.at += 1)],
+    ['something is being written', (heard: Heard): unknown => (heard.idle = false)],
+    [
+      'frames wait to be taken',
+      (heard: Heard): unknown => heard.inbox.push(new FrameMemory().keep(Buffer.from('{}')), 2),
+    ],
+  ])('is not passed when %s meanwhile', async (_, change) => {
+    const { world, over, passed, heard, done } = silent();
+    world.ledger.before = (question) => {
+      if (question === 'list') change(heard);
+    };
+    const running = done();
+    expect(await asked(world, 1)).toEqual(['obsolete']);
+    over.abort();
+    await running;
+    expect(passed).toEqual([]);
+  });
+
+  it.each([
+    [
+      'refused',
+      (world: World): unknown => (world.ledger.script = (stream) => stream.end(failure('LEDGER_UNAVAILABLE'))),
+    ],
+    ['not listed', (world: World): unknown => (world.ledger.before = (question) => refuse(question === 'list'))],
+  ])('is not passed when it is %s, and asked for again', async (_, arrange) => {
+    const { world, over, passed, done } = silent();
+    arrange(world);
+    const running = done();
+    expect(await asked(world, 2)).toEqual(['refused', 'refused']);
+    expect(world.told.of('polls.idleProbed')[0]?.[1]?.code).toBe('LEDGER_UNAVAILABLE');
+    over.abort();
+    await running;
+    expect(passed).toEqual([]);
+  });
+
+  it('is asked for once in each interval at most, and no sooner than a busy ledger asks for', async () => {
+    const clock = stopClock();
+    const { world, over, heard, done } = silent();
+    const busy = (): never => {
+      throw failure('LEDGER_UNAVAILABLE', { retryAfterSeconds: 8 });
+    };
+    let isBusy = false;
+    world.ledger.before = (question) => (question === 'ledgerEnd' && isBusy ? busy() : undefined);
+    /** How often the ledger end was requested once there were many turns at the time that the clock shows. */
+    const requests = async (): Promise<number> => {
+      const turns = heard.turns + 30;
+      await waitFor('many turns', () => (heard.turns >= turns ? true : undefined));
+      return world.ledger.count('ledgerEnd');
+    };
+    const running = done();
+    expect(await requests()).toBe(1);
+    clock.advance(0.9);
+    expect(await requests()).toBe(1);
+    isBusy = true;
+    clock.advance(0.1);
+    expect(await requests()).toBe(2);
+    clock.advance(7_999);
+    expect(await requests()).toBe(2);
+    clock.advance(1);
+    expect(await requests()).toBe(3);
+    over.abort();
+    await running;
+  });
+
+  it('is not asked for while everything is not written yet', async () => {
+    const { world, over, passed, heard, done } = silent();
+    heard.idle = false;
+    const running = done();
+    await waitFor('looks', () => (heard.looks > 1 ? true : undefined));
+    over.abort();
+    await running;
+    expect(world.ledger.count('ledgerEnd')).toBe(0);
+    expect(passed).toEqual([]);
+  });
+});
+
+function refuse(when: boolean): void {
+  if (when) throw failure('LEDGER_UNAVAILABLE');
+}
+
+function ownList(world: World): void {
+  world.ledger.history.set(23, topologyFrame(23));
+  world.ledger.script = (stream) => stream.end();
+}

@@ -1,0 +1,66 @@
+/** A stream that was switched to another participant sees the participant in its own offsets; what was stored before the switch is not there. */
+import { describe, expect, it } from 'vitest';
+import { updateOf, withParticipantOffsets } from '../../src/pipeline/participant/with-participant-offsets.ts';
+import { nothingLeft } from '../../src/pipeline/intake/bound.ts';
+import { shownOffsets } from '../../src/pipeline/proof/update-id.ts';
+import { here } from '../support/frames.ts';
+import { topologyFrame } from './memory-ledger.ts';
+import { memoryWorld } from './memory-parts.ts';
+
+/** The participant's offset 10 is 1010 here; up to its 15 everything is stored, though the cut is at 12. */
+const range = {
+  number: 2,
+  from: 1012,
+  shift: 1000,
+  overlaps: { [here]: 1015 },
+  common: { offset: 1012, updateId: '122012' },
+};
+
+function moved(offsets: readonly number[]) {
+  const world = memoryWorld();
+  for (const offset of offsets) world.ledger.history.set(offset, topologyFrame(offset));
+  world.ledger.end = Math.max(...offsets);
+  return { ...world, parts: withParticipantOffsets(world.parts, range) };
+}
+
+describe('a stream that was switched to another participant', () => {
+  it('that was never moved is given what it has', () => {
+    const { parts } = memoryWorld();
+    expect(withParticipantOffsets(parts, undefined)).toBe(parts);
+  });
+
+  it('does not take a list that is full of what is stored for the end', async () => {
+    expect(await nothingLeft(moved([13, 14, 15]).parts, 1012, 1015)).toBe(true);
+    expect(await nothingLeft(moved([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
+    expect(await shownOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
+  });
+
+  it('asks and is answered in its own offsets', async () => {
+    const { parts, ledger } = moved([13, 20]);
+    ledger.pruned = 7;
+    expect(await parts.ledger.state.ledgerEnd()).toBe(1020);
+    expect(await parts.polledLedger.state.ledgerEnd()).toBe(1020);
+    expect(await parts.ledger.state.latestPrunedOffsets()).toBe(1007);
+    ledger.active.push({ contractId: '00a', offset: 9 }, { contractId: '00b', offset: 18 });
+    const createdAt = async (contractId: string): Promise<number | undefined> =>
+      (await parts.ledger.events.byContractId(contractId, { filtersByParty: {}, verbose: false }))?.created
+        ?.createdEvent.offset;
+    // Of what was there before the switch, its offset is not ours.
+    expect(await createdAt('00a')).toBeUndefined();
+    expect(await createdAt('00b')).toBe(1018);
+  });
+
+  it('passes over what is stored, and names the offset of what cannot be read as its own', () => {
+    const { parts } = moved([13]);
+    expect(updateOf(parts, topologyFrame(15))).toEqual({
+      kind: 'offset_checkpoint',
+      offset: 1015,
+      synchronizerTimes: [],
+    });
+    expect(updateOf(parts, topologyFrame(16))).toMatchObject({ kind: 'topology', offset: 1016 });
+    const broken = topologyFrame(16).replace('"events":[]', '"events":[1]');
+    expect(() => updateOf(parts, broken)).toThrow(
+      expect.objectContaining({ facts: expect.objectContaining({ offset: 1016 }) }),
+    );
+  });
+});

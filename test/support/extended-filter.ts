@@ -1,0 +1,105 @@
+/** How far a filter is extended, and what a schema must then have in common with one that began with the wider filter. */
+import { query } from './database.ts';
+import { namedRow } from './dictionary-names.ts';
+
+/** How far a filter extension is, by what it has left in the database. */
+export const stages = ['asked', 'set', 'gathering', 'named', 'adding', 'done'] as const;
+export type Stage = (typeof stages)[number];
+
+export async function stageOf(url: string, schema = 'ledger'): Promise<Stage> {
+  const [row] = await query(
+    url,
+    `select (select state from ${schema}.jobs where name = 'filter-extend') as state,
+            exists (select from ${schema}.coverage where not complete) as set,
+            to_regclass('${schema}_filter_extend.stream') is not null as staged,
+            to_regclass('${schema}_filter_extend.template_map') is not null as named,
+            to_regclass('${schema}_filter_extend.filled') is not null as adding`,
+  );
+  if (row?.['state'] === 'done') return 'done';
+  if (row?.['adding'] === true) return 'adding';
+  if (row?.['named'] === true) return 'named';
+  if (row?.['staged'] === true) return 'gathering';
+  return row?.['set'] === true ? 'set' : 'asked';
+}
+
+/**
+ * Rows of what is active, and of all that happened after an offset: of each table, which rows and which columns of them say the
+ * same whether the contract was seeded or followed.
+ */
+const compared = (
+  after: number,
+): Readonly<Record<string, readonly [condition: string, without: readonly string[]]>> => ({
+  updates: [`t."offset" > ${after}`, ['batch_offset']],
+  exercises: [`t."offset" > ${after}`, []],
+  archives: [`t."offset" > ${after}`, []],
+  topology_events: [`t."offset" > ${after}`, []],
+  reassignments: [`t."offset" > ${after}`, []],
+  live: ['true', []],
+  ended: [`t.ended_offset > ${after}`, []],
+  // How it was found, and what only its update says.
+  contracts: [
+    `t."offset" > ${after} or l."offset" is not null`,
+    ['origin', 'workflow_id', 'acs_delta', 'reassignment_counter'],
+  ],
+  interface_views: [`t."offset" > ${after} or l."offset" is not null`, []],
+});
+
+/** A join, for a million rows are compared as well. */
+const liveOnes = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
+
+/** What one schema has and another lacks of it, with names instead of numbers; at most so many rows of each. */
+export async function differences(
+  url: string,
+  one: string,
+  other: string,
+  after: number,
+  most = 10,
+): Promise<string[]> {
+  const [ours, theirs] = await Promise.all([one, other].map((schema) => rowsOf(url, schema, after)));
+  const found: string[] = [];
+  for (const [here, there, name] of [
+    [ours, theirs, one],
+    [theirs, ours, other],
+  ] as const) {
+    // By the server, and no more than those that differ: a million of them would not fit in here.
+    const limit = Number.isFinite(most) ? `limit ${String(most)}` : '';
+    const lacking = await query(url, `(${String(here)}) except (${String(there)}) ${limit}`);
+    found.push(...lacking.map(({ row }) => `only ${name}: ${String(row)}`));
+  }
+  return found;
+}
+
+/** A list of active contracts names those witnesses that are stakeholders; an update names all. Their order is nobody's. */
+function ofList(schema: string, row: string, after: number): string {
+  const parties = `(select jsonb_build_array(p.signatories, p.observers,
+                             array(select w from unnest(p.witness_parties) w
+                                    where w = any (p.signatories) or w = any (p.observers) order by w))
+                      from ${schema}.contract_parties p where p.parties_pk = t.parties_pk)`;
+  return `(${row} || case when t."offset" > ${after} then '{}' else jsonb_build_object('parties_pk', ${parties}) end)`;
+}
+
+/** SQL: all rows that are compared. */
+async function rowsOf(url: string, schema: string, after: number): Promise<string> {
+  const tables = await query(
+    url,
+    `select table_name as name, array_agg(column_name::text order by column_name) as columns
+       from information_schema.columns where table_schema = '${schema}' group by 1`,
+  );
+  const wanted = compared(after);
+  const parts = tables.flatMap(({ name, columns }) => {
+    const rule = wanted[String(name)];
+    if (rule === undefined) return [];
+    const [condition, without] = rule;
+    const names = columns as readonly string[];
+    const listed = names.includes('parties_pk') && names.includes('synchronizer_pk');
+    const whole = `(${namedRow(schema, String(name), names)})`;
+    const row = [listed ? ofList(schema, whole, after) : whole, ...without.map((column) => `'${column}'`)];
+    const from = `${schema}.${String(name)} t ${condition.includes(' l.') ? liveOnes.replace('SCHEMA', schema) : ''}`;
+    return [`select '${String(name)} ' || (${row.join(' - ')})::text as row from ${from} where ${condition}`];
+  });
+  parts.push(
+    `select 'active ' || k.package_id || k.entity_name || ' ' || a.activated - a.deactivated
+       from ${schema}.active_counts a join ${schema}.templates k using (template_pk) where a.activated > a.deactivated`,
+  );
+  return parts.join(' union all ');
+}

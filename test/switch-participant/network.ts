@@ -1,0 +1,238 @@
+/**
+ * Participants of one network that host the same parties: what happens is made up once, and each of them shows it at offsets
+ * of its own, with other gaps, in another order of the two synchronizers, sooner or later than the others.
+ */
+import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
+import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { assign, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
+import { demoWorld, startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
+import { valueOf, type Update } from '../../packages/ledger-sandbox/src/wire/wire.ts';
+
+/** Updates among which the next one is chosen. */
+const reordered = 12;
+const betweenMicros = 40_000_000;
+/** Of the updates of a market each so-manieth is one of a contract that travels. */
+const stepsPerTravel = 4;
+
+export interface NetworkOptions {
+  readonly seed?: number;
+  readonly participants?: number;
+  /** So many have happened, and are shown by all. */
+  readonly updates?: number;
+  readonly auth?: SandboxOptions['auth'];
+  /** Contracts travel between the synchronizers as well. */
+  readonly travels?: boolean;
+}
+
+interface Member {
+  readonly sandbox: Sandbox;
+  readonly random: Random;
+  /** What has happened and is not shown there yet. */
+  readonly pending: Update[];
+}
+
+export class Network {
+  readonly #markets: readonly Market[];
+  readonly #random: Random;
+  readonly #members: readonly Member[];
+  #micros = Date.UTC(2026, 0, 5, 8) * 1000;
+
+  private constructor(members: readonly Member[], seed: number, travels: boolean) {
+    this.#markets = [new Market(seed, 0, travels), new Market(seed + 50, 1, travels)];
+    this.#random = new Random(seed);
+    this.#members = members;
+  }
+
+  static async open(options: NetworkOptions = {}): Promise<Network> {
+    const { seed = 1, participants = 2, updates = 0, travels = false, auth } = options;
+    const members: Member[] = [];
+    for (let number = 0; number < participants; number += 1) {
+      const participantId = `validator${number}::1220${String(number).repeat(8)}`;
+      const sandbox = await startSandbox({
+        participantId,
+        limits: { checkpointIntervalMs: 50 },
+        ...(auth === undefined ? {} : { auth }),
+      });
+      // They did not begin at the same time.
+      sandbox.ledger.skipOffsets(1_000 * number + 7);
+      members.push({ sandbox, random: new Random(seed * 100 + number), pending: [] });
+    }
+    const network = new Network(members, seed, travels);
+    network.happen(updates);
+    network.settle();
+    return network;
+  }
+
+  get participants(): readonly Sandbox[] {
+    return this.#members.map(({ sandbox }) => sandbox);
+  }
+
+  /** Ids of everything that has happened. */
+  get updateIds(): readonly string[] {
+    return this.#markets.flatMap(({ updateIds }) => updateIds);
+  }
+
+  /** So much more happens; each participant shows some of it. */
+  happen(updates: number): void {
+    for (let done = 0; done < updates; done += 1) {
+      this.#micros += betweenMicros;
+      for (const update of this.#markets[this.#random.between(0, 1)]?.step(this.#micros) ?? []) {
+        for (const member of this.#members) member.pending.push(update);
+      }
+    }
+    for (const member of this.#members) {
+      const left = member.random.between(0, reordered);
+      while (member.pending.length > left) this.#show(member);
+    }
+  }
+
+  /** One more update, which every participant shows in its time. */
+  tell(update: Update): void {
+    for (const { pending } of this.#members) pending.push(update);
+  }
+
+  /** Each participant shows everything. */
+  settle(): void {
+    for (const member of this.#members) while (member.pending.length > 0) this.#show(member);
+  }
+
+  async close(): Promise<void> {
+    for (const { sandbox } of this.#members) await sandbox.close();
+  }
+
+  #show(member: Member): void {
+    const { pending, random, sandbox } = member;
+    const candidates = pending
+      .slice(0, reordered)
+      .map((_, index) => index)
+      .filter((index) => mayComeFirst(pending, index));
+    // Each is quicker on one of them.
+    const preferred = sandbox.ledger.synchronizers[this.#members.indexOf(member) % 2]?.id;
+    const quick = candidates.filter((index) => valueOf(pending[index] as Update).synchronizerId === preferred);
+    const among = quick.length > 0 && random.chance(0.8) ? quick : candidates;
+    const [chosen] = pending.splice(among[random.between(0, among.length - 1)] ?? 0, 1);
+    if (chosen === undefined) return;
+    if (random.chance(0.4)) sandbox.ledger.skipOffsets(random.between(1, 5));
+    sandbox.ledger.commit(asTold(chosen, this.#members.indexOf(member), this.#members.length));
+  }
+}
+
+/** Sees the contracts that travel, and nothing else. */
+export const traveller = 'Traveller::1220cc';
+
+/** A contract that goes to the other synchronizer and back, and is archived; then another one. */
+export class Traveller {
+  readonly #ledger: Ledger;
+  readonly #parties = ['Bank::1220cc', traveller] as const;
+  #contractId: string | undefined;
+  #inFlight: string | undefined;
+  #departures = 0;
+  #made = 0;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+    for (const party of this.#parties) ledger.addLocalParty(party);
+  }
+
+  /** One update. */
+  step(at: number): void {
+    const ledger = this.#ledger;
+    if (this.#contractId === undefined) this.#contractId = this.#create(at);
+    else if (this.#inFlight !== undefined) {
+      assign(ledger, this.#inFlight, at);
+      this.#inFlight = undefined;
+    } else if (this.#departures < 2) {
+      this.#departures += 1;
+      this.#inFlight = unassign(ledger, this.#contractId, at);
+    } else {
+      const archive = { kind: 'exercise', contractId: this.#contractId, choice: 'Archive', argument: {} } as const;
+      ledger.submit({ commands: [archive], actAs: this.#parties, at });
+      [this.#contractId, this.#departures] = [undefined, 0];
+    }
+  }
+
+  #create(at: number): string {
+    const [bank, owner] = this.#parties;
+    this.#made += 1;
+    const argument = { bank, owner, number: `travels ${String(this.#made)}`, balance: '1.0', version: '1' };
+    const create = { kind: 'create', templateId: `#${accountTemplate}`, argument } as const;
+    const [event] = this.#ledger.submit({ commands: [create], actAs: this.#parties, at }).events;
+    if (event === undefined || !('CreatedEvent' in event)) throw new Error('nothing was created');
+    return event.CreatedEvent.contractId;
+  }
+}
+
+/** What happens on one synchronizer. */
+class Market {
+  readonly #ledger: Ledger;
+  readonly #steps: Steps;
+  readonly #synchronizer: 0 | 1;
+  readonly #traveller: Traveller | undefined;
+  #made = 0;
+
+  constructor(seed: number, synchronizer: 0 | 1, travels: boolean) {
+    this.#ledger = new Ledger(demoWorld(), { seed });
+    this.#steps = new Steps(this.#ledger, seed);
+    this.#synchronizer = synchronizer;
+    this.#traveller = travels ? new Traveller(this.#ledger) : undefined;
+  }
+
+  get updateIds(): readonly string[] {
+    return this.#ledger.range(0, Infinity, Infinity).map(({ updateId }) => updateId);
+  }
+
+  step(at: number): readonly Update[] {
+    const before = this.#ledger.ledgerEnd();
+    this.#made += 1;
+    if (this.#traveller !== undefined && this.#made % stepsPerTravel === 0) this.#traveller.step(at);
+    else this.#steps.step(at);
+    const [one, other] = this.#ledger.synchronizers.map(({ id }) => id);
+    // Made on the first; what travels there and back goes from the own synchronizer to the other.
+    const swapped = (text: string): string =>
+      text.replaceAll(new RegExp(`${one}|${other}`, 'gu'), (id) => (id === one ? other : one) ?? id);
+    return this.#ledger.range(before, Infinity, Infinity).flatMap(({ update }) => {
+      if (update === undefined) return [];
+      const text = JSON.stringify(update);
+      return [JSON.parse(this.#synchronizer === 0 ? text : swapped(text)) as Update];
+    });
+  }
+}
+
+/** The order of a synchronizer holds everywhere, and nothing comes before what it needs. */
+function mayComeFirst(pending: readonly Update[], index: number): boolean {
+  const update = pending[index];
+  if (update === undefined) return false;
+  const { synchronizerId } = valueOf(update);
+  const contracts = contractsOf(update);
+  return pending
+    .slice(0, index)
+    .every(
+      (one) =>
+        valueOf(one).synchronizerId !== synchronizerId && [...contractsOf(one)].every((id) => !contracts.has(id)),
+    );
+}
+
+const named = new WeakMap<Update, ReadonlySet<string>>();
+
+function contractsOf(update: Update): ReadonlySet<string> {
+  const known = named.get(update) ?? new Set(JSON.stringify(update).match(/"00[0-9a-f]{60,}"/g));
+  named.set(update, known);
+  return known;
+}
+
+/** What only one participant knows: who submitted it, its span of the trace, and how its nodes are numbered. */
+function asTold(update: Update, index: number, members: number): Update {
+  const own = Number.parseInt(valueOf(update).updateId.slice(-4), 16) % members === index;
+  const text = JSON.stringify(update)
+    .replaceAll(
+      /"(nodeId|lastDescendantNodeId)":(\d+)/g,
+      (_, name: string, id: string) => `"${name}":${Number(id) + index}`,
+    )
+    .replaceAll(/"traceparent":"00-([0-9a-f]+)-[0-9a-f]{15}/g, `"traceparent":"00-$1-${String(index).repeat(15)}`);
+  const told = JSON.parse(text) as Update;
+  if (!own) Object.assign(valueOf(told), { commandId: '', paidTrafficCost: null });
+  return told;
+}

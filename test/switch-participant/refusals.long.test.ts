@@ -1,0 +1,114 @@
+/** What would lose an update, or bring one twice, is refused with the reason, and nothing is changed. */
+import { expect, it } from 'vitest';
+import { digestOf } from '../support/digest.ts';
+import { sharedSecret, token } from '../support/tokens.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { SwitchWorld } from './switch-world.ts';
+import { Network } from './network.ts';
+
+/** The code it is refused with; what is stored is as before. */
+async function refused(
+  world: SwitchWorld,
+  participant: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  const before = await digestOf(world.database.url, 'ledger');
+  const error = await world.refusal(participant, more);
+  expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  expect(error?.remedy).toBeTruthy();
+  return error?.code;
+}
+
+it('refuses another history', async () => {
+  await using world = await SwitchWorld.open({ seed: 3, updates: 50 });
+  await world.follow(0);
+  const other = await Network.open({ seed: 4, updates: 50 });
+  expect(await refused(world, 0, { LEDGER_URL: other.participants[1]?.url ?? '' })).toBe('SWITCH_NO_OVERLAP');
+  await other.close();
+});
+
+it('refuses before anything is stored', async () => {
+  await using world = await SwitchWorld.open({ seed: 3, updates: 5 });
+  await world.follow(0);
+  // As while a seed is under way.
+  await world.rows('update ledger.stream set seeded_at = null, checkpoint = null');
+  expect(await refused(world, 1)).toBe('SWITCH_REFUSED');
+});
+
+it('refuses a participant that was pruned past what is stored', async () => {
+  await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
+  await world.follow(0);
+  world.network.happen(40);
+  world.network.settle();
+  const { ledger } = world.network.participants[1] ?? {};
+  ledger?.pruneTo(ledger.ledgerEnd() - 5);
+  expect(await refused(world, 1)).toBe('SWITCH_PRUNED');
+});
+
+it('compares what is left where it was pruned before that', async () => {
+  await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
+  await world.follow(0);
+  const { ledger } = world.network.participants[1] ?? {};
+  ledger?.pruneTo(ledger.ledgerEnd() - 15);
+  expect(await world.switchTo(1, [])).toContain('nothing was changed');
+});
+
+it('refuses one that knows of an update before the cut that is not stored', async () => {
+  await using world = await SwitchWorld.open({ seed: 7, updates: 50 });
+  const other = await Network.open({ seed: 90, updates: 1 });
+  const [strange] = other.participants[0]?.ledger.range(0, Infinity, 1) ?? [];
+  if (strange?.update === undefined) throw new Error('nothing happened');
+  world.network.participants[1]?.ledger.commit(strange.update);
+  await other.close();
+  world.network.happen(50);
+  world.network.settle();
+  await world.follow(0);
+  expect(await refused(world, 1)).toBe('SWITCH_UPDATE_UNKNOWN');
+});
+
+it('refuses one that is not as far, until it is', async () => {
+  await using world = await SwitchWorld.open({ seed: 8, updates: 30 });
+  const { ledger } = world.network.participants[1] ?? {};
+  world.network.happen(30);
+  world.network.settle();
+  await world.follow(0);
+  ledger?.restore(ledger.range(0, Infinity, Infinity).at(-10)?.offset ?? 0);
+  expect(await refused(world, 1)).toBe('SWITCH_BEHIND');
+});
+
+it('refuses while a job beside the stream is not finished', async () => {
+  await using world = await SwitchWorld.open({ seed: 3, updates: 30 });
+  await world.follow(0);
+  await world.rows(`insert into ledger.jobs (name, state, request) values ('history', 'paused', '{}')`);
+  expect(await refused(world, 1)).toBe('SWITCH_REFUSED');
+  await world.rows('delete from ledger.jobs');
+  expect(await world.switchTo(1)).toContain('done');
+});
+
+it('goes by the ids of updates where the user may not ask for those of participants', async () => {
+  const secret = 'a shared secret for tests of moves';
+  const users = [
+    { id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] },
+    { id: 'admin', rights: [{ kind: 'CanReadAsAnyParty' as const }, { kind: 'ParticipantAdmin' as const }] },
+    { id: 'nobody', rights: [] },
+  ];
+  const of = (user: string): Promise<string> => token(sharedSecret(secret), { sub: user });
+  const reader = { LEDGER_TOKEN: await of('reader') };
+  await using world = await SwitchWorld.open({ seed: 3, updates: 60, auth: { secret, users } }, reader);
+  await world.follow(0);
+  expect(await refused(world, 1, { LEDGER_TOKEN: await of('nobody') })).toBe('SWITCH_NOT_HOSTED');
+  {
+    await using indexer = await world.run(1);
+    const parked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
+    await waitFor('the indexer parks', parked, 30_000);
+    expect((await indexer.status()).lastError).toMatchObject({ code: 'HISTORY_CHANGED' });
+    expect(indexer.log.join('')).toContain('ledger-indexer switch-participant --yes');
+  }
+  expect(await world.switchTo(0)).toContain('nothing to do');
+  expect(await world.switchTo(1)).toContain('done');
+  await world.follow(1);
+  // An administrator has named the participant by now.
+  await world.rows(`update ledger.stream set participant_id = 'validator1::122011111111'`);
+  expect(await refused(world, 0)).toBe('SWITCH_REFUSED');
+  expect(await world.switchTo(0, ['--yes', '--participant', 'validator0::122000000000'])).toContain('done');
+});
