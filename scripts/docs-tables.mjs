@@ -1,17 +1,20 @@
 // Writes the tables that the program prints into the pages of the documentation: `npm run docs:generate`, after a build.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { commandsMarkdown } from '../dist/cli/command-line/help.js';
+import { commandIndex, commandPages, commandSections } from '../dist/cli/command-line/command-reference.js';
 import { leastRolesMarkdown } from '../dist/cli/command-line/least-roles.js';
 import { commands } from '../dist/cli/commands.js';
+import { verbs } from '../dist/cli/ledger/verbs.js';
 import { configMarkdown } from '../dist/config/config.js';
 import { troubleshootingMarkdown } from '../dist/errors/troubleshooting.js';
 import { relationsMarkdown } from '../dist/store/graphql/relations-table.js';
 
-put('docs/operations.md', 'configuration', configMarkdown());
-put('docs/operations.md', 'troubleshooting', troubleshootingMarkdown());
-// The program links from the folder of the project, the page from its own.
-put('docs/commands.md', 'commands', commandsMarkdown(commands).replaceAll('](docs/', ']('));
+put('docs/reference/configuration.md', 'configuration', configMarkdown());
+put('docs/reference/error-codes.md', 'troubleshooting', troubleshootingMarkdown());
+put('docs/reference/commands.md', 'commands', commandIndex(commands));
+for (const page of Object.keys(commandPages)) {
+  put(`docs/reference/commands/${page}.md`, 'commands', commandSections(commands, page, verbs));
+}
 put('docs/graphql.md', 'relations', relationsMarkdown());
 put('docs/security.md', 'least-roles', leastRolesMarkdown());
 

@@ -578,7 +578,7 @@ export declare interface LedgerClient {
 
 /** What every call of the library rejects with. */
 export declare interface LedgerError extends Error {
-  /** Stable, e.g. `LEDGER_PRUNED`; all are in docs/operations.md. */
+  /** Stable, e.g. `LEDGER_PRUNED`; all are in docs/reference/error-codes.md. */
   readonly code: string;
   /** `retry` and `refresh-token`: another try may help; `park`: once somebody has done something; `fatal`: none helps. */
   readonly retry: 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal';

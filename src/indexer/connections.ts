@@ -1,6 +1,6 @@
 /**
  * Connections to Postgres of one indexer as its own login: three pools, the connection of the lock, and those of background
- * jobs. docs/operations.md has the table; a test compares it with these numbers.
+ * jobs. docs/reference/connections.md has the table; a test compares it with these numbers.
  */
 import type { Config } from '../config/config.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';

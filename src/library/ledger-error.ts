@@ -3,7 +3,7 @@ import { IndexerError } from '../errors/indexer-error.ts';
 
 /** What every call of the library rejects with. */
 export interface LedgerError extends Error {
-  /** Stable, e.g. `LEDGER_PRUNED`; all are in docs/operations.md. */
+  /** Stable, e.g. `LEDGER_PRUNED`; all are in docs/reference/error-codes.md. */
   readonly code: string;
   /** `retry` and `refresh-token`: another try may help; `park`: once somebody has done something; `fatal`: none helps. */
   readonly retry: 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal';

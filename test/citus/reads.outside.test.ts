@@ -17,7 +17,7 @@ import { needs } from '../support/skips/needs.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { citusPlace, citusUrl, noCitus, plainPlace, type Place } from './places.ts';
 
-/** What Citus refuses and why, by kind of statement. Empty: every one is answered; whoever adds to it says so in docs/scale.md. */
+/** What Citus refuses and why, by kind of statement. Empty: every one is answered; whoever adds to it says so in docs/how-to/run/citus.md. */
 const refused: Readonly<Record<string, readonly string[]>> = { documented: [], views: [], functions: [] };
 
 /** So many statements of each kind at least: a list that came out short proves nothing. */

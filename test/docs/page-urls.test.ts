@@ -42,7 +42,7 @@ describe('pages named outside of the pages', () => {
       const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
       return [...code.matchAll(/^.*docs\/[\w-]+\.md.*$/gm)].map(([line]) => `${file}: ${line.trim()}`);
     });
-    // The page of a command stands in docs/commands.md.
+    // The page of a command stands in docs/reference/commands.
     expect(bare.filter((line) => !line.includes("pageUrl('docs/") && !line.includes(": page: 'docs/"))).toEqual([]);
   });
 

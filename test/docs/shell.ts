@@ -75,7 +75,7 @@ export const notRun: readonly NotRun[] = [
   { page: 'docs/changes.md', command: /^curl /, reason: 'does not end: test/changes' },
   { page: 'docs/testing.md', command: /^git clone |npm pack/, reason: 'is of this repository: test/package packs it' },
   {
-    page: 'docs/tracing.md',
+    page: 'docs/how-to/run/tracing.md',
     command: / npx --no-install ledger-indexer$/,
     reason: 'the daemon itself, with packages of others',
   },
@@ -95,9 +95,19 @@ export const notRun: readonly NotRun[] = [
     reason: 'needs descriptions of a participant: test/conformance/reduce-descriptions.test.ts',
   },
   {
-    page: 'docs/commands.md',
+    page: 'docs/reference/commands.md',
     command: /^ledger-indexer demo-info/,
     reason: 'needs a demo: test/cli/demo.long.test.ts',
+  },
+  {
+    page: 'docs/how-to/run/backup-and-restore.md',
+    command: /^(?:pg_|psql |createdb )/,
+    reason: 'needs a server of its own and the client programs of Postgres',
+  },
+  {
+    page: 'docs/how-to/query/rejected-commands.md',
+    command: /^ledger-indexer explain/,
+    reason: 'needs a rejected command: test/completions/explain-command.slow.test.ts',
   },
   {
     page: 'docs/graphql.md',
@@ -106,7 +116,11 @@ export const notRun: readonly NotRun[] = [
   },
   { page: 'docs/lake.md', command: / s3:/, reason: 'needs a bucket: test/lake/bucket.outside.test.ts' },
   { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.slow.test.ts' },
-  { page: 'docs/scale.md', command: /^ledger-indexer migrate --citus/, reason: 'needs workers; see test/citus' },
+  {
+    page: 'docs/how-to/run/citus.md',
+    command: /^ledger-indexer migrate --citus/,
+    reason: 'needs workers; see test/citus',
+  },
 ];
 
 /** Pages whose commands are run or held against the program by a test of their own. */

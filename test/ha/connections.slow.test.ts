@@ -18,12 +18,12 @@ import { waitFor } from '../support/wait-for.ts';
 
 const most = mostConnections(loadConfig({}));
 
-describe('the table of docs/operations.md', () => {
-  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+describe('the table of docs/reference/connections.md', () => {
+  const page = readFileSync(new URL('../../docs/reference/connections.md', import.meta.url), 'utf8');
 
   it('gives the numbers of the program', () => {
-    expect(page).toMatch(new RegExp(`\\| \\*\\*Together\\*\\* +\\| ${String(most.always)} `));
-    expect(page).toMatch(new RegExp(`\\| \\*\\*Together, with all jobs at once\\*\\* +\\| ${String(most.withJobs)} `));
+    expect(page).toMatch(new RegExp(`\\| \\*\\*Total\\*\\* +\\| ${String(most.always)} `));
+    expect(page).toMatch(new RegExp(`\\| \\*\\*Total with all jobs\\*\\* +\\| ${String(most.withJobs)} `));
   });
 });
 

@@ -134,8 +134,9 @@ describe('the package', () => {
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'src/observe/page/browser'))).map((path) => `src/observe/page/browser/${path}`),
       // What help and remedies name.
-      ...(await readdir(join(source, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
-      ...(await readdir(join(source, 'docs/reference'))).map((name) => `docs/reference/${name}`),
+      ...(await filesOf(join(source, 'docs')))
+        .filter((path) => path.endsWith('.md') && !/^(?:decisions|deploy)\//.test(path))
+        .map((path) => `docs/${path}`),
       'scripts/requirements.cjs',
       'types/ledger-indexer.d.ts',
       'types/ledger-indexer-read.d.ts',

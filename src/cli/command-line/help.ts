@@ -1,6 +1,7 @@
-/** `help`, and the texts of `--help`, of all commands and of one, and the same as Markdown. */
+/** `help`, and the texts of `--help`, of all commands and of one. */
 import { aligned } from './aligned.ts';
 import { flagCall, usageOf, type Command } from './command.ts';
+import { commandIndex } from './command-reference.ts';
 import { unknownCommand } from './refusals.ts';
 
 export const helpCommand: Command = {
@@ -14,7 +15,7 @@ export const helpCommand: Command = {
   alone: true,
   run: async ({ given, print, commands }) => {
     const [name] = given.operands;
-    if (given.has('markdown')) return print(commandsMarkdown(commands));
+    if (given.has('markdown')) return print(commandIndex(commands));
     if (name === undefined) return print(help(commands));
     const command = commands.find((each) => each.name === name);
     if (command === undefined) {
@@ -74,13 +75,4 @@ export function commandHelp(command: Command): string {
     ).join('\n')}`,
   ];
   return parts.filter((part) => part !== '').join('\n\n');
-}
-
-/** The commands as a Markdown table. */
-export function commandsMarkdown(commands: readonly Command[]): string {
-  const rows = commands.map(({ name, summary, page }) => {
-    const more = page === undefined ? '' : `; [more](${page})`;
-    return `| \`${name}\` | ${summary.replaceAll('|', '\\|')}${more} |`;
-  });
-  return ['| Command | What it does |', '| --- | --- |', ...rows].join('\n');
 }

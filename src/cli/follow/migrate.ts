@@ -34,7 +34,7 @@ export const migrateCommand: Command = {
     { name: 'citus', doc: 'distribute the tables of a new schema over the workers of Citus' },
     { name: 'shards', value: 'N', doc: 'parts of each large table, 1 to 1024; default one for each worker' },
   ],
-  page: 'docs/scale.md',
+  page: 'docs/how-to/run/upgrade.md',
   examples: ['migrate', 'migrate --print > schema.sql', 'migrate --citus --shards 8'],
   exits: [
     [69, 'the database cannot be reached'],

@@ -31,7 +31,7 @@ interface Growth {
   }[];
 }
 
-/** The keys are those of `--json`: docs/operations.md describes them. Sizes are bytes, rows and events estimates. */
+/** The keys are those of `--json`: docs/reference/endpoints.md describes them. Sizes are bytes, rows and events estimates. */
 export interface SizeReport {
   readonly takenAt: Date;
   readonly server: { readonly version: string; readonly standby: boolean; readonly distributed: boolean };

@@ -16,7 +16,7 @@ import type { Call } from '../command-line/command.ts';
 import { createOutput, type Output } from '../command-line/output.ts';
 import { updateVerbs } from './updates.ts';
 
-const verbs: readonly Verb[] = [
+export const verbs: readonly Verb[] = [
   ...nodeVerbs,
   ...packageVerbs,
   ...partyVerbs,

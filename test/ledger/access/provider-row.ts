@@ -13,7 +13,7 @@ export interface RowRun {
 }
 
 export interface ProviderRow {
-  /** What the provider does; the first cell of the table in docs/operations.md. */
+  /** What the provider does; the first cell of the table in docs/how-to/run/access-tokens.md. */
   readonly provider: string;
   /** What the indexer does; the second cell. */
   readonly indexer: string;

@@ -1,4 +1,4 @@
-/** The table of identity providers in docs/operations.md: each row is served by a provider that behaves so. */
+/** The table of identity providers in docs/how-to/run/access-tokens.md: each row is served by a provider that behaves so. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -129,8 +129,8 @@ it('keeps to Retry-After while the old token is good, but not past its end', asy
   expect((await source.lease())?.renewAt).toBeCloseTo(endsAt);
 });
 
-it('docs/operations.md lists exactly these rows', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
+it('docs/how-to/run/access-tokens.md lists exactly these rows', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/how-to/run/access-tokens.md'), 'utf8');
   const table = /<!-- identity providers -->\n([^]*?)\n<!-- \/identity providers -->/u.exec(text)?.[1] ?? '';
   const found = table
     .split('\n')

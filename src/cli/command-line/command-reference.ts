@@ -1,0 +1,127 @@
+/** The reference of the commands as Markdown: `docs/reference/commands.md` lists them, the pages below it have a section for each. */
+import { flagCall, usageOf, type Command } from './command.ts';
+
+/** Pages below `docs/reference/commands`, in the order of the index, with the names of their commands. */
+export const commandPages = {
+  run: [
+    'run',
+    'demo',
+    'demo-info',
+    'backfill',
+    'sandbox',
+    'migrate',
+    'check',
+    'status',
+    'config',
+    'completion',
+    'help',
+  ],
+  read: ['query', 'explain', 'diff', 'account-statement', 'verify', 'compare-pqs', 'views', 'index'],
+  change: ['filter', 'rebuild', 'switch-participant', 'jobs', 'reset', 'reseed', 'quarantine'],
+  remove: ['prune', 'hold', 'redact'],
+  share: ['grant-roles', 'grant-reader', 'reader-token', 'webhook', 'export', 'codegen', 'graphql'],
+  ledger: ['ledger'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type CommandPage = keyof typeof commandPages;
+
+/** What the reference shows of a verb of `ledger`. */
+export type VerbText = Pick<Command, 'name' | 'summary' | 'flags'> & {
+  readonly operands: readonly string[];
+  readonly example: string;
+};
+
+/** Where a command is that no page names; a test finds it. */
+const pageOfOthers: CommandPage = 'change';
+
+function pageOf({ name }: Pick<Command, 'name'>): CommandPage {
+  const pages = Object.keys(commandPages) as CommandPage[];
+  return pages.find((page) => (commandPages[page] as readonly string[]).includes(name)) ?? pageOfOthers;
+}
+
+/** All commands with links to their sections. */
+export function commandIndex(commands: readonly Command[]): string {
+  const rows = (Object.keys(commandPages) as CommandPage[]).flatMap((page) =>
+    onPage(commands, page).map(
+      ({ name, summary }) => `| [\`${name}\`](commands/${page}.md#${name}) | ${cell(prose(summary))} |`,
+    ),
+  );
+  return ['| Command | What it does |', '| --- | --- |', ...rows].join('\n');
+}
+
+/** The sections of one page. @param verbs those of `ledger` */
+export function commandSections(commands: readonly Command[], page: CommandPage, verbs: readonly VerbText[]): string {
+  return onPage(commands, page)
+    .flatMap((command) => [commandSection(command), ...(command.verbs === true ? verbs.map(verbSection) : [])])
+    .join('\n\n');
+}
+
+function onPage(commands: readonly Command[], page: CommandPage): readonly Command[] {
+  const order: readonly string[] = commandPages[page];
+  return commands
+    .filter((command) => pageOf(command) === page)
+    .toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
+}
+
+function commandSection(command: Command): string {
+  const { name, summary, does, flags, examples, exits = [], page } = command;
+  return joined([
+    `## \`${name}\``,
+    sentence(summary),
+    fence('text', [`ledger-indexer ${name} ${usageOf(command)}`.trim()]),
+    prose(does.join('\n')),
+    flagTable(flags),
+    fence(
+      'bash',
+      examples.map((example) => `ledger-indexer ${example}`),
+    ),
+    exits.length === 0
+      ? ''
+      : `Exit codes: ${exits.map(([code, meaning]) => `${String(code)} (${meaning})`).join(', ')}.`,
+    page === undefined ? '' : `[More](${fromPages(page)})`,
+  ]);
+}
+
+function verbSection({ name, operands, summary, flags, example }: VerbText): string {
+  return joined([
+    `## \`ledger ${name}\``,
+    sentence(summary),
+    fence('text', [
+      `ledger-indexer ledger ${[name, ...operands].join(' ')}${flags.length === 0 ? '' : ' [--option value …]'}`,
+    ]),
+    flagTable(flags),
+    fence('bash', [`ledger-indexer ${example}`]),
+  ]);
+}
+
+function flagTable(flags: Command['flags']): string {
+  if (flags.length === 0) return '';
+  const rows = flags.map((flag) => `| \`${cell(flagCall(flag))}\` | ${cell(prose(flag.doc))} |`);
+  return ['| Flag | Meaning |', '| --- | --- |', ...rows].join('\n');
+}
+
+function fence(language: string, lines: readonly string[]): string {
+  return [`\`\`\`${language}`, ...lines, '```'].join('\n');
+}
+
+/** @param page from the folder of the project */
+function fromPages(page: string): string {
+  return page.replace(/^docs\//, '../../');
+}
+
+function sentence(text: string): string {
+  return `${prose(text.charAt(0).toUpperCase() + text.slice(1))}.`;
+}
+
+/** Names in angle brackets are no tags. */
+function prose(text: string): string {
+  return text.replaceAll('<', String.raw`\<`);
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', String.raw`\|`);
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n');
+}
