@@ -15,7 +15,7 @@ put('docs/reference/commands.md', 'commands', commandIndex(commands));
 for (const page of Object.keys(commandPages)) {
   put(`docs/reference/commands/${page}.md`, 'commands', commandSections(commands, page, verbs));
 }
-put('docs/graphql.md', 'relations', relationsMarkdown());
+put('docs/reference/graphql-names.md', 'relations', relationsMarkdown());
 put('docs/security.md', 'least-roles', leastRolesMarkdown());
 
 /** Replaces what stands between the markers of this name. */

@@ -121,8 +121,8 @@ describe('provisioning', () => {
     expect(lint(dashboards)).toEqual([]);
   });
 
-  it('is described in docs/dashboards.md, each dashboard with its file and its uid', async () => {
-    const page = await readFile('docs/dashboards.md', 'utf8');
+  it('is described in docs/how-to/query/dashboards.md, each dashboard with its file and its uid', async () => {
+    const page = await readFile('docs/how-to/query/dashboards.md', 'utf8');
     const named = dashboards.flatMap(({ name, dashboard }) => [
       `grafana/dashboards/${name}.json`,
       String(dashboard.uid),

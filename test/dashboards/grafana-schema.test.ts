@@ -111,6 +111,6 @@ describe('types of Grafana', () => {
       `GRAFANA_IMAGE:-grafana/grafana:${String(versions[0])}}`,
     );
     expect(versions.map((version) => Number.parseInt(version, 10)).toSorted((a, b) => a - b)).toEqual([10, 12, 13]);
-    expect(await readFile('docs/dashboards.md', 'utf8')).toContain('which Grafana 10 to 13 read');
+    expect(await readFile('docs/how-to/query/dashboards.md', 'utf8')).toContain('which Grafana 10 to 13 read');
   });
 });

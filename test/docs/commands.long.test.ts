@@ -15,6 +15,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { startLedgerIndexer, type LedgerIndexer } from '../../src/testing/ledger-indexer.ts';
 import { assertBuilt } from '../e2e/runs/daemon.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
+import { queryPages } from '../read/documented.ts';
 import { blocksOf, isThere, pages, root, type Block } from './pages.ts';
 import { commandsOf, elsewhere, inPlace, notRun, reasonNotToRun, type Place } from './shell.ts';
 
@@ -154,7 +155,6 @@ describe('examples in TypeScript', () => {
 
 /** Pages whose queries are run by another test, and by which. */
 const testedElsewhere: Readonly<Record<string, string>> = {
-  'docs/sql.md': 'test/read/sql-doc.slow.test.ts',
+  ...Object.fromEntries(queryPages.map((page) => [page, 'test/read/sql-doc.slow.test.ts'])),
   'README.md': 'test/read/sql-doc.slow.test.ts',
-  'docs/pqs-compatibility.md': 'test/read/pqs/pqs.test.ts',
 };

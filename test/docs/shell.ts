@@ -39,6 +39,7 @@ const replacements: readonly Replacement[] = [
   { from: /\bledger update 250\b/g, to: ({ offset }) => `ledger update ${String(offset)}` },
   { from: /\boffset=42\b/g, to: ({ offset }) => `offset=${String(offset)}` },
   { from: /\b120000:3\b/g, to: ({ exercise }) => exercise },
+  { from: /\bexplain 120000\b/g, to: ({ offset }) => `explain ${String(offset)}` },
   { from: /--before 120000\b/g, to: ({ offset }) => `--before ${String(offset)}` },
   { from: /\b00ab…/g, to: ({ archived }) => archived },
   // A database of ours answers as a PQS does, in a schema of its own.
@@ -79,7 +80,6 @@ export const notRun: readonly NotRun[] = [
     command: / npx --no-install ledger-indexer$/,
     reason: 'the daemon itself, with packages of others',
   },
-  { page: 'docs/dashboards.md', command: /^npm run check:dashboards/, reason: 'takes minutes: .ci/run does it' },
   { page: 'README.md', command: /^npm test/, reason: 'is the run that this test is a part of' },
   { page: 'docs/performance.md', command: /npm run bench/, reason: 'takes minutes to an hour' },
   { page: 'docs/security.md', command: /^docker run /, reason: 'needs a container engine and an image' },
@@ -109,13 +109,17 @@ export const notRun: readonly NotRun[] = [
     command: /^ledger-indexer explain/,
     reason: 'needs a rejected command: test/completions/explain-command.slow.test.ts',
   },
-  {
-    page: 'docs/graphql.md',
-    command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export |curl )/,
+    page: 'docs/how-to/integrate/graphql.md',
+    command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export )/,
     reason: 'needs an engine, packages of others and their servers: test/graphql, .ci/compose-test',
   },
+  { page: 'docs/how-to/integrate/hasura.md', command: /^curl /, reason: 'needs Hasura: test/graphql' },
   { page: 'docs/lake.md', command: / s3:/, reason: 'needs a bucket: test/lake/bucket.outside.test.ts' },
-  { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.slow.test.ts' },
+  {
+    page: 'docs/how-to/query/payload-indexes.md',
+    command: /index suggest/,
+    reason: 'needs an extension: test/read/index-verb.slow.test.ts',
+  },
   {
     page: 'docs/how-to/run/citus.md',
     command: /^ledger-indexer migrate --citus/,

@@ -70,8 +70,8 @@ describe('the reference of the commands', () => {
   });
 });
 
-it('docs/graphql.md shows the relations that there are', () => {
-  expect(between('docs/graphql.md', 'relations')).toBe(relationsMarkdown());
+it('docs/reference/graphql-names.md lists the relations: npm run docs:generate', () => {
+  expect(between('docs/reference/graphql-names.md', 'relations')).toBe(relationsMarkdown());
 });
 
 it('docs/security.md lists the least role of each feature: npm run docs:generate', () => {

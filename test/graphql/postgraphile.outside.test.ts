@@ -1,5 +1,5 @@
 /**
- * The demo's month as a GraphQL API: PostGraphile makes of it what docs/graphql.md tells, and readers limited to parties see what
+ * The demo's month as a GraphQL API: PostGraphile serves the documented queries, and readers limited to parties see what
  * these may see and nothing else.
  */
 import { randomBytes } from 'node:crypto';
@@ -24,8 +24,9 @@ let folder: string;
 let tags: string;
 let number: GraphqlWorld['number'];
 
+const documented = ['docs/how-to/integrate/graphql.md', 'docs/reference/graphql-names.md'];
 const queries = pages()
-  .filter(({ path }) => path === 'docs/graphql.md')
+  .filter(({ path }) => documented.includes(path))
   .flatMap(blocksOf)
   .filter(({ language }) => language === 'graphql')
   .map(({ text }) => ({ text, name: /^(?:query|mutation) (\w+)/.exec(text)?.[1] ?? '' }));
@@ -65,7 +66,7 @@ async function grantRoles(): Promise<void> {
     await runCommand(grantReaderCommand, [roles[who], '--party', parties[who]], env);
   }
   const block = pages()
-    .filter(({ path }) => path === 'docs/graphql.md')
+    .filter(({ path }) => path === 'docs/how-to/integrate/graphql.md')
     .flatMap(blocksOf)
     .find(({ text }) => text.includes('create role'));
   const all = `${roles.one}, ${roles.two}, ${roles.desk}`;
@@ -113,7 +114,7 @@ describe('the GraphQL API', needs(missing), () => {
       variables = { party: party?.['owner'], validator: validator?.['provider'], offset: middle?.['offset'] };
     });
 
-    it.each(queries)('answers $name of docs/graphql.md, with rows', async ({ text }) => {
+    it.each(queries)('returns rows for documented query $name', async ({ text }) => {
       const used = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
       const { data, errors } = await ask(text, Object.fromEntries(used));
       expect(errors).toEqual([]);

@@ -140,7 +140,7 @@ it.each([
 
 it('the indexes of exercises in the documentation refuse no value, and answer what they are for', async () => {
   await using history = await createReadDatabase();
-  const documented = await readFile(new URL('../../docs/sql.md', import.meta.url), 'utf8');
+  const documented = await readFile(new URL('../../docs/how-to/query/payload-indexes.md', import.meta.url), 'utf8');
   const statements = documented.match(/^create index concurrently own_\w+ on ledger\.exercises .*;$/gm) ?? [];
   expect(statements).toHaveLength(2);
   for (const statement of statements) await history.query(statement);

@@ -1,7 +1,7 @@
-/** The recipe of docs/sql.md for a table of one's own: made and refreshed by a reader, as the page has it, beside a running indexer. */
+/** The steps of docs/how-to/query/own-tables.md: a reader creates and refreshes its own table while the indexer runs. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
@@ -11,15 +11,18 @@ import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { blocksOf, pages } from '../docs/pages.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const root = join(import.meta.dirname, '../..');
-const section = readFileSync(join(root, 'docs/sql.md'), 'utf8').split('\n## A table of your own\n')[1] ?? '';
+const blocks = pages()
+  .filter(({ path }) => path === 'docs/how-to/query/own-tables.md')
+  .flatMap(blocksOf);
 /** The first block of a language. */
-const block = (language: string): string => section.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';
+const block = (name: string): string => blocks.find(({ language }) => language === name)?.text ?? '';
 
 const prefix = `own_${randomBytes(4).toString('hex')}`;
 const reader = `${prefix}_reader`;

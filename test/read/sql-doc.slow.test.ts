@@ -1,4 +1,4 @@
-/** docs/sql.md, README.md and the greeting against a database that the indexer filled: every query runs and has its rows. */
+/** The documented queries, README.md and the startup banner on a database that the indexer filled: every query runs and returns its rows. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,21 +12,9 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { documentedQueries, queryPages } from './documented.ts';
 
 const docs = join(import.meta.dirname, '../../docs');
-const doc = readFileSync(join(docs, 'sql.md'), 'utf8');
-
-interface Query {
-  readonly sql: string;
-  readonly hasRows: boolean;
-  /** The words in bold before it, or the heading. */
-  readonly title: string;
-}
-
-const queries: readonly Query[] = [...doc.matchAll(/(<!-- has rows -->\s+)?^ *```sql\n(.*?)^ *```/gms)].map((found) => {
-  const title = [...doc.slice(0, found.index).matchAll(/\*\*(.+?)\*\*|^#+ (.+)$/gm)].at(-1);
-  return { sql: found[2] ?? '', hasRows: found[1] !== undefined, title: title?.[1] ?? title?.[2] ?? '' };
-});
 
 let sandbox: Sandbox;
 let created: TestDatabase;
@@ -46,7 +34,7 @@ beforeAll(async () => {
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   const options = { schema: 'ledger', statementTimeoutMs: 20_000, applicationName: 'test' };
   database = openDatabase({ url: created.url, ...options });
-  // What the page has the administrator make for a table of one's own.
+  // As the administrator does in how-to/query/own-tables.md.
   await database.withClient((client) => client.query('create schema reports'));
 });
 afterAll(async () => {
@@ -55,25 +43,57 @@ afterAll(async () => {
   await created.drop();
 });
 
-describe('docs/sql.md', () => {
-  it('has twenty numbered queries', () => {
-    const numbers = queries.flatMap(({ title }) => /^(\d+)\. /.exec(title)?.[1] ?? []).map(Number);
-    expect(numbers).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+describe('the documented queries', () => {
+  it('are on every page for readers, five of them on the first', () => {
+    const counts = Object.fromEntries(
+      queryPages.map((page) => [page, documentedQueries.filter((query) => query.page === page).length]),
+    );
+    expect(counts['docs/get-started/first-queries.md']).toBe(5);
+    expect(queryPages.length).toBeGreaterThan(9);
+    expect(documentedQueries.length).toBeGreaterThan(50);
   });
 
-  it.each(queries)('$title', async ({ sql, hasRows }) => {
+  it.each(documentedQueries)('$page: $title', async ({ sql, hasRows }) => {
     const { rows } = await database.withClient((client) => client.query<Record<string, unknown>>(sql));
     if (!hasRows) return;
     expect(rows).not.toHaveLength(0);
-    // A column in which nothing stands would hide a misspelled path of the payload.
+    // A column without values would hide a misspelled path of the payload.
     const empty = Object.keys(rows[0] ?? {}).filter((name) => rows.every((row) => row[name] === null));
     expect(empty.filter((name) => !mayBeEmpty.has(name))).toEqual([]);
   });
+});
+
+describe('docs/reference', () => {
+  const catalog = async (sql: string): Promise<readonly string[]> =>
+    (await database.withClient((client) => client.query<{ name: string }>(sql))).rows.map(({ name }) => name);
+  /** The rows of the table below a heading of sql-schemas.md. */
+  const listed = (heading: string): string => {
+    const page = readFileSync(join(docs, 'reference/sql-schemas.md'), 'utf8');
+    return page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  };
 
   it('has a diagram of the tables as they are', async () => {
-    const page = readFileSync(join(docs, 'sql.md'), 'utf8');
+    const page = readFileSync(join(docs, 'reference/storage-tables.md'), 'utf8');
     expect(page).toContain('erDiagram');
     expect(withDiagram(page, await storedTables(database))).toBe(page);
+  });
+
+  it('lists every view of schema explore', async () => {
+    const names = [...listed('Views of `explore`').matchAll(/^\| (`.+?) +\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+    );
+    expect(names.toSorted()).toEqual(
+      await catalog(`select viewname as name from pg_views where schemaname = 'explore' order by viewname collate "C"`),
+    );
+  });
+
+  it('lists functions that schema explore has', async () => {
+    const names = [...listed('Functions of `explore`').matchAll(/`(\w+)\(/g)].map(([, name = '']) => name);
+    const there = new Set(
+      await catalog(`select proname as name from pg_proc where pronamespace = 'explore'::regnamespace`),
+    );
+    expect(names.length).toBeGreaterThan(20);
+    expect(names.filter((name) => !there.has(name))).toEqual([]);
   });
 });
 
@@ -101,6 +121,5 @@ describe('what a new user pastes first', () => {
   });
 });
 
-/** The traffic of the demo knows no workflows. */
-// Not every update replaces a contract, and few contracts go to another synchronizer.
+// The traffic of the demo has no workflows, not every update replaces a contract, and few contracts are reassigned.
 const mayBeEmpty = new Set(['workflow_id', 'version', 'contact_point', 'changed', 'other_contract_id', 'target']);

@@ -1,6 +1,6 @@
 /**
- * A random history over several parties, and who may see which of its rows: the table "What a limited reader sees" of
- * docs/sql.md, applied to what was sent rather than to what was stored.
+ * A random history over several parties, and who may see which of its rows: the table of
+ * docs/how-to/secure/reader-roles.md, applied to what was sent rather than to what was stored.
  */
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';

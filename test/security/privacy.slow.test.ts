@@ -172,7 +172,7 @@ async function differences(role: string, copy: string, statements: readonly stri
 describe('limited readers', needs(noLimits), () => {
   it('have a rule for every table, and the model knows every row', async () => {
     const stored = tables.filter(({ kind }) => kind !== 'v').map(({ name }) => name.replace(/^ledger\./, ''));
-    expect(stored.sort(), 'add a rule to privacy-world.ts and a line to docs/sql.md').toEqual(
+    expect(stored.sort(), 'add a rule to privacy-world.ts and a line to docs/how-to/secure/reader-roles.md').toEqual(
       Object.keys(rules).sort(),
     );
     for (const [table, keys] of await keysOf(created.url)) expect(keys, table).toEqual(allowed(history.rows, table));

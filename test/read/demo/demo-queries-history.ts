@@ -1,5 +1,5 @@
 /**
- * More queries of docs/pqs-compatibility.md on a month of the demo: the history, exercises, summaries, what explorers read;
+ * More queries of docs/reference/pqs-functions.md on a month of the demo: the history, exercises, summaries, what explorers read;
  * and the typed views of the demo. Part of demo-queries.test.ts, which has indexed it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';

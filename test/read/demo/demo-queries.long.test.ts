@@ -1,5 +1,5 @@
 /**
- * The queries of docs/pqs-compatibility.md on a month of the demo, by their numbers; names of templates and of fields are
+ * The queries of docs/reference/pqs-functions.md on a month of the demo, by their numbers; names of templates and of fields are
  * those of the demo. What they must answer is read off the ledger that was indexed. Those of the history are in demo-queries-history.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

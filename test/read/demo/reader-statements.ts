@@ -1,12 +1,9 @@
-/** What readers may ask of a storage of the demo's ledger: statements of docs/sql.md, every view, a call of every function. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** What readers may query on the demo's ledger: every documented statement, every view, a call of every function. */
 import type { Client } from 'pg';
+import { documentedQueries } from '../documented.ts';
 
-const doc = readFileSync(join(import.meta.dirname, '../../../docs/sql.md'), 'utf8');
-
-/** Every statement of the page. */
-export const documented: readonly string[] = [...doc.matchAll(/^ *```sql\n(.*?)^ *```/gms)].map(([, sql = '']) => sql);
+/** Every documented statement. */
+export const documented: readonly string[] = documentedQueries.map(({ sql }) => sql);
 
 /** Quoted names of all views that are made beside the storage. */
 export async function viewNames(client: Client): Promise<readonly string[]> {

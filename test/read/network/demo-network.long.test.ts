@@ -1,9 +1,7 @@
 /**
- * The statements of docs/sql.md about the network on a month of the demo: their rows are those that the ledger's own updates
+ * The documented statements about the network on a month of the demo: their rows are those that the ledger's own updates
  * come to. The seven questions that were asked in public are among them.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
 import { instrumentOf } from '../../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
@@ -14,17 +12,10 @@ import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../../support/database.ts';
 import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
+import { documentedQuery } from '../documented.ts';
 import { coupons, decimal, NetworkModel, purchases, textOf, units, type Coupon, type Made } from './demo-model.ts';
 
 const seed = 23;
-const doc = readFileSync(join(import.meta.dirname, '../../../docs/sql.md'), 'utf8');
-
-/** The statement behind words in bold on the page. */
-function statement(title: string): string {
-  const found = doc.slice(Math.max(0, doc.indexOf(`**${title}`))).match(/```sql\n(.*?)```/s)?.[1];
-  if (found === undefined || !doc.includes(`**${title}`)) throw new Error(`no statement "${title}" in docs/sql.md`);
-  return found;
-}
 
 let sandbox: Sandbox;
 let database: TestDatabase;
@@ -53,7 +44,7 @@ const sum = (list: readonly bigint[]): bigint => list.reduce((total, each) => to
 
 describe('the seven public questions', () => {
   it('1: what came and went of the holdings of a party', async () => {
-    const found = await rows(statement('Every create and archive of a holding of a party'));
+    const found = await rows(documentedQuery('Every create and archive of a holding of a party'));
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const party = String(first?.['owner']);
     const held = new Map<string, string>();
@@ -90,7 +81,7 @@ describe('the seven public questions', () => {
       if (owner !== first?.['owner'] || lock !== null) continue;
       expected.set(instrument.id, [...(expected.get(instrument.id) ?? []), units(amount)]);
     }
-    const found = await rows(statement('Unlocked holdings of a party'));
+    const found = await rows(documentedQuery('Unlocked holdings of a party'));
     expect(found.map((row) => [row['instrument_id'], Number(row['holdings']), units(String(row['amount']))])).toEqual(
       [...expected].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, amounts]) => [id, amounts.length, sum(amounts)]),
     );
@@ -112,10 +103,10 @@ describe('the seven public questions', () => {
     const merged = model.done('AmuletRules_MergeMemberTrafficContracts');
     expect(merged.length).toBeGreaterThan(0);
     expect(expected.length).toBeGreaterThan(10);
-    expect(await rows(statement('Every purchase of traffic.'))).toEqual(expected);
+    expect(await rows(documentedQuery('Every purchase of traffic.'))).toEqual(expected);
     const [provider = ''] = expected.map((each) => each.provider).sort();
     const own = expected.filter((each) => each.provider === provider);
-    const found = await rows(statement('Traffic bought by a validator'));
+    const found = await rows(documentedQuery('Traffic bought by a validator'));
     expect(
       found.map((row) => [row['offset'], String(row['bytes_so_far']), units(String(row['amulet_so_far']))]),
     ).toEqual(
@@ -137,7 +128,7 @@ describe('the seven public questions', () => {
       contract_id: exercise.contractId,
       new_contract_id: textOf(exercise.exerciseResult, 'licenseCid'),
     }));
-    const found = await rows(statement('Every heartbeat of a validator.'));
+    const found = await rows(documentedQuery('Every heartbeat of a validator.'));
     expect(found).toMatchObject(expected);
     expect(found).toHaveLength(expected.length);
     expect(expected.length).toBeGreaterThan(50);
@@ -156,7 +147,7 @@ describe('the seven public questions', () => {
         fees: units(textOf(result, 'summary', 'holdingFees')),
       };
     });
-    const found = await rows(statement('Every transfer of Amulet'));
+    const found = await rows(documentedQuery('Every transfer of Amulet'));
     expect(
       found.map((row) => ({
         offset: row['offset'],
@@ -184,7 +175,7 @@ describe('the seven public questions', () => {
       const first = before?.first ?? each.created.createdAt;
       expected.set(validator, { newest: each, count: (before?.count ?? 0) + 1, first });
     }
-    const found = await rows(statement('Every validator once,'));
+    const found = await rows(documentedQuery('Every validator once,'));
     expect(found).toEqual(
       [...expected]
         .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -345,7 +336,7 @@ describe('traffic', () => {
     const paid = model.transactions
       .filter(({ synchronizerId }) => synchronizerId === synchronizer)
       .reduce((total, { paidTrafficCost }) => total + BigInt(paidTrafficCost ?? 0), 0n);
-    const found = await rows(statement('How much traffic is left at most,'));
+    const found = await rows(documentedQuery('How much traffic is left at most,'));
     expect(new Map(found.map((row) => [row['member_id'], BigInt(String(row['bytes_bought']))]))).toEqual(bought);
     const mine = found.find((row) => row['member_id'] === own);
     expect(BigInt(String(mine?.['bytes_left_at_most']))).toBe(

@@ -1,4 +1,4 @@
-/** The queries that public applications of PQS run, by their numbers in docs/pqs-compatibility.md, as they are written there, each on both search paths. */
+/** The queries that public applications of PQS run, by their numbers in docs/reference/pqs-functions.md, as they are written there, each on both search paths. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
 import { onBothPaths, packages, writePqsHistory } from './pqs-history.ts';

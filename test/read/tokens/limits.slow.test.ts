@@ -1,6 +1,4 @@
 /** Where the tables cannot tell all of what moved, the token views say so, and never tell something else instead. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mergeStaging } from '../../../src/store/history/merge.ts';
 import { prepareStaging, stagingSchema } from '../../../src/store/history/staging.ts';
@@ -11,6 +9,7 @@ import { openSession } from '../../../src/store/write/session.ts';
 import * as frames from '../../support/frames.ts';
 import { identity } from '../../support/schemas.ts';
 import { decodeActiveContract } from '../../support/wire/decode.ts';
+import { documentedQuery } from '../documented.ts';
 import { createReadDatabase, type Beginning, type ReadDatabase } from '../read-database.ts';
 import * as tokens from './token-frames.ts';
 
@@ -329,9 +328,8 @@ describe('an owner who is no stakeholder', () => {
   });
 });
 
-describe('the question of docs/sql.md whether anything is missing', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/sql.md'), 'utf8');
-  const [, question = ''] = /\*\*Is anything missing\?\*\*.*?```sql\n(.*?)```/s.exec(page) ?? [];
+describe('the documented query for missing data', () => {
+  const question = documentedQuery('Is anything missing?');
 
   it('has no answer where nothing is', async () => {
     const database = await world();

@@ -1,0 +1,45 @@
+/** The statements that the pages for readers contain. */
+import { blocksOf, pages, type Page } from '../docs/pages.ts';
+
+export interface DocumentedQuery {
+  /** Path of the page. */
+  readonly page: string;
+  /** The bold lead or the heading before it. */
+  readonly title: string;
+  readonly sql: string;
+  /** Whether the page marks it as one that returns rows on the demo. */
+  readonly hasRows: boolean;
+}
+
+const ofReaders =
+  /^docs\/(?:get-started\/first-queries|how-to\/query\/[\w-]+|reference\/(?:sql-schemas|pqs-functions))\.md$/;
+
+export const documentedQueries: readonly DocumentedQuery[] = pages()
+  .filter(({ path }) => ofReaders.test(path))
+  .flatMap(queriesOf);
+
+/** Paths of the pages that contain them. */
+export const queryPages: readonly string[] = [...new Set(documentedQueries.map(({ page }) => page))];
+
+/** The only statement whose title begins with this text. @throws Error if there is none, or more than one */
+export function documentedQuery(title: string): string {
+  const [found, ...others] = documentedQueries.filter((query) => query.title.startsWith(title));
+  if (found === undefined || others.length > 0) throw new Error(`expected one statement "${title}" in the pages`);
+  return found.sql;
+}
+
+function queriesOf(page: Page): readonly DocumentedQuery[] {
+  const lines = page.text.split('\n');
+  return blocksOf(page)
+    .filter(({ language }) => language === 'sql')
+    .map(({ line, text }) => {
+      const before = lines.slice(0, line - 1).join('\n');
+      const title = [...before.matchAll(/^\*\*(.+?)\*\*|^#+ (.+)$/gm)].at(-1);
+      return {
+        page: page.path,
+        title: title?.[1] ?? title?.[2] ?? '',
+        sql: text,
+        hasRows: /<!-- has rows -->\s*$/.test(before),
+      };
+    });
+}
