@@ -21,7 +21,7 @@ describe('the site', () => {
     expect(index?.text).toContain('](./sql.md#typed-views)');
     expect(index?.text).toContain('](https://repository.example/blob/main/LICENSE)');
     const [compose] = pages.filter(({ path }) => path === 'deploy/index.md');
-    expect(compose?.text).toContain('](../high-availability.md)');
+    expect(compose?.text).toContain('](../how-to/run/high-availability.md)');
     expect(compose?.text).toContain('](./chart.md)');
   });
 

@@ -27,9 +27,10 @@ function rowsOf(result: Record<string, unknown>): Record<string, number> {
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
 }
 
-/** Keys of an output, and of the objects in it, that the table of docs/retention.md does not have. */
+/** Keys of an output, and of the objects in it, that the table of docs/how-to/change/prune.md does not have. */
 function undocumented(output: object): readonly string[] {
-  const table = readFileSync('docs/retention.md', 'utf8').split('| Key of `--json`')[1]?.split('\n\n')[0] ?? '';
+  const table =
+    readFileSync('docs/how-to/change/prune.md', 'utf8').split('| Key of `--json`')[1]?.split('\n\n')[0] ?? '';
   const keys = Object.entries(output).flatMap(([key, value]: [string, unknown]) => {
     const inner: unknown = Array.isArray(value) ? value[0] : value;
     return [key, ...(inner !== null && typeof inner === 'object' ? Object.keys(inner) : [])];
