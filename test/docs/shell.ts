@@ -109,6 +109,7 @@ export const notRun: readonly NotRun[] = [
     command: /^ledger-indexer explain/,
     reason: 'needs a rejected command: test/completions/explain-command.slow.test.ts',
   },
+  {
     page: 'docs/how-to/integrate/graphql.md',
     command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export )/,
     reason: 'needs an engine, packages of others and their servers: test/graphql, .ci/compose-test',
