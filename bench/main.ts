@@ -1,4 +1,4 @@
-/** `npm run bench`: how fast the indexer is, beside what Postgres itself does with the same rows. docs/performance.md */
+/** `npm run bench`: how fast the indexer is, beside what Postgres itself does with the same rows. bench/README.md */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';

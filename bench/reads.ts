@@ -1,4 +1,4 @@
-/** `npm run bench:reads`: how long readers wait over a million and a half contracts. docs/performance.md */
+/** `npm run bench:reads`: how long readers wait over a million and a half contracts. bench/README.md */
 import { cpus } from 'node:os';
 import type { Client } from 'pg';
 import { isEnding, onExit, runToEnd } from './cleanup.ts';

@@ -16,7 +16,7 @@ for (const page of Object.keys(commandPages)) {
   put(`docs/reference/commands/${page}.md`, 'commands', commandSections(commands, page, verbs));
 }
 put('docs/reference/graphql-names.md', 'relations', relationsMarkdown());
-put('docs/security.md', 'least-roles', leastRolesMarkdown());
+put('docs/how-to/secure/roles.md', 'least-roles', leastRolesMarkdown());
 
 /** Replaces what stands between the markers of this name. */
 function put(page, name, table) {

@@ -1,7 +1,7 @@
 /**
  * Which columns of the views always have a value: where the catalog of the tables says `not null` and no join can miss, and where
  * a view guarantees it. The first are proven by the planner in a test, which is why they are all here; the others follow from
- * the [invariants](../../docs/invariants.md): each small number stands in its dictionary (I25), each beginning and end of a
+ * the [invariants](../../docs/reference/invariants.md): each small number stands in its dictionary (I25), each beginning and end of a
  * contract has its row in contracts (I11), each update its batch (I40); or the view counts, concatenates or names a case.
  * What the ledger may leave out, such as the times of an update, is null in types as it may be in rows.
  */

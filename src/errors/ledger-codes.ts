@@ -114,7 +114,7 @@ export const ledgerCodes = {
     'park',
     ExitCode.configuration,
     'the release of the participant has disabled or removed the call, or fields of its request',
-    'send what the release has instead (docs/releases.md lists what is gone); until 3.7 an operator of the participant can enable the ' +
+    'send what the release has instead (docs/reference/participant-releases.md lists what is gone); until 3.7 an operator of the participant can enable the ' +
       'call again: canton.participants.NAME.features.deprecated.enable-deprecated-endpoints-34, -parameters-34 or -endpoints-35',
   ),
   LEDGER_CONTINUATION_TOKEN_INVALID: kind(

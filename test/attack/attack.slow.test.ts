@@ -1,4 +1,4 @@
-/** The quick attempts of `npm run attack`, against one indexer: no promise of docs/security.md is broken by any of them. */
+/** The quick attempts of `npm run attack`, against one indexer: no promise of docs/explanation/security-model.md is broken by any of them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noLimits } from '../support/skips/server-version.ts';
 import { needs } from '../support/skips/needs.ts';

@@ -1,4 +1,4 @@
-/** Terms of the attack suite: one attempt to break a promise of docs/security.md, and a group of them. */
+/** Terms of the attack suite: one attempt to break a promise of docs/explanation/security-model.md, and a group of them. */
 import type { World } from './world/world.ts';
 
 /** What came of an attempt. */

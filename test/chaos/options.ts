@@ -39,7 +39,7 @@ const leastOfFull = 5;
 /** Seconds: what takes one on an idle machine may take many on a busy one, and is no failure there. */
 const defaultPatience = 60;
 
-/** Those of the figures in docs/reliability.md. */
+/** Those of the results in docs/explanation/reliability.md. */
 const contractsOfOperations = 50_000;
 /** Seconds: a rebuild of those contracts is one step forward there. */
 const patienceOfOperations = 600;

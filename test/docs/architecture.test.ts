@@ -1,14 +1,14 @@
-/** The house as docs/architecture.md draws it: every folder of src stands in the tree, and no shelf imports one above it. */
+/** The tree in docs/explanation/architecture.md: it has every folder of src, and no submodule imports one above it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Folders in the order of the tree, relative to the project: rooms begin their lines, shelves are indented. */
+/** Folders in the order of the tree, relative to the project: modules begin their lines, submodules are indented. */
 function drawn(): readonly string[] {
-  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
-  const tree = /```text\n([^]*?)```/.exec(page)?.[1] ?? '';
+  const page = readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8');
+  const tree = /```text\n(main\.ts[^]*?)```/.exec(page)?.[1] ?? '';
   let room = '';
   return tree.split('\n').flatMap((line) => {
     const [, indent = '', names = ''] = /^( *)((?:[a-z-]+\/ *)+)/.exec(line) ?? [];
@@ -68,7 +68,7 @@ function roomOf(path: string): string {
   return houses.slice(1).find((house) => path.startsWith(house)) ?? path.split('/').slice(0, 2).join('/');
 }
 
-describe('the tree in docs/architecture.md', () => {
+describe('the tree in docs/explanation/architecture.md', () => {
   it('has every folder of src, and no other', () => {
     expect([...drawn(), ...parts].toSorted()).toEqual([...folders()].toSorted());
   });

@@ -1,5 +1,5 @@
 /**
- * docs/coverage.md against the migrations and against the samples of what participants send: every column it names
+ * docs/reference/coverage.md against the migrations and against the samples of what participants send: every column it names
  * exists, and every field of a sample has a row in it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ interface Row {
 }
 
 function tableRows(): readonly Row[] {
-  const text = readFileSync(join(root, 'docs/coverage.md'), 'utf8');
+  const text = readFileSync(join(root, 'docs/reference/coverage.md'), 'utf8');
   return [...text.matchAll(/^\| ([A-Z]\w+\.\w+)\s*\| (.*?)\s*\|/gm)].map(([, field = '', target = '']) => ({
     field,
     columns: target.startsWith('none') ? [] : target.split(', '),
@@ -94,7 +94,7 @@ function isLeaf(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
 }
 
-describe('docs/coverage.md', () => {
+describe('docs/reference/coverage.md', () => {
   it('names each field once', () => {
     const fields = tableRows().map(({ field }) => field);
     expect(fields.length).toBeGreaterThan(80);

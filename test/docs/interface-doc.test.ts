@@ -1,12 +1,13 @@
-/** docs/interface.md against the project: what it names is there, and no operation is missing in it. */
+/** test/conformance/interface.md against the project: files, tests and calls exist, and no required operation is missing. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { required } from '../conformance/required.ts';
 import { rows } from '../conformance/table.ts';
 
 const root = join(import.meta.dirname, '../..');
-const text = readFileSync(join(root, 'docs/interface.md'), 'utf8');
+const page = 'test/conformance/interface.md';
+const text = readFileSync(join(root, page), 'utf8');
 const suite = 'test/conformance/endpoints.slow.test.ts';
 
 /** The cells of every row of every table, without the rules below the headings. */
@@ -52,7 +53,7 @@ function exists({ file, name }: Quoted): boolean {
   return existsSync(join(root, file)) && sourcesOf(file).includes(name);
 }
 
-describe('docs/interface.md', () => {
+describe('test/conformance/interface.md', () => {
   const cells = tableRows();
 
   it('has no empty cell, and at least one test in every row', () => {
@@ -66,7 +67,7 @@ describe('docs/interface.md', () => {
 
   it('names only files that are there', () => {
     const files = [...text.matchAll(/`((?:src|test|docs|packages)\/[^`]*)`/gu)].map(([, file = '']) => file);
-    const links = [...text.matchAll(/\]\(([\w-]+\.md)/gu)].map(([, file = '']) => `docs/${file}`);
+    const links = [...text.matchAll(/\]\(([\w./-]+\.md)/gu)].map(([, file = '']) => join(dirname(page), file));
     expect(files.length).toBeGreaterThan(150);
     expect([...files, ...links].filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });

@@ -74,6 +74,7 @@ export const notRun: readonly NotRun[] = [
     reason: 'is of an app with the packed package: test/package runs it there',
   },
   { page: 'docs/changes.md', command: /^curl /, reason: 'does not end: test/changes' },
+  { page: 'docs/how-to/secure/reader-tokens.md', command: /^curl /, reason: 'does not end: test/changes' },
   { page: 'docs/testing.md', command: /^git clone |npm pack/, reason: 'is of this repository: test/package packs it' },
   {
     page: 'docs/how-to/run/tracing.md',
@@ -81,10 +82,9 @@ export const notRun: readonly NotRun[] = [
     reason: 'the daemon itself, with packages of others',
   },
   { page: 'README.md', command: /^npm test/, reason: 'is the run that this test is a part of' },
-  { page: 'docs/performance.md', command: /npm run bench/, reason: 'takes minutes to an hour' },
-  { page: 'docs/security.md', command: /^docker run /, reason: 'needs a container engine and an image' },
+  { page: 'docs/how-to/secure/container.md', command: /^docker run /, reason: 'needs a container engine and an image' },
   {
-    page: 'docs/security.md',
+    page: 'docs/how-to/secure/roles.md',
     command: / ledger-indexer$/,
     reason: 'the daemon itself: test/security/roles.slow.test.ts',
   },

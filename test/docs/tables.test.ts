@@ -74,6 +74,6 @@ it('docs/reference/graphql-names.md lists the relations: npm run docs:generate',
   expect(between('docs/reference/graphql-names.md', 'relations')).toBe(relationsMarkdown());
 });
 
-it('docs/security.md lists the least role of each feature: npm run docs:generate', () => {
-  expect(between('docs/security.md', 'least-roles')).toBe(leastRolesMarkdown());
+it('docs/how-to/secure/roles.md lists the least role of each feature: npm run docs:generate', () => {
+  expect(between('docs/how-to/secure/roles.md', 'least-roles')).toBe(leastRolesMarkdown());
 });

@@ -118,7 +118,7 @@ export class HistoryWorld {
     return printed.join('\n');
   }
 
-  /** What breaks an invariant of docs/invariants.md; empty when all hold. */
+  /** What breaks an invariant of docs/reference/invariants.md; empty when all hold. */
   broken(schema = 'ledger'): Promise<readonly string[]> {
     return brokenRules(this.database.url, schema);
   }

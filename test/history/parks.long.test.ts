@@ -1,6 +1,6 @@
 /**
  * What an indexer does when the ledger is not the one it knows any more: it parks, says which command resolves it, and
- * neither appends nor deletes. Named as in docs/reliability.md.
+ * neither appends nor deletes. Ids as in test/faults/matrix.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decide } from '../../src/pipeline/retry/retry.ts';

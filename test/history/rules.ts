@@ -1,4 +1,4 @@
-/** The invariants of docs/invariants.md, for tests that leave a stream in an unusual state. */
+/** The invariants of docs/reference/invariants.md, for tests that leave a stream in an unusual state. */
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { reportPlanning } from '../../src/store/connection/report-planning.ts';
 import { invariants, wholeTables } from '../../src/store/verify/broken-rules.ts';

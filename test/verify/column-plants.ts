@@ -1,4 +1,4 @@
-/** Which row of a table is changed, and to what, for each kind of rows that docs/verify.md tells apart. */
+/** Which row of a table is changed, and to what, for each kind of rows that docs/reference/verify-columns.md distinguishes. */
 
 export interface Rows {
   readonly table: string;
@@ -40,7 +40,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   event_parties: { table: 'event_parties', where: 'parties_pk in (select parties_pk from exercises)' },
   'ended by an archive': { table: 'ended', where: `ended_by = 'a'` },
   'ended by a reassignment': { table: 'ended', where: `ended_by = 'r' and "offset" > ${seedOffset}` },
-  'ended, on its way at a seed': { table: 'ended', where: `ended_by = 'r' and "offset" <= ${seedOffset}` },
+  'ended, in flight at a seed': { table: 'ended', where: `ended_by = 'r' and "offset" <= ${seedOffset}` },
   'ended, witnessed only': { table: 'ended', where: `ended_by = 'w'` },
   'interface_views of updates': { table: 'interface_views', where: `"offset" > ${seedOffset}` },
   'interface_views of a seed': { table: 'interface_views', where: `"offset" <= ${seedOffset}` },
@@ -119,7 +119,7 @@ const particular: Readonly<Record<string, string>> = {
   'contracts of a seed.origin': `'c'`,
   'ended by an archive.ended_by': `'r'`,
   'ended by a reassignment.ended_by': `'a'`,
-  'ended, on its way at a seed.ended_by': `'e'`,
+  'ended, in flight at a seed.ended_by': `'e'`,
   'ended, witnessed only.ended_by': `'a'`,
   'reassignments of updates.kind': `case kind when 'a' then 'u'::"char" else 'a' end`,
   'reassignments in flight at a seed.kind': `case kind when 'a' then 'u'::"char" else 'a' end`,

@@ -1,4 +1,4 @@
-/** What docs/verify.md says of every column. */
+/** The lists of columns in docs/reference/verify-columns.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ export interface ColumnGroup {
   readonly by: readonly string[];
 }
 
-const text = readFileSync(join(import.meta.dirname, '../../docs/verify.md'), 'utf8');
+const text = readFileSync(join(import.meta.dirname, '../../docs/reference/verify-columns.md'), 'utf8');
 
 /** The rows of the table under a heading, cell by cell. */
 function tableUnder(heading: string): readonly (readonly string[])[] {
@@ -37,9 +37,9 @@ function quoted(cell: string): readonly string[] {
   return [...cell.matchAll(/`(\w+)`/gu)].map(([, name = '']) => name);
 }
 
-/** Any change is noticed. */
-export const noticed = groupsUnder('Noticed');
-/** Some changes are, others are lawful. */
-export const inPart = groupsUnder('Noticed in part');
-/** No change is. */
-export const outOfSight = groupsUnder('Out of sight');
+/** Any change is detected. */
+export const noticed = groupsUnder('Detected');
+/** Some changes are detected, others are valid. */
+export const inPart = groupsUnder('Detected in part');
+/** No change is detected. */
+export const outOfSight = groupsUnder('Not detected');

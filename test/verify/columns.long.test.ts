@@ -1,6 +1,6 @@
 /**
- * Every column of the storage, changed behind the indexer's back: what docs/verify.md says is noticed is noticed, and what
- * it says is out of sight is not. A column that stands in no list of the document fails here.
+ * Changes every stored column without the indexer and runs `verify`: changes that docs/reference/verify-columns.md lists as
+ * detected are detected, and the others are not. A column that is missing in the page fails here.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
@@ -97,7 +97,7 @@ it('says nothing while nothing is changed', async () => {
   expect(await noticedBy(everything)).toEqual([]);
 });
 
-it('stands in docs/verify.md, column by column, once for each kind of rows', () => {
+it('each column is in docs/reference/verify-columns.md, once for each kind of rows', () => {
   const listed = [...each(noticed), ...each(inPart), ...each(outOfSight)].map(([rows, column]) => `${rows}.${column}`);
   const kinds = [...new Set(listed.map((name) => name.split('.')[0] ?? ''))];
   const expected = kinds.flatMap((rows) => {

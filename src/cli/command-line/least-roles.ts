@@ -1,6 +1,6 @@
 /**
- * The table of features and the least role that each one needs. docs/security.md has it as a table, the refusals of commands
- * name the role from it, and test/security/roles runs each feature as its role and as lesser ones.
+ * Features and the least role that each one needs. docs/how-to/secure/roles.md prints the table, refusals of commands name the role
+ * from it, and test/security/roles runs each feature as its role and as lesser ones.
  */
 
 /** Roles of `grant-roles`. The administrator is a superuser, or has CREATEROLE and is a member of the owner of the tables. */
@@ -51,7 +51,7 @@ export const leastRoles = [
   {
     role: 'reader',
     features: ['verify'],
-    touches: 'reads all history in one snapshot; keeps the result in `verifications` as the writer only',
+    touches: 'reads all history in one snapshot; stores the result in `verifications` as the writer only',
   },
   {
     role: 'reader',
@@ -61,7 +61,7 @@ export const leastRoles = [
   {
     role: 'reader',
     features: ['reset', 'reseed', 'filter accept', 'filter extend', 'switch-participant'],
-    touches: 'without `--yes` they only read, and say what they would do',
+    touches: 'preview, without `--yes`',
   },
   {
     role: 'reader',
@@ -91,12 +91,12 @@ export const leastRoles = [
   {
     role: 'writer',
     features: ['check'],
-    touches: 'tries the rights of the writer on no row',
+    touches: 'tests the rights of the writer without changing a row',
   },
   {
     role: 'writer',
     features: ['delivery of webhooks'],
-    touches: 'moves `webhooks`, adds `webhook_dead_letters`, reads `webhook_secrets`',
+    touches: 'updates `webhooks`, adds to `webhook_dead_letters`, reads `webhook_secrets`',
   },
   {
     role: 'writer',
@@ -156,7 +156,7 @@ export const leastRoles = [
   {
     role: 'migrator',
     features: ['grant-roles'],
-    touches: 'grants again; only an administrator creates the roles',
+    touches: 'renews the grants; only an administrator creates the roles',
   },
   {
     role: 'administrator',
@@ -166,7 +166,7 @@ export const leastRoles = [
   {
     role: 'administrator',
     features: ['webhook add'],
-    touches: 'makes the writer a member of the role that is delivered to',
+    touches: 'makes the writer a member of the receiving role',
   },
   {
     role: 'token',
@@ -199,7 +199,7 @@ export function connectAs(feature: Feature): string {
 }
 
 /** Matches commands; other features are surfaces. */
-const command = /^[a-z-]+(?: [a-z]+)?(?: --[a-z]+)?$/;
+const command = /^[a-z-]+(?: [a-z-]+)?(?: --[a-z]+)?$/;
 
 /** Commands that need the role and no more. */
 export function commandsOf(role: DatabaseRole): readonly string[] {

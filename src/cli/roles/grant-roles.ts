@@ -36,7 +36,7 @@ export const grantRolesCommand: Command = {
   ],
   examples: ['grant-roles --dry-run', 'grant-roles --prefix ledger --password-dir ./passwords'],
   exits: writing,
-  page: 'docs/security.md',
+  page: 'docs/how-to/secure/roles.md',
   /** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
   run: async ({ given, env, print }) => {
     const config = loadConfig(env, given.options);

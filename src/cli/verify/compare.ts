@@ -168,7 +168,7 @@ function missing(name: string): IndexerError {
   });
 }
 
-// `verify --invariants`: the rules of docs/invariants.md over the tables alone; needs no ledger.
+// `verify --invariants`: the rules of docs/reference/invariants.md over the tables alone; needs no ledger.
 
 /** @param progress told the rule at work and how many are done */
 async function verifyRules(

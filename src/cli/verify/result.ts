@@ -17,7 +17,7 @@ export interface Finding {
   readonly row?: string;
   /** Names of the fields that differ; never their contents. */
   readonly fields?: readonly string[];
-  /** The rule, see docs/invariants.md. */
+  /** The rule, see docs/reference/invariants.md. */
   readonly rule?: string;
   /** What breaks the rule. */
   readonly found?: string;

@@ -43,7 +43,7 @@ export const verifyCommand: Command = {
     [1, 'a difference was found'],
     [2, 'it could not be decided'],
   ],
-  page: 'docs/verify.md',
+  page: 'docs/how-to/run/verify.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare */
   run: async (call) => {
     const file = call.given.text('account-statement');

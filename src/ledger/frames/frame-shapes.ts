@@ -34,7 +34,7 @@ export class Shape {
   /** Which field was met at which position last time: a ledger prints fields in the same order again and again. */
   readonly order: Field[] = [];
   readonly #blank: readonly unknown[];
-  /** As docs/coverage.md names it; undefined where other fields than these make it something else. */
+  /** As docs/reference/coverage.md names it; undefined where other fields than these make it something else. */
   readonly message: string | undefined;
   /**
    * Makes the object. A literal for each shape, because the engine makes those far quicker than key by key.

@@ -32,7 +32,7 @@ const event = {
   packageName: null,
 } satisfies Fields;
 
-/** By message, in the words of docs/coverage.md; those in small letters are levels that it has no name for. */
+/** By message, in the words of docs/reference/coverage.md; those in small letters are levels that it has no name for. */
 export const knownFields = {
   updateFrame: { update: 'update' },
   update: {

@@ -60,7 +60,7 @@ function shown({ offset, contract_id: contractId, found }: FoundRow): BrokenRow 
   return { ...(offset === null ? {} : { offset }), ...(contractId === null ? {} : { contractId }), found };
 }
 
-// All invariants, in the order of docs/invariants.md.
+// All invariants, in the order of docs/reference/invariants.md.
 
 export const invariants: readonly Invariant[] = [
   ...streamInvariants,

@@ -1,6 +1,6 @@
 /** One rule that the tables keep, as a query for what breaks it. */
 export interface Invariant {
-  /** Number in docs/invariants.md. */
+  /** Number in docs/reference/invariants.md. */
   readonly id: string;
   /** The rule in a few words. */
   readonly says: string;

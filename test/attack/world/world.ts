@@ -1,5 +1,5 @@
 /**
- * What is attacked: an indexer set up as docs/security.md recommends, behind a ledger with live traffic. The indexer is its own
+ * What is attacked: an indexer set up as docs/how-to/secure recommends, behind a ledger with live traffic. The indexer is its own
  * process with a small heap and logs in as the writer of `grant-roles`. Readers have logins and tokens, limited to a party or not.
  */
 import { randomBytes } from 'node:crypto';
@@ -37,7 +37,7 @@ export interface WorldOptions {
   readonly updatesPerSecond: number;
 }
 
-/** The same heap as in the container of docs/security.md. */
+/** The same heap as in the container of docs/how-to/secure/container.md. */
 const heap = ['--max-old-space-size=384'];
 const longestStartMs = 240_000;
 

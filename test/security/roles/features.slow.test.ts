@@ -1,5 +1,5 @@
 /**
- * Every row of the table of least roles (docs/security.md) against one indexed database: the feature works as the role of
+ * Every row of the table of least roles (docs/how-to/secure/roles.md) against one indexed database: the feature works as the role of
  * its row, and each lesser role is refused by an error that names the missing right or the role to use.
  */
 import { writeFileSync } from 'node:fs';

@@ -1,0 +1,142 @@
+/** Faults of tokens and rights. */
+import type { Fault } from './fault.ts';
+
+export const authorizationFaults: readonly Fault[] = [
+  {
+    id: 'A01',
+    fault: 'The token expires while the stream runs',
+    indexer:
+      'Renews it at 80 % of its life between two batches. If too late, the stream is idle until the ledger has something for it, and is then reopened (see A12)',
+    tests: {
+      'test/e2e/token-file.slow.test.ts': [
+        'that is renewed in time moves the stream to the new token, loaded or idle, without the phase changing',
+      ],
+      'test/e2e/seed.slow.test.ts': [
+        'goes on without parking however many tokens end while it runs, as long as each stored something',
+      ],
+    },
+  },
+  {
+    id: 'A02',
+    fault: 'Rights change while the stream runs',
+    indexer: 'Reopens it at once, with the new rights',
+    tests: {
+      'test/e2e/ledger-errors.slow.test.ts': ['opens the next stream with the new rights when they were extended'],
+    },
+  },
+  {
+    id: 'A03',
+    fault: 'Rights are revoked',
+    indexer: 'Parks; rows stay, the filter is not narrowed',
+    tests: {
+      'test/e2e/ledger-errors.slow.test.ts': ['parks when the right to read was taken away, and keeps what it has'],
+      'test/history/followed.slow.test.ts': ['park the indexer, which keeps its rows and does not narrow its filter'],
+    },
+  },
+  {
+    id: 'A04',
+    fault: 'The configured filter differs from the stored one',
+    indexer: 'Parks with the command that accepts it',
+    tests: {
+      'test/history/filter.slow.test.ts': ['parks the indexer with the command that accepts it, and changes nothing'],
+    },
+  },
+  {
+    id: 'A05',
+    fault: 'The token is refused',
+    indexer: 'Gets two new ones, then parks',
+    tests: {
+      'test/e2e/bad-input.slow.test.ts': ['parks after trying a refused token again, and writes nothing'],
+      'test/e2e/oidc.slow.test.ts': ['parks after two new tokens when the participant wants another audience'],
+    },
+  },
+  {
+    id: 'A06',
+    fault: 'The identity provider is down, slow, or returns a web page',
+    indexer: 'Uses the old token until it expires, then retries',
+    tests: {
+      'test/e2e/oidc.slow.test.ts': ['outlives a provider that is down for longer than a token lives'],
+      'test/ledger/access/oauth.slow.test.ts': [
+        'because it is silent is given up in time, also in the middle of an answer',
+      ],
+    },
+  },
+  {
+    id: 'A07',
+    fault: 'The token file is replaced, a changed link, missing, empty, or not a token',
+    indexer: 'Reads it at every connect; uses the last good token until it expires or is refused',
+    tests: {
+      'test/faults/authorization.slow.test.ts': [
+        'that is empty, gone, no token at all or a swapped link costs nothing while the last token is good',
+        'that is no token is not excused by a last token that has ended or was refused',
+      ],
+    },
+  },
+  {
+    id: 'A08',
+    fault: 'The wall clock is wrong',
+    indexer: 'Measures token life with the monotonic clock',
+    tests: {
+      'test/ledger/access/oauth.slow.test.ts': [
+        'live as long as the provider says although this machine has another idea of the time',
+      ],
+      'test/ledger/access/token.test.ts': [
+        'is bounded by its claims when the wall clock is far off, and never makes a token be renewed without a pause',
+      ],
+    },
+  },
+  {
+    id: 'A09',
+    fault: 'A token with characters that a handshake cannot carry',
+    indexer: 'Parks, without printing it',
+    tests: {
+      'test/faults/authorization.slow.test.ts': ['parks and is never shown'],
+    },
+  },
+  {
+    id: 'A10',
+    fault: 'Background requests are refused, the stream is not',
+    indexer: 'Gets one new token; the stream continues',
+    tests: {
+      'test/faults/authorization.slow.test.ts': ['use up one new token, not one each time'],
+    },
+  },
+  {
+    id: 'A11',
+    fault: 'The token would be sent in clear text to another machine',
+    indexer: 'Exits with 78 and sends nothing',
+    tests: {
+      'test/e2e/bad-input.slow.test.ts': ['ends with 78 rather than send a token in clear text to another machine'],
+    },
+  },
+  {
+    id: 'A12',
+    fault: 'The token has expired; the stream stays open and idle',
+    indexer: 'Not ready after ten seconds; moves the stream to the new token',
+    tests: {
+      'test/e2e/ledger-timeout.long.test.ts': [
+        'is not ready after ten seconds and says why, until a renewed token is seen, which moves the stream too',
+      ],
+    },
+  },
+  {
+    id: 'A13',
+    fault: 'A refused token is replaced, refused rights are granted',
+    indexer: 'Ends the wait within seconds, parked or not',
+    tests: {
+      'test/e2e/ledger-timeout.long.test.ts': [
+        'goes on within seconds when its refused token is replaced',
+        'goes on within seconds when rights that were refused are granted',
+      ],
+    },
+  },
+  {
+    id: 'A14',
+    fault: 'A token lives too long, has expired, is not yet valid, has no audience',
+    indexer: 'Names the reason that the token itself contains',
+    tests: {
+      'test/ledger/transport/refused-stream.test.ts': ['says of a token that is refused what can be seen in it'],
+      'test/cli/check.slow.test.ts': ['token: wrong, expired, not permitted to ask for the participant'],
+    },
+  },
+];

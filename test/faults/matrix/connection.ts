@@ -1,0 +1,350 @@
+/** Faults of the connection to the ledger. */
+import type { Fault } from './fault.ts';
+
+export const connectionFaults: readonly Fault[] = [
+  {
+    id: 'C01',
+    fault: 'The connection is refused, or the host name cannot be resolved',
+    indexer: 'Retries forever; live, not ready',
+    tests: {
+      'test/e2e/bad-input.slow.test.ts': ['keeps trying when nobody listens on the port, and writes nothing'],
+      'test/faults/connection.long.test.ts': ['is tried again for ever: names come back'],
+    },
+  },
+  {
+    id: 'C02',
+    fault: 'The ledger restarts, refuses connections, returns 503',
+    indexer: 'Retries',
+    tests: {
+      'test/faults/connection.long.test.ts': ['that is refused with RST, unanswered or answered 503 is tried again'],
+    },
+  },
+  {
+    id: 'C03',
+    fault: 'The connection breaks at any byte',
+    indexer: 'Discards what is not written, retries',
+    tests: {
+      'test/faults/connection.long.test.ts': [
+        'that breaks off in the middle of a frame is made again, and nothing is missing',
+      ],
+      'test/chaos/campaign.long.test.ts': [
+        'dies before every fortieth message of both wires, and ends as if it had not',
+      ],
+    },
+  },
+  {
+    id: 'C04',
+    fault: 'Half open: nothing arrives, nothing is closed',
+    indexer: 'Closes it after two unanswered pings',
+    tests: {
+      'test/faults/connection.long.test.ts': ['that is half open is given up by unanswered pings'],
+    },
+  },
+  {
+    id: 'C05',
+    fault: 'A server or proxy closes idle connections',
+    indexer: 'Keeps it open with a ping every `INDEXER_PING_INTERVAL`',
+    tests: {
+      'test/ledger/transport/frame-stream.test.ts': ['pings an idle ledger and holds it for alive while it answers'],
+    },
+  },
+  {
+    id: 'C06',
+    fault: 'Pings are answered, the stream is dead',
+    indexer: 'Reopens it after 120 s without a frame while the ledger end rises',
+    tests: {
+      'test/faults/silence.slow.test.ts': [
+        'is noticed by the ledger end that rises past the checkpoint, and the stream is opened again',
+      ],
+    },
+  },
+  {
+    id: 'C07',
+    fault: 'A pause of the indexer looks like a dead ledger',
+    indexer: 'Keeps pinging, and tolerates missing pongs while paused',
+    tests: {
+      'test/ledger/transport/frame-stream.test.ts': [
+        'keeps pinging while paused, does not take the pause for death, and goes on after it',
+        'still notices a dead ledger after a pause',
+      ],
+    },
+  },
+  {
+    id: 'C08',
+    fault: 'The ledger sends faster than Postgres writes',
+    indexer: 'Pauses the socket; memory stays bounded',
+    tests: {
+      'test/pipeline/inbox.test.ts': [
+        'pauses the socket once when full and resumes it when half is free, by frames and by bytes',
+      ],
+      'test/faults/process.long.test.ts': ['waits, because what is held here is bounded'],
+    },
+  },
+  {
+    id: 'C09',
+    fault: 'A frame larger than `LEDGER_MAX_FRAME_BYTES`',
+    indexer: 'Stores what came before, parks with its position',
+    tests: {
+      'test/faults/connection.long.test.ts': [
+        'larger than LEDGER_MAX_FRAME_BYTES parks with the place it stands at, and everything before it is stored',
+      ],
+    },
+  },
+  {
+    id: 'C10',
+    fault: 'A small compressed frame that becomes a large one',
+    indexer: 'Never offers compression',
+    tests: {
+      'test/faults/connection.long.test.ts': ['is never offered, so that no small frame can become a large one'],
+    },
+  },
+  {
+    id: 'C11',
+    fault: 'A frame that is truncated, not UTF-8 or binary',
+    indexer: 'Requests it again, then parks with its position',
+    tests: {
+      'test/faults/connection.long.test.ts': [
+        'that is %s is asked for once more, then parks with its place',
+        'that is damaged once (%s) is stored when it comes again',
+      ],
+    },
+  },
+  {
+    id: 'C12',
+    fault: 'A frame in fragments; an unknown kind of update; missing fields',
+    indexer: 'Joins them; stores it raw, or parks if it names contracts; treats them as absent',
+    tests: {
+      'test/faults/connection.long.test.ts': ['in two fragments is one', 'of an unknown kind is stored as it came'],
+      'test/ledger/frames/decode.test.ts': ['tolerates every absent field of a %s or refuses it by path and offset'],
+      'test/faults/unknown.slow.test.ts': [
+        'parks the stream with kind and offset where an update of an unknown kind names contracts',
+      ],
+    },
+  },
+  {
+    id: 'C13',
+    fault: 'Any damaged frame',
+    indexer: 'Decodes or refuses it, and fails in no other way',
+    tests: {
+      'test/fuzz/decoder.long.test.ts': ['damaged frames'],
+      'test/ledger/frames/decode.test.ts': ['a frame cut or patched in its text gives a model value or a refusal'],
+    },
+  },
+  {
+    id: 'C14',
+    fault: 'The stream closes cleanly (1000, 1001, 1011)',
+    indexer: 'Reopens it, because updates have no end',
+    tests: {
+      'test/faults/connection.long.test.ts': ['that is closed with 1000, 1001 or 1011 is never taken for the end'],
+    },
+  },
+  {
+    id: 'C15',
+    fault: 'An error frame, then a close',
+    indexer: 'Follows the error, not the close code, also if the error has no text',
+    tests: {
+      'test/ledger/transport/frame-stream.test.ts': [
+        'are told from an error frame, which wins over the clean close behind it',
+      ],
+      'test/faults/connection.long.test.ts': ['without a text are errors all the same'],
+    },
+  },
+  {
+    id: 'C16',
+    fault: 'Repeated internal errors of the ledger',
+    indexer: 'Retries; parks after the twentieth without progress',
+    tests: {
+      'test/faults/connection.long.test.ts': ['of its own making park when they come twenty times without progress'],
+    },
+  },
+  {
+    id: 'C17',
+    fault: 'An update or an OffsetCheckpoint arrives twice',
+    indexer: 'Drops the repetition',
+    tests: {
+      'test/faults/connection.long.test.ts': ['allows repetitions, which leave no trace'],
+      'test/faults/order.slow.test.ts': [
+        'at the offset of the last update says nothing against a repetition of that update',
+      ],
+    },
+  },
+  {
+    id: 'C18',
+    fault: 'Updates out of order',
+    indexer: 'Writes nothing of the batch, retries, parks the third time',
+    tests: {
+      'test/faults/connection.long.test.ts': [
+        'is proven: two that are swapped are refused, a third time they park',
+        'that was wrong once is right the next time',
+      ],
+    },
+  },
+  {
+    id: 'C19',
+    fault: 'An update at or below an OffsetCheckpoint',
+    indexer:
+      'As out of order. If the OffsetCheckpoint is committed, stores the update at its offset, provided the ledger has it there',
+    tests: {
+      'test/faults/order.slow.test.ts': [
+        'is a promise: an update %s its offset is refused, and nothing of the batch is stored',
+        'that is committed when an update below it comes does not hide that update: it is stored where it belongs',
+      ],
+    },
+  },
+  {
+    id: 'C20',
+    fault: 'The stream of active contracts is interrupted, or closed with another code than 1000',
+    indexer: 'Continues after the last stored token, or starts over; publishes nothing before the end',
+    tests: {
+      'test/faults/seed.slow.test.ts': ['that is %s again and again ends with what an undisturbed one has'],
+    },
+  },
+  {
+    id: 'C21',
+    fault: 'The ledger advances during the seed',
+    indexer: 'Opens the stream at the stored offset of the seed',
+    tests: {
+      'test/faults/seed.slow.test.ts': ['meets the stream at one offset, however far the ledger moves meanwhile'],
+    },
+  },
+  {
+    id: 'C22',
+    fault: 'The offset of the seed is pruned during the seed',
+    indexer: 'Starts over at a new ledger end',
+    tests: {
+      'test/history/parks.long.test.ts': ['during a seed makes it start over at a new ledger end, without parking'],
+    },
+  },
+  {
+    id: 'C23',
+    fault: 'A list longer than the ledger sends (413)',
+    indexer: 'The indexer reads streams, which have no such limit; `ledger` commands report it',
+    tests: {
+      'test/ledger/api/api-sandbox.test.ts': [
+        'is told when a list is longer than the node allows, or begins after its end',
+      ],
+    },
+  },
+  {
+    id: 'C24',
+    fault: 'Overload (429, 503, RESOURCE_EXHAUSTED)',
+    indexer: 'Retries',
+    tests: {
+      'test/e2e/ledger-errors.slow.test.ts': [
+        'waits out requests that are refused for load',
+        'goes on after every error frame that passes, and stores what it stores without them',
+      ],
+    },
+  },
+  {
+    id: 'C25',
+    fault: 'A replica that lags behind the checkpoint',
+    indexer: 'Waits for five minutes, then parks',
+    tests: {
+      'test/history/parks.long.test.ts': [
+        'is waited for, not parked at, and followed again when it has caught up',
+        'parks after five minutes, with the command for a restored backup',
+      ],
+    },
+  },
+  {
+    id: 'C26',
+    fault: 'The URL leads to another server, or https meets plain http',
+    indexer: 'Parks',
+    tests: {
+      'test/e2e/bad-input.slow.test.ts': [
+        'parks when the URL leads to a web server that is not a ledger, and writes nothing',
+        'parks when https meets a plain http port, and writes nothing',
+      ],
+    },
+  },
+  {
+    id: 'C27',
+    fault: 'A gateway closes the stream of active contracts with 1000 before its end',
+    indexer:
+      'Confirms a list complete before it counts: continues after the last token, or reads it again; parks without progress',
+    tests: {
+      'test/faults/cut-lists.long.test.ts': [
+        'is gone on with after each cut, and published when the ledger has nothing more',
+        'that is cut is read again from its beginning until two readings agree',
+        'that was read whole is proven after a death between its last entry and the proof, without reading it again',
+        'is not proven by closes where lists are not answered over HTTP, of %s',
+      ],
+    },
+  },
+  {
+    id: 'C28',
+    fault: 'A gateway does the same during a command',
+    indexer: 'Ends no contract, reports neither equal nor different, never prints a partial list as complete',
+    tests: {
+      'test/faults/cut-reads.long.test.ts': [
+        'behind a gateway that cuts lists ends no contract but those that the whole list lacks',
+        '--acs of a list that is not proven complete is undecided, neither equal nor different',
+        '--range goes on after a cut, and finds nothing too much',
+        'acs prints the whole list, or fails',
+      ],
+    },
+  },
+  {
+    id: 'C29',
+    fault: 'Offsets without an update: rejected commands, updates outside of the filter',
+    indexer:
+      'Requests the range up to the ledger end in two ways after `INDEXER_IDLE_PROBE_AFTER` without a frame. If both return nothing, moves the checkpoint',
+    tests: {
+      'test/faults/idle-probe.long.test.ts': [
+        'are passed soon: both waits end, and nothing is behind',
+        'are passed when commands were rejected, and when the filter shows nothing of what happened',
+      ],
+    },
+  },
+  {
+    id: 'C30',
+    fault: 'An update that the stream has not sent yet, hidden by a gateway or an old response',
+    indexer: 'Moves nothing; the stream sends it',
+    tests: {
+      'test/faults/idle-probe.long.test.ts': [
+        'is not passed when it %s, and is stored once',
+        'is not passed by an answer that is older than the newest frame',
+        'is not passed while the ledger refuses to tell, which is said once',
+      ],
+    },
+  },
+  {
+    id: 'C31',
+    fault: 'The same update hidden by both responses',
+    indexer: 'Stores it at its offset when it arrives, as C19',
+    tests: {
+      'test/faults/idle-probe.long.test.ts': ['is stored where it belongs when both answers hid it'],
+    },
+  },
+  {
+    id: 'C32',
+    fault: 'The participant is away for a long time and returns',
+    indexer: 'Tries to connect at least every two seconds; few log lines',
+    tests: {
+      'test/e2e/away.long.test.ts': ['is followed within five seconds of being back'],
+      'test/observe/doubling.test.ts': ['come at once and then after pauses that double'],
+    },
+  },
+  {
+    id: 'C33',
+    fault: 'The ledger or a proxy sends Retry-After',
+    indexer: 'Waits that long, for at most five minutes',
+    tests: {
+      'test/e2e/away.long.test.ts': [
+        'is honoured: no question comes before',
+        'of the question for the ledger end leaves the stream alone',
+      ],
+    },
+  },
+  {
+    id: 'C34',
+    fault: 'A gateway drops the header Sec-WebSocket-Protocol',
+    indexer: 'Parks, and names the header',
+    tests: {
+      'test/ledger/transport/refused-stream.test.ts': [
+        'names the header that a gateway dropped from the answer, and not the URL',
+      ],
+    },
+  },
+];

@@ -1,0 +1,136 @@
+/** Contents of updates that are hard to store. */
+import type { Fault } from './fault.ts';
+
+export const contentFaults: readonly Fault[] = [
+  {
+    id: 'D01',
+    fault: 'NUL or lone surrogates in a payload',
+    indexer: 'Stores them escaped and marked; they are read back exactly',
+    tests: {
+      'test/store/lossless.test.ts': ['escaped, with %s'],
+      'test/model/escape.test.ts': ['escapes exactly what jsonb refuses, for any text'],
+    },
+  },
+  {
+    id: 'D02',
+    fault: 'NUL or lone surrogates in ids and names',
+    indexer: 'Escapes ids of commands and workflows; refuses a party with NUL by its offset',
+    tests: {
+      'test/store/lossless.test.ts': ['with NUL and lone surrogates in the command and workflow id, escaped'],
+      'test/e2e/quarantine.slow.test.ts': ['stops the stream with its offset unless quarantine is allowed'],
+    },
+  },
+  {
+    id: 'D03',
+    fault: 'Numbers that JavaScript cannot hold',
+    indexer: 'Keeps the text of payloads; refuses offsets beyond 2^53',
+    tests: {
+      'test/store/lossless.test.ts': ['with the number %s digit by digit'],
+      'test/ledger/frames/decode.test.ts': ['refuses offsets beyond 2^53, where JavaScript would count wrongly'],
+    },
+  },
+  {
+    id: 'D04',
+    fault: 'Keys such as `__proto__`',
+    indexer: 'Treats them as ordinary keys',
+    tests: {
+      'test/ledger/frames/raw-json.test.ts': ['as an ordinary key and leaves Object.prototype alone'],
+    },
+  },
+  {
+    id: 'D05',
+    fault: 'Nesting 100,000 deep',
+    indexer: 'Stores it escaped, without recursion',
+    tests: {
+      'test/ledger/frames/raw-json.test.ts': ['follows no payload into depth, so that no depth is too deep'],
+      'test/store/lossless.test.ts': ['escaped, with %s'],
+    },
+  },
+  {
+    id: 'D06',
+    fault: 'A duplicate key in an object',
+    indexer: 'Uses the last one, as every JSON parser',
+    tests: {
+      'test/store/lossless.test.ts': ['with the last of duplicate keys, as JSON parsers do'],
+    },
+  },
+  {
+    id: 'D07',
+    fault: 'Long texts, all of Unicode',
+    indexer: 'Stores them; no index is on free text',
+    tests: {
+      'test/store/lossless.test.ts': ['with 9,000 characters from all of Unicode'],
+    },
+  },
+  {
+    id: 'D08',
+    fault: 'A text longer than 255 MiB',
+    indexer: 'Postgres refuses it, so the update stops the stream or is quarantined',
+    untested: 'takes more memory than the tests may use; `LEDGER_MAX_FRAME_BYTES` is at most 256 MiB unless it is set',
+  },
+  {
+    id: 'D09',
+    fault: 'An update with very many events',
+    indexer: 'Writes one transaction, never split',
+    tests: {
+      'test/store/lossless.test.ts': ['with 20,000 events'],
+    },
+  },
+  {
+    id: 'D10',
+    fault: 'Times with microseconds, years 1 and 9999',
+    indexer: 'Stores them exactly',
+    tests: {
+      'test/store/lossless.test.ts': ['with microseconds, years 1 and 9999, and a traffic cost beyond 2^53'],
+    },
+  },
+  {
+    id: 'D11',
+    fault: 'Names that are SQL, very long, or right-to-left',
+    indexer: 'Uses them as values, never as part of a statement',
+    tests: {
+      'test/security/hostile-names.slow.test.ts': [
+        'become views with harmless names, whose rows are read as any other',
+      ],
+      'test/store/lossless.test.ts': ['with awkward names of parties, templates and choices'],
+    },
+  },
+  {
+    id: 'D12',
+    fault: 'An update that Postgres or the decoder refuses',
+    indexer:
+      'Finds it by writing update by update; stops the stream, or quarantines the complete update and stores it later',
+    tests: {
+      'test/e2e/quarantine.slow.test.ts': [
+        'is set aside whole where that is allowed, and stored later as if it had never been refused',
+      ],
+    },
+  },
+  {
+    id: 'D13',
+    fault: 'An update, or the list of active contracts, has a key twice',
+    indexer: 'Names offset or contract and key; stops the stream, or quarantines the complete update',
+    tests: {
+      'test/faults/repeated-keys.long.test.ts': [
+        'stops the stream with its offset and the key, where that is the %s',
+        'is set aside whole where that is allowed, and what comes after it is stored',
+        'parks with its number and its contract, at %s',
+      ],
+    },
+  },
+  {
+    id: 'D14',
+    fault: 'Fields and events that a newer participant sends',
+    indexer: 'Stores them raw or skips them; logs each name once and counts it',
+    tests: {
+      'test/faults/unknown.slow.test.ts': [
+        'is stored raw or passed over, said once with its first offset, counted by name and shown',
+      ],
+      'test/ledger/frames/unknown-fields.test.ts': ['are named in every message there is'],
+      'test/faults/unknown-future.slow.test.ts': [
+        'loses nothing that is known and has the rest counted',
+        'is shown with its code when it refuses, and followed on afterwards',
+      ],
+    },
+  },
+];

@@ -1,0 +1,111 @@
+/** Faults in the history of the ledger. */
+import type { Fault } from './fault.ts';
+
+export const historyFaults: readonly Fault[] = [
+  {
+    id: 'H01',
+    fault: 'The participant was reset',
+    indexer: 'Parks with both remedies; deletes nothing',
+    tests: {
+      'test/history/parks.long.test.ts': [
+        'parks at once while it is empty, and names both ways out',
+        'parks when it has overtaken our checkpoint',
+      ],
+    },
+  },
+  {
+    id: 'H02',
+    fault: 'Another participant at the same URL',
+    indexer: 'Parks and names both',
+    tests: {
+      'test/history/parks.long.test.ts': ['parks and names both'],
+    },
+  },
+  {
+    id: 'H03',
+    fault: 'The participant was restored and has assigned the offsets again',
+    indexer: 'Parks with the last offset at which both agree',
+    tests: {
+      'test/history/parks.long.test.ts': [
+        'parks with the command that goes back to where both agree, and that command resolves it',
+        'parks when only the last update is another one',
+      ],
+      'test/history/restored.long.test.ts': [
+        'that has no update at our newest offset, and later ones',
+        'that has updates after our newest one, where we were told that there are none',
+      ],
+    },
+  },
+  {
+    id: 'H04',
+    fault: 'Pruned past the checkpoint',
+    indexer: 'Parks; `reseed` continues and records the gap, which ends at the pruned offset',
+    tests: {
+      'test/history/parks.long.test.ts': ['parks a reader it overtakes in mid-stream, and keeps what came before'],
+      'test/history/reseed.long.test.ts': [
+        'is bridged by reseed: what is active is right, the history stays, the gap is recorded',
+        'is the pruned offset: every update after it is followed',
+      ],
+    },
+  },
+  {
+    id: 'H05',
+    fault: 'Pruning comes near the checkpoint',
+    indexer: 'Reports the distance',
+    tests: {
+      'test/history/parks.long.test.ts': ['shows how far it is away from the checkpoint before it gets there'],
+    },
+  },
+  {
+    id: 'H06',
+    fault: 'A package is upgraded',
+    indexer: 'Stores payloads as before; views get the new fields',
+    tests: {
+      'test/read/typed/typed-views.test.ts': [
+        'appends the fields of the next, keeps views built on it, and old rows have null there',
+      ],
+    },
+  },
+  {
+    id: 'H07',
+    fault: 'An interface view fails, a package cannot be read',
+    indexer: 'Stores the contract with the status of the view; continues without typed views',
+    tests: {
+      'test/verify/plain-frame.test.ts': ['are the same on both sides: %s'],
+      'test/read/typed/typed-failures.slow.test.ts': [
+        'that the participant does not give is told once and read at the next start',
+      ],
+    },
+  },
+  {
+    id: 'H08',
+    fault: 'Contracts move between synchronizers, halves are in flight at the seed',
+    indexer: 'Active on one at a time; in flight is not active',
+    tests: {
+      'test/model/batch.test.ts': [
+        'moves a contract between synchronizers and back, active on one at a time',
+        'takes an incomplete assign as no statement that the contract is active',
+      ],
+    },
+  },
+  {
+    id: 'H09',
+    fault: 'Record times of two synchronizers interleave',
+    indexer: 'Orders by offset alone',
+    tests: {
+      'test/history/followed.slow.test.ts': [
+        'go back from one synchronizer to the other; order, resume and the newest time per synchronizer stay right',
+      ],
+    },
+  },
+  {
+    id: 'H10',
+    fault: 'The end of a contract whose begin was never seen',
+    indexer: 'Stores the event, invents no contract',
+    tests: {
+      'test/history/followed.slow.test.ts': [
+        'their archives are stored as events, and no contract is made up for them',
+      ],
+    },
+  },
+];

@@ -1,0 +1,225 @@
+/** Faults of Postgres. */
+import type { Fault } from './fault.ts';
+
+export const postgresFaults: readonly Fault[] = [
+  {
+    id: 'S01',
+    fault: 'Sessions are ended, idle or active',
+    indexer: 'Retries; the process continues',
+    tests: {
+      'test/store/connection/database.test.ts': [
+        'survives the end of its backend in the middle of a transaction, and the next transaction works',
+        'survives the end of an idle backend',
+      ],
+      'test/e2e/disturbed.long.test.ts': ['stores the same when Postgres ends all its connections again and again'],
+    },
+  },
+  {
+    id: 'S02',
+    fault: 'The response to a commit is lost, or the commit is',
+    indexer: 'Reads the checkpoint again; both are harmless',
+    tests: {
+      'test/chaos/campaign.long.test.ts': ['goes through faults of many kinds, and ends as if there had been none'],
+    },
+  },
+  {
+    id: 'S03',
+    fault: 'The connection breaks at any message',
+    indexer: 'As S02',
+    tests: {
+      'test/chaos/campaign.long.test.ts': [
+        'dies before every fortieth message of both wires, and ends as if it had not',
+      ],
+    },
+  },
+  {
+    id: 'S04',
+    fault: 'A synchronous standby is gone, commits wait',
+    indexer: 'Ends them at the time limit with an unknown result, as a lost response',
+    untested: 'the setting is of the complete server; a lost response (S02) is the same to the indexer',
+  },
+  {
+    id: 'S05',
+    fault: 'Postgres crashes and loses confirmed commits',
+    indexer: 'Continues from what is left',
+    untested: 'only `npm run chaos -- --tier servers` may kill servers',
+  },
+  {
+    id: 'S06',
+    fault: 'Failover to a lagging standby',
+    indexer: 'Finds the new primary, continues from its checkpoint',
+    tests: {
+      'test/ha/failover.slow.test.ts': ['leads to the primary, and to the promoted standby after the primary has died'],
+    },
+  },
+  {
+    id: 'S07',
+    fault: 'Read-only, or in recovery',
+    indexer: 'Tries the next host, or waits',
+    tests: {
+      'test/ha/postgres.long.test.ts': ['waits while the database is read-only, and goes on by itself'],
+    },
+  },
+  {
+    id: 'S08',
+    fault: 'No connection is left',
+    indexer: 'Waits',
+    tests: {
+      'test/ha/postgres.long.test.ts': ['waits while its role has no connection left, and goes on by itself'],
+    },
+  },
+  {
+    id: 'S09',
+    fault: 'Deadlock, conflict, lock or statement limit',
+    indexer: 'Retries the complete batch; at the third statement limit writes update by update; quarantines nothing',
+    tests: {
+      'test/store/connection/store-error.test.ts': ['with SQLSTATE %s is %s, class %s, exit code %i'],
+      'test/store/connection/database.test.ts': ['ends a statement at the limit of the server'],
+      'test/faults/repeated-keys.long.test.ts': [
+        'passes with the lock it waited for, and batches are full again after the stretch that was searched',
+      ],
+    },
+  },
+  {
+    id: 'S10',
+    fault: 'A transaction becomes idle',
+    indexer: 'The server ends it within the lease; its locks are free',
+    tests: {
+      'test/ha/postgres.long.test.ts': [
+        'that falls silent is ended by the server within the lease, and its locks are free',
+      ],
+    },
+  },
+  {
+    id: 'S11',
+    fault: 'The disk is full',
+    indexer: 'Waits, retries every 30 s; quarantines nothing',
+    tests: {
+      'test/ha/disk-full.long.test.ts': [
+        'is waited for; once there is room everything is stored as if nothing had been',
+      ],
+      'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
+    },
+  },
+  {
+    id: 'S12',
+    fault: 'The disk of the write-ahead log is full',
+    indexer: 'Postgres stops; as not reachable',
+    untested: 'it ends the server of all tests; to the indexer it is a server that is down',
+  },
+  {
+    id: 'S13',
+    fault: 'A frozen connection',
+    indexer: 'Limits on both sides end it',
+    tests: {
+      'test/store/connection/database.test.ts': [
+        'gives up on a frozen connection after the statement limit plus five seconds',
+        'closes within its limit even when a lent connection is frozen, and cuts the query that hangs',
+      ],
+    },
+  },
+  {
+    id: 'S14',
+    fault: 'A commit that did not commit, after a swallowed failure',
+    indexer: 'Detects it by the response',
+    tests: {
+      'test/store/connection/database.test.ts': ['is refused when a statement failed and the failure was swallowed'],
+    },
+  },
+  {
+    id: 'S15',
+    fault: 'Columns or tables are changed by hand',
+    indexer: 'Parks, writes nothing',
+    tests: {
+      'test/ha/postgres.long.test.ts': [
+        'parks when a column is missing, writes nothing, and leaves the lock to who finds it back',
+      ],
+    },
+  },
+  {
+    id: 'S16',
+    fault: 'The schema is of a newer release',
+    indexer: 'Exits with 78, changes nothing',
+    tests: {
+      'test/e2e/bad-input.slow.test.ts': ['ends with 78 when a newer version made the schema, and leaves it alone'],
+    },
+  },
+  {
+    id: 'S17',
+    fault: 'A migration meets active readers',
+    indexer: 'Times out after five seconds, so that others do not wait',
+    tests: {
+      'test/ha/postgres.long.test.ts': [
+        'that meets a reader of the table gives up after five seconds, so that others are not kept waiting',
+      ],
+    },
+  },
+  {
+    id: 'S18',
+    fault: 'Rows are changed by hand',
+    indexer: '`verify` names them',
+    tests: {
+      'test/verify/verify.slow.test.ts': [
+        'a contract whose lifetime was ended',
+        'rows that are gone, and rows that are too many',
+      ],
+    },
+  },
+  {
+    id: 'S19',
+    fault: 'A standby waits for days',
+    indexer: 'Holds no snapshot while waiting, so vacuum continues',
+    tests: {
+      'test/store/writer-lock.slow.test.ts': [
+        'waits on one connection, however often it asks, and outlives many leases',
+      ],
+    },
+  },
+  {
+    id: 'S20',
+    fault: 'The database was restored from an older copy',
+    indexer: 'Continues from the checkpoint of the copy',
+    untested: 'as S05 and S06: rows and checkpoint went back together',
+  },
+  {
+    id: 'S21',
+    fault: 'A pooler that shares sessions',
+    indexer: 'Parks before anything is written',
+    tests: {
+      'test/ha/pooler.outside.test.ts': ['the lock is refused in %s mode, and it is said what to do'],
+    },
+  },
+  {
+    id: 'S22',
+    fault: 'The password changes',
+    indexer: 'Retries every 10 s for five minutes, then parks; reads `DATABASE_URL_FILE` again',
+    tests: {
+      'test/ha/postgres.long.test.ts': [
+        'tries a changed password slowly, and goes on when it is the old one again',
+        'reads a changed password from the file of its URL',
+      ],
+    },
+  },
+  {
+    id: 'S23',
+    fault: 'A database that is not UTF8, or is missing',
+    indexer: 'Exits with 78; parks',
+    tests: {
+      'test/e2e/bad-input.slow.test.ts': [
+        'ends with 78 when the database does not store UTF8, and creates nothing in it',
+        'parks when the database does not exist',
+      ],
+    },
+  },
+  {
+    id: 'S24',
+    fault: 'Certificates that do not match',
+    indexer: 'Refuses them, never ignores them',
+    tests: {
+      'test/store/connection/postgres-tls.slow.test.ts': [
+        'is refused when the certificate names another host',
+        'is refused when another authority is trusted, and when only the public ones are',
+      ],
+    },
+  },
+];

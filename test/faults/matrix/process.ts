@@ -1,0 +1,130 @@
+/** Faults of the process. */
+import type { Fault } from './fault.ts';
+
+export const processFaults: readonly Fault[] = [
+  {
+    id: 'X01',
+    fault: 'SIGKILL at any moment',
+    indexer: 'Recovers at the start',
+    tests: {
+      'test/e2e/kill.slow.test.ts': [
+        'stores what an uninterrupted one stores, killed while starting, seeding and following',
+      ],
+    },
+  },
+  {
+    id: 'X02',
+    fault: 'SIGTERM in a batch, in a seed, while waiting, in a query that hangs; twice',
+    indexer: 'Commits or rolls back, releases the lock, exits in time with 0; at once with 75',
+    tests: {
+      'test/ha/process.long.test.ts': [
+        'during a batch ends with 0, the batch committed or rolled back, the lock free',
+        'during the seed ends with 0 and leaves it to be gone on with',
+        'while it waits to try again ends at once with 0',
+        'while a query hangs cuts it and ends within the limit',
+        'twice ends at once with 75',
+      ],
+    },
+  },
+  {
+    id: 'X03',
+    fault: 'The process is frozen and wakes (SIGSTOP, a paused machine)',
+    indexer: 'Another one writes after the lease; it writes nothing when it wakes',
+    tests: {
+      'test/e2e/takeover.long.test.ts': [
+        'takes over within the lease from a frozen process, which writes nothing when it wakes and stands by',
+      ],
+    },
+  },
+  {
+    id: 'X04',
+    fault: 'Two indexers of one stream',
+    indexer: 'One writes, the other stands by; without the lock the epoch still lets one commit',
+    tests: {
+      'test/e2e/takeover.long.test.ts': ['takes over at once from a process that was killed'],
+      'test/store/lossless.test.ts': ['refuses the batch of a writer whose epoch was taken over, and changes nothing'],
+    },
+  },
+  {
+    id: 'X05',
+    fault: 'The writer disappears in the middle of a batch, its locks held',
+    indexer: 'The new holder of the lock ends its session',
+    tests: {
+      'test/e2e/takeover.long.test.ts': ['takes over within the lease when the network freezes %f through a batch'],
+    },
+  },
+  {
+    id: 'X06',
+    fault: 'The event loop is blocked for longer than the lease',
+    indexer: 'As frozen',
+    tests: {
+      'test/e2e/takeover.long.test.ts': [
+        'takes over from a process whose event loop is blocked for longer than the lease, and it stands by then',
+      ],
+    },
+  },
+  {
+    id: 'X07',
+    fault: 'Little memory, much to read',
+    indexer: 'Waits for Postgres instead of queueing',
+    tests: {
+      'test/faults/process.long.test.ts': ['waits, because what is held here is bounded'],
+    },
+  },
+  {
+    id: 'X08',
+    fault: 'An uncaught error: a bug',
+    indexer: 'Exits with 70, printing only its kind and location',
+    tests: {
+      'test/faults/process.long.test.ts': [
+        'ends the process with 70, shows nothing it may not, and the next one goes on',
+      ],
+    },
+  },
+  {
+    id: 'X09',
+    fault: 'The wall clock jumps',
+    indexer: 'Nothing: waits and leases use the monotonic clock',
+    tests: {
+      'test/faults/process.long.test.ts': ['changes nothing that is stored'],
+    },
+  },
+  {
+    id: 'X10',
+    fault: 'The reader of the log is gone',
+    indexer: 'Continues without it',
+    tests: {
+      'test/ha/process.long.test.ts': ['may be closed by whoever reads them: it goes on and stops as asked'],
+    },
+  },
+  {
+    id: 'X11',
+    fault: 'No file descriptor is left, the disk of the log is full',
+    indexer: 'Retries sockets; continues without the log',
+    untested: 'a limit low enough to matter also stops the test that sets it',
+  },
+  {
+    id: 'X12',
+    fault: 'The HTTP port is taken',
+    indexer: 'Exits with 78 before requesting the lock',
+    tests: {
+      'test/ha/process.long.test.ts': ['leave the database alone when the port for them is taken'],
+    },
+  },
+  {
+    id: 'X13',
+    fault: 'Two streams in one database, one failing',
+    indexer: 'The other one is not affected',
+    tests: {
+      'test/faults/process.long.test.ts': ['do not share their troubles: one parks, the other goes on'],
+    },
+  },
+  {
+    id: 'X14',
+    fault: 'A new release starts while the old one runs',
+    indexer: 'Takes over when the old one stops; the old one changes no newer schema',
+    tests: {
+      'test/ha/process.long.test.ts': ['leaves a schema alone that a newer release has migrated'],
+    },
+  },
+];
