@@ -1,5 +1,5 @@
-/** `npm run docs:metrics`: writes docs/metrics.md. */
+/** `npm run docs:metrics`: writes docs/reference/metrics.md. */
 import { writeFile } from 'node:fs/promises';
 import { metricsPage } from './metrics-page.ts';
 
-await writeFile('docs/metrics.md', await metricsPage());
+await writeFile('docs/reference/metrics.md', await metricsPage());

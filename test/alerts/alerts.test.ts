@@ -53,7 +53,14 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
     expect(['critical', 'warning']).toContain(labels.severity);
     expect(annotations.summary.length).toBeLessThan(100);
     expect(annotations.description).toMatch(/[.;] ?.*\.$|^[^.]+\.$/);
-    expect(annotations.runbook_url).toBe(pageUrl(`docs/runbook.md#${alert.toLowerCase()}`));
-    expect(readFileSync(path('../../docs/runbook.md'), 'utf8')).toContain(`\n### ${alert}\n`);
+    const page = /docs\/runbook\/[a-z]+\.md/.exec(annotations.runbook_url)?.[0] ?? 'no page of docs/runbook';
+    expect(annotations.runbook_url).toBe(pageUrl(`${page}#${alert.toLowerCase()}`));
+    expect(readFileSync(path(`../../${page}`), 'utf8')).toContain(`\n## ${alert}\n`);
+  });
+
+  it('is in the table of docs/runbook/README.md', () => {
+    expect(readFileSync(path('../../docs/runbook/README.md'), 'utf8')).toMatch(
+      new RegExp(`^\\| \\[${alert}\\]\\([a-z]+\\.md#${alert.toLowerCase()}\\) +\\| ${labels.severity} +\\|`, 'm'),
+    );
   });
 });

@@ -1,9 +1,9 @@
 /**
- * Every command and query of the runbook's grey blocks, run as an operator would beside an indexer at work: each ends well,
- * and shows what the block after it says it shows. Which commands mend something is in the text, and is not run here.
+ * Runs every command and query in a code block of the runbook against a running indexer: each succeeds, and its output has the
+ * names that the next block shows. Commands that change something are in the text, and are not run here.
  */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,8 +16,9 @@ import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const read = (path: string): string => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
-const text = read('docs/runbook.md');
+const runbook = fileURLToPath(new URL('../../docs/runbook', import.meta.url));
+const read = (page: string): string => readFileSync(join(runbook, page), 'utf8');
+const text = readdirSync(runbook).sort().map(read).join('\n');
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 interface Block {
@@ -113,7 +114,7 @@ describe('the runbook', () => {
       retry === 'park' || retry === 'refresh-token' || patience !== undefined ? [code] : [],
     );
     expect(codes.length).toBeGreaterThan(20);
-    const table = text.slice(text.indexOf('## Codes that park'));
+    const table = read('codes.md');
     expect(codes.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);
   });
 });

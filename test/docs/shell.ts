@@ -130,7 +130,7 @@ export const notRun: readonly NotRun[] = [
 
 /** Pages whose commands are run or held against the program by a test of their own. */
 export const elsewhere: ReadonlyMap<string, string> = new Map([
-  ['docs/runbook.md', 'test/alerts/runbook.long.test.ts'],
+  ['docs/runbook/', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
 ]);
 

@@ -164,8 +164,8 @@ describe('the metrics', () => {
     for (const name of always) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
   });
 
-  it('stand in docs/metrics.md as they are', async () => {
-    expect(await readFile('docs/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
+  it('are in docs/reference/metrics.md as they are', async () => {
+    expect(await readFile('docs/reference/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
   });
 
   it('ask for where the time went, for connections and for those who wait when they are read', async () => {

@@ -74,7 +74,7 @@ async function idsLeft(database: Database): Promise<Finding> {
 /** @param ids of the oldest database of the server */
 export function judgedIds({ database: oldest, age, freezeAge }: TransactionIds): Finding {
   const found = `database "${oldest}" is ${age.toLocaleString('en-US')} transactions old`;
-  const fix = `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook.md')}`;
+  const fix = `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook/database.md#transaction-ids')}`;
   if (age >= writesStopAt) return fail(`${found}: Postgres refuses all writes`, fix);
   if (age <= Math.min(2 * freezeAge, halfOfIds)) return pass(`${found}, of two billion`);
   return warn(`${found}: at two billion Postgres stops all writes, and autovacuum does not keep up`, fix);

@@ -13,7 +13,7 @@ export interface Named {
 
 export interface Cause {
   readonly group: CauseGroup;
-  /** As the first column of the table in docs/runbook.md has it: a sentence without its full stop. */
+  /** As in the table of docs/runbook/causes.md: a sentence without its full stop. */
   readonly what: string;
   /** Within ten seconds, or `within`. */
   readonly soon: Named;

@@ -100,7 +100,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'its machine is cut off: connections hang',
+    what: 'its machine is disconnected: connections hang',
     soon: { code: 'LEDGER_UNREACHABLE', state: 'ledger_timeout' },
     within: 15,
     later: { code: 'LEDGER_UNREACHABLE', state: 'backing_off' },
@@ -111,7 +111,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'a gateway answers 503 for it',
+    what: 'a gateway returns 503 for it',
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
@@ -119,7 +119,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'it refuses for load (429)',
+    what: 'it is overloaded and returns 429',
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
@@ -127,7 +127,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'it fails inside (500)',
+    what: 'it returns 500',
     soon: { code: 'LEDGER_INTERNAL', state: 'backing_off' },
     later: { code: 'LEDGER_INTERNAL', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
@@ -152,7 +152,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'a web page answers at its address',
+    what: 'its address returns a web page',
     soon: { code: 'LEDGER_NOT_A_LEDGER', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
@@ -177,7 +177,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'its port does not speak TLS any more',
+    what: 'its port no longer speaks TLS',
     soon: { code: 'LEDGER_TLS', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
     alerts: ['IndexerParked'],
@@ -187,7 +187,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'another participant answers',
+    what: 'its address leads to another participant',
     soon: { code: 'PARTICIPANT_CHANGED', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
@@ -225,7 +225,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'its frames are cut on their way',
+    what: 'its frames arrive truncated',
     soon: { code: 'UPDATE_UNDECODABLE', state: 'parked' },
     alerts: ['IndexerParked'],
     ...fault('invalidJson', { path: updatesPath }),
@@ -240,7 +240,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'it sends an offset again',
+    what: 'it repeats an offset',
     soon: { code: 'LEDGER_OUT_OF_ORDER', state: 'parked' },
     alerts: ['IndexerParked'],
     ...fault('swapUpdates', { path: updatesPath }),
@@ -262,7 +262,7 @@ export const participantCauses: readonly Cause[] = [
   },
   {
     group: 'Participant',
-    what: 'the stream is open, and the ledger end cannot be asked for',
+    what: 'the stream is open, but requests for the ledger end fail',
     soon: { state: 'live' },
     also: ['LEDGER_UNAVAILABLE'],
     alerts: ['IndexerRetryStorm'],

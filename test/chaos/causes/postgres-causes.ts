@@ -55,7 +55,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'its machine is cut off: connections hang',
+    what: 'its machine is disconnected: connections hang',
     soon: { code: 'STORE_UNREACHABLE', state: 'backing_off' },
     within: 20,
     also: ['STORE_LOCK_LOST'],
@@ -66,7 +66,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'the database accepts no writes',
+    what: 'the database is read-only',
     soon: { code: 'STORE_READ_ONLY', state: 'backing_off' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerNoWriter'],
@@ -94,7 +94,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'the role may not log in any more',
+    what: 'the role may no longer log in',
     soon: { code: 'STORE_LOGIN_REFUSED', state: 'parked' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerParked'],
@@ -135,7 +135,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'a constraint made by hand refuses a row',
+    what: 'a constraint added by hand refuses a row',
     soon: { code: 'STORE_CONSTRAINT', state: 'parked' },
     alerts: ['IndexerParked'],
     provoke: sql('alter table ledger.updates add constraint by_hand check ("offset" < 0) not valid'),
@@ -143,7 +143,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'a value is too long for an index made by hand',
+    what: 'a value is too long for an index added by hand',
     soon: { code: 'STORE_INDEX_LIMIT', state: 'backing_off' },
     alerts: ['IndexerNoWriter'],
     provoke: async (world) => {
@@ -172,7 +172,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'its table of locks is full',
+    what: 'its lock table is full',
     soon: { code: 'STORE_OUT_OF_RESOURCES', state: 'backing_off' },
     alerts: ['IndexerNoWriter'],
     world: { settings: { max_locks_per_transaction: '20' } },
@@ -182,7 +182,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Postgres',
-    what: 'its queue of notices is full',
+    what: 'its NOTIFY queue is full',
     soon: { state: 'live' },
     alerts: [],
     world: { settings: { max_notify_queue_pages: '64' } },
@@ -200,7 +200,7 @@ export const postgresCauses: readonly Cause[] = [
   },
   {
     group: 'Pooler',
-    what: 'a pooler gives each transaction another session',
+    what: 'a pooler uses another session for each transaction',
     soon: { code: 'STORE_POOLER_UNSUPPORTED', state: 'parked' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerParked'],

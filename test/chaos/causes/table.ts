@@ -1,4 +1,5 @@
-/** The causes as the table of docs/runbook.md. */
+/** The causes as the table of docs/runbook/causes.md. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,38 +9,54 @@ const [begin, end] = ['<!-- causes -->', '<!-- /causes -->'];
 /** Of the project; this file is compiled before it runs. */
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 
-export function causesMarkdown(causes: readonly Cause[]): string {
+/** @param runbook the folder with the pages of the alerts */
+export function causesMarkdown(causes: readonly Cause[], runbook: string): string {
+  const links = alertLinks(runbook);
   const rows = causes.map(({ group, what, soon, later = soon, alerts }) => [
     group,
     what,
     named(soon),
     later.state === soon.state && later.code === soon.code ? 'the same' : named(later),
-    alerts.map((alert) => `[${alert}](#${alert.toLowerCase()})`).join(', ') || 'none',
+    alerts.map((alert) => links.get(alert) ?? alert).join(', ') || 'none',
   ]);
   const titles = ['Where', 'What happens', 'Within ten seconds', 'After five minutes', 'Alert'];
   return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** By alert, a link to its section in the runbook. */
+function alertLinks(runbook: string): ReadonlyMap<string, string> {
+  const pages = readdirSync(runbook).filter((name) => name.endsWith('.md'));
+  return new Map(
+    pages.flatMap((page) =>
+      [...readFileSync(join(runbook, page), 'utf8').matchAll(/^## (Indexer\w+)$/gm)].map(([, alert = '']) => [
+        alert,
+        `[${alert}](${page}#${alert.toLowerCase()})`,
+      ]),
+    ),
+  );
 }
 
 function named({ code, state }: Named): string {
   return code === undefined ? `\`${state}\`` : `\`${state}\`: \`${code}\``;
 }
 
-/** The table between its markers in a page. @throws Error if the page has no place for it */
+/** The table between its markers in a page. @throws Error if the page has no markers */
 export function tableIn(page: string): string {
-  const { from, to } = placeIn(page);
+  const { from, to } = markersIn(page);
   return page.slice(from, to).trim();
 }
 
-function placeIn(page: string): { readonly from: number; readonly to: number } {
+function markersIn(page: string): { readonly from: number; readonly to: number } {
   const [at, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (at < 0 || to < at) throw new Error(`there is no place between ${begin} and ${end}`);
+  if (at < 0 || to < at) throw new Error(`the page lacks ${begin} or ${end}`);
   return { from: at + begin.length, to };
 }
 
-/** Writes it into docs/runbook.md. */
+/** Writes it into docs/runbook/causes.md. */
 export async function writeTable(causes: readonly Cause[]): Promise<void> {
-  const path = join(root, 'docs/runbook.md');
+  const runbook = join(root, 'docs/runbook');
+  const path = join(runbook, 'causes.md');
   const page = await readFile(path, 'utf8');
-  const { from, to } = placeIn(page);
-  await writeFile(path, `${page.slice(0, from)}\n\n${causesMarkdown(causes)}\n\n${page.slice(to)}`);
+  const { from, to } = markersIn(page);
+  await writeFile(path, `${page.slice(0, from)}\n\n${causesMarkdown(causes, runbook)}\n\n${page.slice(to)}`);
 }

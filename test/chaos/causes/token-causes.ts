@@ -65,7 +65,7 @@ export const tokenCauses: readonly Cause[] = [
   },
   {
     group: 'Token',
-    what: 'the provider answers a web page',
+    what: 'the provider returns a web page',
     soon: { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', state: 'backing_off' },
     alerts: ['IndexerNoWriter'],
     also: ['LEDGER_TOKEN_EXPIRED'],
@@ -75,7 +75,7 @@ export const tokenCauses: readonly Cause[] = [
   },
   {
     group: 'Token',
-    what: 'the provider does not know the client any more',
+    what: 'the provider no longer knows the client',
     soon: { code: 'LEDGER_TOKEN_REFUSED', state: 'parked' },
     alerts: ['IndexerParked'],
     also: ['LEDGER_TOKEN_EXPIRED'],
@@ -98,7 +98,7 @@ export const tokenCauses: readonly Cause[] = [
   },
   {
     group: 'Token',
-    what: 'the file holds something else than a token: the last one stays in use',
+    what: 'the file holds no token: the last one stays in use',
     soon: { state: 'live' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: [],

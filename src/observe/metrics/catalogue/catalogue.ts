@@ -1,4 +1,4 @@
-/** All metrics of this program, grouped by the question they answer. */
+/** All metrics of this program, by group. */
 import { completions } from './completions.ts';
 import { databaseSide } from './database-side.ts';
 import type { AnyDescription } from './description.ts';
@@ -17,12 +17,12 @@ export const catalogue = {
   ...processSide,
 };
 
-/** In the order of the documentation and of the dashboard. */
-export const questions: readonly { readonly question: string; readonly metrics: readonly AnyDescription[] }[] = [
-  { question: 'Is it keeping up?', metrics: Object.values({ ...state, ...flow }) },
-  { question: 'Is the ledger side healthy?', metrics: Object.values(ledgerSide) },
-  { question: 'What becomes of commands?', metrics: Object.values(completions) },
-  { question: 'Are webhooks told?', metrics: Object.values(webhooks) },
-  { question: 'Is the database healthy?', metrics: Object.values(databaseSide) },
-  { question: 'Is the process healthy?', metrics: Object.values(processSide) },
+/** In the order of the documentation. */
+export const metricGroups: readonly { readonly title: string; readonly metrics: readonly AnyDescription[] }[] = [
+  { title: 'Stream', metrics: Object.values({ ...state, ...flow }) },
+  { title: 'Participant', metrics: Object.values(ledgerSide) },
+  { title: 'Completions', metrics: Object.values(completions) },
+  { title: 'Webhooks', metrics: Object.values(webhooks) },
+  { title: 'Database and jobs', metrics: Object.values(databaseSide) },
+  { title: 'Process', metrics: Object.values(processSide) },
 ];

@@ -1,4 +1,4 @@
-/** Is the ledger side healthy? */
+/** Connections and requests to the participant. */
 import { counter, gauge, histogram } from './description.ts';
 
 /** Calls of the running program; any other counts as other. */
@@ -30,63 +30,63 @@ export const ledgerSide = {
   connectedStreams: gauge({
     name: 'ws_connected',
     help: '1 while a stream of the ledger is open.',
-    use: '0 while the phase is live or catching_up: the stream is being opened again.',
+    use: '0 while live or catching_up: it is being reopened.',
   }),
   connects: counter({
     name: 'ws_connects_total',
     help: 'Attempts to open a stream, by result.',
-    use: 'More than a few in ten minutes: the connection does not hold.',
+    use: 'More than a few in ten minutes: the connection is unstable.',
     labels: { result: ['connected', 'failed'] },
   }),
   disconnects: counter({
     name: 'ws_disconnects_total',
     help: 'Streams that ended, by close code.',
-    use: '1006: cut by the network or a proxy; no_pong: silent; error_frame: the participant said why, see the log.',
+    use: '1006: closed by the network or a proxy. no_pong: no reply to pings. error_frame: the log has the reason.',
     labels: { code: { words: 'the close code of the socket, or a word', first: disconnectCodes } },
   }),
   bytesReceived: counter({
     name: 'bytes_received_total',
     help: 'Bytes of frames from the ledger.',
-    use: 'rate() of it is what the network carries.',
+    use: 'rate() is the network load.',
   }),
   lastFrame: gauge({
     name: 'last_frame_timestamp_seconds',
     help: 'Time of the last frame from the ledger; 0 before the first.',
-    use: 'Older than two minutes while the ledger end rises: the stream is opened again by itself.',
+    use: 'Older than two minutes while the ledger end grows: the stream is reopened automatically.',
   }),
   httpRequests: counter({
     name: 'ledger_requests_total',
-    help: 'Calls to the ledger beside the streams, by endpoint and status.',
-    use: 'Any status but 200: the log names the call and the remedy.',
+    help: 'HTTP requests to the ledger, by endpoint and status.',
+    use: 'Any status but 200: the log has request and remedy.',
     labels: { endpoint: endpoints, status: statuses },
   }),
   httpSeconds: histogram({
     name: 'ledger_request_seconds',
-    help: 'Time of calls to the ledger, to the last byte of the answer or to the failure.',
-    use: 'Rising at ledger-end: the participant is overloaded.',
+    help: 'Time of HTTP requests to the ledger, to the last byte or the failure.',
+    use: 'Growing at ledger-end: the participant is overloaded.',
     labels: { endpoint: endpoints },
   }),
   accessTokenExpiry: gauge({
     name: 'access_token_expiry_timestamp_seconds',
-    help: 'When the access token in use expires; NaN when not known.',
-    use: 'Minus time(): alert below five minutes, since it is renewed at 80 % of its life.',
+    help: 'When the access token in use expires; NaN if unknown.',
+    use: 'Alert if less than five minutes remain: it is renewed at 80 % of its lifetime.',
     // 0 would be a token that expired long ago, and raise the alarm.
     initial: Number.NaN,
   }),
   accessTokenRenewals: counter({
     name: 'access_token_renewals_total',
-    help: 'Streams opened again with a newer access token.',
-    use: 'Shows that renewal works before a token expires.',
+    help: 'Streams reopened with a newer access token.',
+    use: 'Shows that renewal works.',
   }),
   participantPrunedOffset: gauge({
     name: 'participant_pruned_offset',
-    help: 'Offset up to which the participant has pruned; 0 when never.',
-    use: 'At or below the checkpoint, or updates are lost.',
+    help: 'Offset up to which the participant has pruned; 0 if never.',
+    use: 'Above the checkpoint, updates are lost.',
   }),
   pruneHeadroom: gauge({
     name: 'prune_headroom_offsets',
-    help: 'Offsets from the pruned one to the checkpoint: below 0, updates are lost that were not stored yet; NaN when not known.',
-    use: 'Alert below 0, and early when it shrinks while the indexer is behind.',
+    help: 'Checkpoint minus participant_pruned_offset; NaN if unknown.',
+    use: 'Below 0, updates are lost that were not stored. Alert earlier if it shrinks.',
     // 0 would be updates about to be lost.
     initial: Number.NaN,
   }),
