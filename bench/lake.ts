@@ -1,4 +1,4 @@
-/** `npm run bench:lake`: the history as files, how fast, how small, and whether it is the same. docs/lake.md */
+/** `npm run bench:lake`: measures the Parquet export and compares its files with Postgres. docs/reference/parquet-format.md */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Links of a built site that lead nowhere: pages, headings and pictures that are not in it. */
+/** Checks a built site: links to missing pages, headings and pictures, and resources of other hosts. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 
@@ -33,6 +33,22 @@ export function deadLinks(folder: string, base: string): readonly string[] {
   function isFile(name: string): boolean {
     return /\.\w+$/.test(name) && existsSync(join(folder, name));
   }
+}
+
+/** Resources that a browser would load from another host, as `file: address`: scripts, pictures, style sheets, fonts. */
+export function foreignResources(folder: string): readonly string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(?:html|css)$/.test(name),
+  );
+  const loads = [
+    /\s(?:src|srcset)="((?:https?:)?\/\/[^"]+)"/g,
+    /<link\s[^>]*href="((?:https?:)?\/\/[^"]+)"/g,
+    /url\((?:['"]|&#39;|&quot;)?((?:https?:)?\/\/[^)'"&]+)/g,
+  ];
+  return files.flatMap((name) => {
+    const text = readFileSync(join(folder, name), 'utf8');
+    return loads.flatMap((load) => [...text.matchAll(load)].map(([, address = '']) => `${name}: ${address}`));
+  });
 }
 
 function valuesOf(html: string, attribute: string): ReadonlySet<string> {

@@ -1,13 +1,13 @@
 /**
- * `npm run docs:site`: the pages as a static site, in .bench/site/dist. Its generator is a package of its own, installed by this
- * command when it is not there, and by nothing else after `--install`; the build needs no network. Exit code 69 where it cannot be installed.
+ * `npm run docs:site`: builds the pages as a static site in .bench/site/dist. The generator is a separate package that this command
+ * installs if it is missing (with `--install` it does nothing else). The build needs no network. Exit code 69: it cannot be installed.
  *
  * SITE_BASE is the path it is served under (default: /); SITE_VERSIONS names builds of other versions: `0.1=/0.1/,0.2=/0.2/`.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { deadLinks } from './dead-links.ts';
+import { deadLinks, foreignResources } from './dead-links.ts';
 import { groups } from './sidebar.ts';
 import { stagedPages } from './staging.ts';
 
@@ -36,7 +36,9 @@ function installed(): boolean {
   writeFileSync(lock, wanted);
   const { status } = run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
   if (status === 0) return true;
-  console.error('site: not built: its generator could not be installed (npm ci of scripts/site)');
+  console.error(
+    'site: not built: npm could not install its generator (scripts/site/package.json); check the network and run npm run docs:site again',
+  );
   return false;
 }
 
@@ -46,8 +48,10 @@ function build(): number {
   if (status !== 0) return status ?? 1;
   const dead = deadLinks(out, base);
   for (const link of dead) console.error(`site: dead link: ${link}`);
+  const foreign = foreignResources(out);
+  for (const resource of foreign) console.error(`site: resource of another host: ${resource}`);
   console.log(`site: ${String(stagedPages(root, manifest.homepage).length)} pages in ${out}`);
-  return dead.length === 0 ? 0 : 1;
+  return dead.length + foreign.length === 0 ? 0 : 1;
 }
 
 /** Pages, pictures and settings, as the generator wants them. */

@@ -1,6 +1,6 @@
 /**
- * The pages of the project as pages of a site. What stands in the project stays as it is read there: only addresses change.
- * A link to a page becomes one to its place on the site, one to any other file leads to the repository.
+ * Copies the pages of the project for a site. Only addresses change: links to pages become links within the site, links to other
+ * files lead to the repository.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
@@ -12,20 +12,19 @@ export interface StagedPage {
   readonly text: string;
 }
 
-/** Pages that have another name on the site than in `docs`. */
+/** Pages with another path on the site than below `docs`. README.md of a folder is its index. */
 const renamed: ReadonlyMap<string, string> = new Map([
   ['README.md', 'index.md'],
   ['CONTRIBUTING.md', 'contributing.md'],
   ['CHANGELOG.md', 'changelog.md'],
   ['SECURITY.md', 'reporting.md'],
   ['docs/README.md', 'pages.md'],
-  ['docs/deploy/README.md', 'deploy/index.md'],
   ['docs/deploy/helm/ledger-indexer/README.md', 'deploy/chart.md'],
 ]);
 
 /** Where a page of the project stands on the site. */
 export function sitePath(source: string): string {
-  return renamed.get(source) ?? source.replace(/^docs\//, '');
+  return renamed.get(source) ?? source.replace(/^docs\//, '').replace(/\/README\.md$/, '/index.md');
 }
 
 /** Every page, in the order of their names. @param root the project's folder */

@@ -69,13 +69,17 @@ export const notRun: readonly NotRun[] = [
   { page: '', command: /^npm start/, reason: 'the daemon itself: test/e2e starts it in every way' },
   { page: '', command: /^npm install /, reason: 'needs the registry; the packed package is installed by its own test' },
   {
-    page: 'docs/library.md',
+    page: 'docs/how-to/integrate/typescript.md',
     command: / --no-install ledger-indexer codegen/,
     reason: 'is of an app with the packed package: test/package runs it there',
   },
-  { page: 'docs/changes.md', command: /^curl /, reason: 'does not end: test/changes' },
   { page: 'docs/how-to/secure/reader-tokens.md', command: /^curl /, reason: 'does not end: test/changes' },
-  { page: 'docs/testing.md', command: /^git clone |npm pack/, reason: 'is of this repository: test/package packs it' },
+  { page: 'docs/how-to/integrate/change-feed.md', command: /^curl /, reason: 'does not end: test/changes' },
+  {
+    page: 'docs/how-to/integrate/test-your-app.md',
+    command: /^git clone |npm pack/,
+    reason: 'is of this repository: test/package packs it',
+  },
   {
     page: 'docs/how-to/run/tracing.md',
     command: / npx --no-install ledger-indexer$/,
@@ -115,7 +119,6 @@ export const notRun: readonly NotRun[] = [
     reason: 'needs an engine, packages of others and their servers: test/graphql, .ci/compose-test',
   },
   { page: 'docs/how-to/integrate/hasura.md', command: /^curl /, reason: 'needs Hasura: test/graphql' },
-  { page: 'docs/lake.md', command: / s3:/, reason: 'needs a bucket: test/lake/bucket.outside.test.ts' },
   {
     page: 'docs/how-to/query/payload-indexes.md',
     command: /index suggest/,
@@ -125,6 +128,11 @@ export const notRun: readonly NotRun[] = [
     page: 'docs/how-to/run/citus.md',
     command: /^ledger-indexer migrate --citus/,
     reason: 'needs workers; see test/citus',
+  },
+  {
+    page: 'docs/how-to/integrate/parquet-export.md',
+    command: / s3:/,
+    reason: 'needs a bucket: test/lake/bucket.outside.test.ts',
   },
 ];
 

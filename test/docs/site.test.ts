@@ -1,9 +1,9 @@
-/** The pages as a site: each is offered once, its links lead somewhere, code stays as it was written. The build itself is a step of CI. */
+/** The staged pages of the site: sidebar, links and code. CI builds the site. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { deadLinks } from '../../scripts/site/dead-links.ts';
+import { deadLinks, foreignResources } from '../../scripts/site/dead-links.ts';
 import { groups } from '../../scripts/site/sidebar.ts';
 import { inProse, stagedPages } from '../../scripts/site/staging.ts';
 import { root } from './pages.ts';
@@ -11,14 +11,15 @@ import { root } from './pages.ts';
 const pages = stagedPages(root, 'https://repository.example');
 
 describe('the site', () => {
-  it('offers every page once, and none that is not there', () => {
+  it('lists every page once in its sidebar, except decision records, which their index lists', () => {
     const offered = groups.flatMap((group) => group.pages.map(([, path]) => path));
-    expect(offered.toSorted()).toEqual(pages.map(({ path }) => path).toSorted());
+    const listed = pages.map(({ path }) => path).filter((path) => !/^decisions\/.+\//.test(path));
+    expect(offered.toSorted()).toEqual(listed.toSorted());
   });
 
-  it('leads from page to page on the site, and to the repository for everything else', () => {
+  it('links to pages of the site, and to the repository for other files', () => {
     const [index] = pages.filter(({ path }) => path === 'index.md');
-    expect(index?.text).toContain('](./sql.md#typed-views)');
+    expect(index?.text).toContain('](./how-to/query/typed-views.md)');
     expect(index?.text).toContain('](https://repository.example/blob/main/LICENSE)');
     const [compose] = pages.filter(({ path }) => path === 'deploy/index.md');
     expect(compose?.text).toContain('](../how-to/run/high-availability.md)');
@@ -49,6 +50,23 @@ describe('the site', () => {
       await writeFile(join(folder, 'deploy/index.html'), '<a href="../a.html">');
       const dead = ['b.html#there', '/base/c', '/elsewhere', 'no.png'];
       expect(deadLinks(folder, '/base/')).toEqual(dead.map((link) => `a.html: ${link}`));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('is checked for resources of other hosts', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-site-'));
+    try {
+      const own = '<a href="https://a.example/"><img src="/b.png"><link rel="icon" href="data:,">';
+      const style = "@import url('https://fonts.example/css');";
+      await writeFile(
+        join(folder, 'a.html'),
+        `${own}<img src="https://c.example/d.png"><link href="https://e.example/f">`,
+      );
+      await writeFile(join(folder, 'g.css'), style);
+      const found = ['https://c.example/d.png', 'https://e.example/f'].map((address) => `a.html: ${address}`);
+      expect(foreignResources(folder).toSorted()).toEqual([...found, 'g.css: https://fonts.example/css']);
     } finally {
       await rm(folder, { recursive: true });
     }

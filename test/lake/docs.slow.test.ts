@@ -1,4 +1,4 @@
-/** The queries of docs/lake.md, as they stand there, over a lake of a believable history. */
+/** The queries of docs/how-to/integrate/parquet-export.md, as they stand there, over a lake of a believable history. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 const blocks = pages()
-  .filter(({ path }) => path === 'docs/lake.md')
+  .filter(({ path }) => path === 'docs/how-to/integrate/parquet-export.md')
   .flatMap(blocksOf)
   .filter(({ language }) => language === 'duckdb');
 

@@ -1,5 +1,5 @@
 /**
- * The app of docs/library.md in an empty folder. ledger-indexer is what the tarball holds; what it needs, and what the app brings
+ * The app of docs/how-to/integrate/typescript.md in an empty folder. ledger-indexer is what the tarball holds; what it needs, and what the app brings
  * with it (kysely, pg, the compiler), are links to what is installed in the project, so that nothing is fetched.
  */
 import { spawn } from 'node:child_process';
@@ -23,10 +23,10 @@ export function linkDependencies(folder: string): void {
 
 /** A file of the page, by the comment before its block; at most 60 lines. */
 export function fileOfPage(name: string): string {
-  const page = readFileSync(join(project, 'docs/library.md'), 'utf8');
+  const page = readFileSync(join(project, 'docs/how-to/integrate/typescript.md'), 'utf8');
   const [, text = ''] = new RegExp(`<!-- ${name} -->\\n\\n\`\`\`ts\\n([^]*?)\`\`\``).exec(page) ?? [];
   if (text === '' || text.split('\n').length > 60)
-    throw new Error(`docs/library.md has no ${name} of at most 60 lines`);
+    throw new Error(`docs/how-to/integrate/typescript.md has no ${name} of at most 60 lines`);
   return text;
 }
 

@@ -1,4 +1,4 @@
-/** The receiver in docs/webhooks.md, as it stands there, takes what we sign and nothing else. */
+/** The receiver in docs/how-to/integrate/webhooks.md, as it stands there, takes what we sign and nothing else. */
 import { expect, it } from 'vitest';
 import { messageId, newSecret, signedHeaders } from '../../src/webhooks/signature.ts';
 import { exampleWith } from './example.ts';

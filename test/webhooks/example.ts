@@ -1,4 +1,4 @@
-/** The receiver in docs/webhooks.md, as it stands there. */
+/** The receiver in docs/how-to/integrate/webhooks.md, as it stands there. */
 import { blocksOf, pages } from '../docs/pages.ts';
 
 interface Example {
@@ -9,7 +9,7 @@ interface Example {
 /** A module of its own for each secret, with the package where this project has it. */
 export async function exampleWith(secret: string): Promise<Example> {
   const [block] = pages()
-    .filter(({ path }) => path === 'docs/webhooks.md')
+    .filter(({ path }) => path === 'docs/how-to/integrate/webhooks.md')
     .flatMap(blocksOf)
     .filter(({ language }) => language === 'js');
   const text = block?.text.replace("'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`) ?? '';

@@ -1,6 +1,7 @@
-// Settings of VitePress. What depends on the project stands in settings.json beside this file, which main.ts writes.
+// Settings of VitePress. main.ts writes what depends on the project to settings.json, next to this file.
 import { readFileSync } from 'node:fs';
 import { renderMermaidSVG } from 'beautiful-mermaid';
+import { searchSettings } from './search.ts';
 
 const settings = JSON.parse(readFileSync(new URL('settings.json', import.meta.url), 'utf8'));
 const { version, homepage, description, base, out, versions, groups } = settings;
@@ -14,7 +15,11 @@ export default {
   base,
   outDir: out,
   cacheDir: new URL('cache', import.meta.url).pathname,
-  head: [['style', {}, style]],
+  head: [
+    ['style', {}, style],
+    // Without an icon a browser requests /favicon.ico.
+    ['link', { rel: 'icon', href: 'data:,' }],
+  ],
   cleanUrls: false,
   lastUpdated: false,
   ignoreDeadLinks: false,
@@ -25,16 +30,16 @@ export default {
   },
   themeConfig: {
     outline: { level: [2, 3] },
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { miniSearch: searchSettings(base) } },
     nav: [
-      { text: 'SQL', link: link('sql.md') },
-      { text: 'Operating', link: link('operations.md') },
-      { text: 'Answers', link: link('answers.md') },
-      { text: version, items: [{ text: 'Changes', link: link('changelog.md') }, ...versions] },
+      { text: 'First queries', link: link('get-started/first-queries.md') },
+      { text: 'Index your ledger', link: link('get-started/index-your-ledger.md') },
+      { text: 'Runbook', link: link('runbook/index.md') },
+      { text: version, items: [{ text: 'Changelog', link: link('changelog.md') }, ...versions] },
     ],
-    sidebar: groups.map(({ text, pages }) => ({
+    sidebar: groups.map(({ text, pages }, nth) => ({
       text,
-      collapsed: false,
+      collapsed: nth > 0,
       items: pages.map(([title, path]) => ({ text: title, link: link(path) })),
     })),
     socialLinks: [{ icon: 'github', link: homepage }],
@@ -50,15 +55,15 @@ function slugify(heading) {
     .replaceAll(' ', '-');
 }
 
-/** Languages of blocks that the generator does not colour under these names. */
-const colouredAs = { promql: 'txt', csv: 'txt', caddyfile: 'txt', postgresql: 'sql', duckdb: 'sql' };
+/** Languages of blocks that the generator does not color under these names. */
+const coloredAs = { promql: 'txt', csv: 'txt', caddyfile: 'txt', postgresql: 'sql', duckdb: 'sql' };
 
-/** Diagrams are drawn when the site is built, in colours that change with the page. */
+/** Draws diagrams when the site is built, in colors that change with the page. */
 function withDiagrams(markdown) {
   const fence = markdown.renderer.rules.fence;
   markdown.renderer.rules.fence = (tokens, at, ...others) => {
     const { info, content } = tokens[at];
-    tokens[at].info = colouredAs[info.trim()] ?? info;
+    tokens[at].info = coloredAs[info.trim()] ?? info;
     if (info.trim() !== 'mermaid') return fence(tokens, at, ...others);
     const svg = renderMermaidSVG(content, {
       bg: 'var(--vp-c-bg)',
@@ -70,6 +75,12 @@ function withDiagrams(markdown) {
       border: 'var(--vp-c-divider)',
       transparent: true,
     });
-    return `<div class="diagram" v-pre>${svg}</div>\n`;
+    // The page asks no other host: its theme brings the font. As v-html, Vue takes the drawing as it is, on the server and in the browser.
+    const own = svg.replaceAll(/@import url\([^)]*\);/g, '');
+    return `<div class="diagram" v-html="${escapeAttribute(JSON.stringify(own))}"></div>\n`;
   };
+}
+
+function escapeAttribute(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }

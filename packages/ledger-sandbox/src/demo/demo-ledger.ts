@@ -75,7 +75,7 @@ const renewalsUnderWay = [50, 40, 30, 20, 10].map((seconds) => seconds * 1_000_0
 /** Behind the clock by more than this, the traffic goes on from now instead of making up for it. Microseconds. */
 const patience = 5_000_000;
 const tickMs = 20;
-/** Half an hour of traffic at the usual rate, and as much to do again at most: docs/testing.md has the figures. */
+/** Half an hour of traffic at the usual rate, and as much to do again at most: measurements are in docs/how-to/integrate/test-your-app.md. */
 const usualKeeps: Keeps = { offsets: 10_000, tail: 10_000 };
 
 /**
