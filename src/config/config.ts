@@ -107,7 +107,7 @@ const mebibyte = 1024 ** 2;
 const largestFrame = 256 * mebibyte;
 /** What the process has without any frame. */
 const withoutFrames = { memory: 100 * mebibyte, heap: 64 * mebibyte };
-/** Bytes of each for a byte of a frame, measured: docs/decisions.md. */
+/** Bytes of each for a byte of a frame, measured: docs/decisions/README.md. */
 const perByte = { memory: 6, heap: 3 };
 
 /** What a process may use, in bytes. */

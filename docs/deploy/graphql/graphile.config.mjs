@@ -1,5 +1,5 @@
 // PostGraphile 5 over the views for readers, with the keys and relations that `ledger-indexer graphql --postgraphile` wrote. What is set
-// by the environment, and what it is for, says docs/graphql.md.
+// by the environment, and what it is for, says docs/how-to/integrate/graphql.md.
 import { readFileSync, watchFile } from 'node:fs';
 import { makePgService } from 'postgraphile/adaptors/pg';
 import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';

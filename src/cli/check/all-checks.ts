@@ -173,7 +173,7 @@ async function sameHistory({ client, pruned }: LedgerView, database: Database): 
   if (ledgerEnd < checkpoint) {
     return fail(
       `the ledger ends at ${String(ledgerEnd)}, before the checkpoint ${String(checkpoint)}: a replica that lags, or a reset`,
-      `wait for the replica; after a reset: ledger-indexer reset --to OFFSET, see ${pageUrl('docs/history.md')}`,
+      `wait for the replica; after a reset: ledger-indexer reset --to OFFSET, see ${pageUrl('docs/how-to/change/recover-history.md')}`,
     );
   }
   return pass(

@@ -42,7 +42,7 @@ async function limitedReaders(database: Database): Promise<Finding> {
   if (logins.length === 0) return pass(`${limited.join(', ')}: none logs in, so none can ask for plans`);
   return warn(
     `${logins.join(', ')} can log in: by EXPLAIN and by time they learn scalar values of rows that row security hides`,
-    `where that matters give each a database of its own (LEDGER_PARTIES), or /changes, webhooks or GraphQL and no login: ${pageUrl('docs/sql.md')}`,
+    `where that matters give each a database of its own (LEDGER_PARTIES), or /changes, webhooks or GraphQL and no login: ${pageUrl('docs/how-to/secure/reader-roles.md#what-a-limited-role-can-infer')}`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
  * Advice on settings of Postgres that decide what a long history costs. Nothing fails by them: they belong to whoever runs the
- * server, and a managed one may not let them be changed. What each costs was measured, see docs/decisions.md.
+ * server, and a managed one may not let them be changed. What each costs was measured, see docs/decisions/README.md.
  */
 import type { Database } from '../../store/connection/database.ts';
 import {

@@ -42,7 +42,7 @@ export const accountStatementCommand: Command = {
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],
-  page: 'docs/sql.md',
+  page: 'docs/how-to/query/account-statements.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ given, env, stdout, stderr }) => {
     const wanted = wantedOf(given);

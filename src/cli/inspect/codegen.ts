@@ -41,7 +41,7 @@ export const codegenCommand: Command = {
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],
-  page: 'docs/library.md',
+  page: 'docs/how-to/integrate/typescript.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, FILE_UNUSABLE, DAR_UNREADABLE, PACKAGE_UNREADABLE, STORE_ errors */
   run: async (call) => {
     const { out, check, dars } = wantedOf(call.given);

@@ -33,7 +33,7 @@ export const explainCommand: Command = {
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],
-  page: 'docs/sql.md',
+  page: 'docs/how-to/query/explain-updates.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ given, env, stdout }) => {
     const wanted = wantedOf(given);

@@ -32,7 +32,7 @@ export const graphqlCommand: Command = {
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],
-  page: 'docs/graphql.md',
+  page: 'docs/how-to/integrate/graphql.md',
   /** @throws IndexerError USAGE, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ given, env, print, write }) => {
     const make = await makerOf(given);

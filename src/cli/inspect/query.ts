@@ -26,7 +26,7 @@ export const queryCommand: Command = {
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],
-  page: 'docs/sql.md',
+  page: 'docs/get-started/first-queries.md',
   /**
    * Prints a table that fits on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
    * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors

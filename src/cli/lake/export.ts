@@ -44,7 +44,7 @@ export const exportCommand: Command = {
     [77, 'the role may not read it'],
     [78, 'the folder is not ours or of another participant or filter, or the offset is beyond the checkpoint'],
   ],
-  page: 'docs/lake.md',
+  page: 'docs/how-to/integrate/parquet-export.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, EXPORT_PACKAGE_MISSING, EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
   run: async ({ given, env, stop, print, stderr }) => {
     const wanted = wantedOf(given);

@@ -50,7 +50,7 @@ export const filterCommand: Command = {
     'filter accept --yes',
   ],
   exits: writing,
-  page: 'docs/history.md',
+  page: 'docs/how-to/change/extend-filter.md',
   /** @throws IndexerError USAGE, FILTER_EXTEND_REFUSED, FILTER_ACCEPT_REFUSED, JOB_REFUSED, WRITER_ACTIVE, or what the ledger answers */
   run: async ({ given, env, stop, print }) => {
     const action = actions.find((known) => known === given.operands[0]);

@@ -29,7 +29,7 @@ export const holdCommand: Command = {
   ],
   examples: ['hold place replica-2 --reason "copy under way"', 'hold list', 'hold release replica-2'],
   exits: writing,
-  page: 'docs/retention.md',
+  page: 'docs/how-to/change/prune.md#hold-history',
   /** @throws IndexerError USAGE, HOLD_REFUSED, HOLD_NOT_FOUND, STORE_NOT_PERMITTED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);

@@ -26,7 +26,7 @@ export const jobsCommand: Command = {
   flags: [json],
   examples: ['jobs', 'jobs pause history', 'jobs resume history'],
   exits: writing,
-  page: 'docs/history.md',
+  page: 'docs/how-to/change/pause-jobs.md',
   /** @throws IndexerError USAGE, JOB_REFUSED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);

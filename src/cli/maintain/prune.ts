@@ -33,7 +33,7 @@ export const pruneCommand: Command = {
   ],
   examples: ['prune --before 90d', 'prune --before 120000 --yes', 'prune --before 90d --exported /srv/lake --yes'],
   exits: writing,
-  page: 'docs/retention.md',
+  page: 'docs/how-to/change/prune.md',
   /**
    * Ends at the signal with what was done so far; the next prune goes on.
    * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED

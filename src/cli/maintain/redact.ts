@@ -35,7 +35,7 @@ export const redactCommand: Command = {
   ],
   examples: ['redact contract 00ab12 --reason "request 17"', 'redact party alice::1220ab --reason left --yes'],
   exits: writing,
-  page: 'docs/retention.md#redact-contents',
+  page: 'docs/how-to/change/redact.md',
   /**
    * Ends at the signal with what was done so far; asked again, it removes the rest.
    * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, EXPORT_PACKAGE_MISSING, EXPORT_REFUSED, STORE_NOT_PERMITTED
@@ -95,7 +95,7 @@ async function carryOut(database: Database, { request, json }: Wanted, stop: Abo
     print(`redaction ${result.redactionId}: contents removed`);
     for (const line of lines(result)) print(line);
     print('they live on in the WAL, in replicas and in backups until those are gone:');
-    print(`  ${pageUrl('docs/retention.md')}`);
+    print(`  ${pageUrl('docs/how-to/change/redact.md#what-is-not-removed')}`);
   }
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {

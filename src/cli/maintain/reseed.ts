@@ -21,7 +21,7 @@ export const reseedCommand: Command = {
   flags: [yes],
   examples: ['reseed', 'reseed --yes'],
   exits: writing,
-  page: 'docs/history.md',
+  page: 'docs/how-to/change/recover-history.md',
   /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
   run: async ({ given, env, stop, print }) => {
     const wanted = { config: loadConfig(env, given.options), yes: given.has('yes'), stop };

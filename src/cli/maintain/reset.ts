@@ -23,7 +23,7 @@ export const resetCommand: Command = {
   ],
   examples: ['reset --to 120000', 'reset --all --yes'],
   exits: writing,
-  page: 'docs/history.md',
+  page: 'docs/how-to/change/rewind.md',
   /** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
   run: async ({ given, env, stop, print }) => {
     const config = loadConfig(env, given.options);

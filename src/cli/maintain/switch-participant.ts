@@ -27,7 +27,7 @@ export const switchParticipantCommand: Command = {
   ],
   examples: ['switch-participant', 'switch-participant --yes'],
   exits: writing,
-  page: 'docs/history.md',
+  page: 'docs/how-to/change/switch-participant.md',
   /** @throws IndexerError SWITCH_ errors, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
   run: async ({ given, env, stop, print }) => {
     const config = loadConfig(env, given.options);

@@ -49,7 +49,7 @@ export const rebuildCommand: Command = {
     'rebuild --into-file /run/secrets/new-database-url --yes',
   ],
   exits: writing,
-  page: 'docs/history.md',
+  page: 'docs/how-to/change/rebuild-schema.md',
   /** @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED, or what the ledger answers */
   run: async (call) => {
     const { given, env } = call;

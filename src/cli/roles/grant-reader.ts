@@ -33,7 +33,7 @@ export const grantReaderCommand: Command = {
   ],
   examples: ['grant-reader analyst', 'grant-reader alice_reader --party alice::1220ab --dry-run'],
   exits: writing,
-  page: 'docs/sql.md#roles-for-readers',
+  page: 'docs/how-to/secure/reader-roles.md',
   /** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError GRANT_READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
   run: async ({ given, env, print }) => {
     const { role, parties, passwordFile, dryRun, ...limits } = checked(given);

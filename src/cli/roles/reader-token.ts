@@ -36,7 +36,7 @@ export const readerTokenCommand: Command = {
   ],
   examples: ['reader-token create --role alice_reader --name dashboard --expires 90d', 'reader-token revoke 5f0c2a1b'],
   exits: writing,
-  page: 'docs/changes.md#with-a-token',
+  page: 'docs/how-to/secure/reader-tokens.md',
   /** @throws IndexerError USAGE, READER_TOKEN_REFUSED, READER_TOKEN_NOT_FOUND, STORE_NOT_PERMITTED */
   run: async ({ given, env, print, stderr }) => {
     const action = actionOf(given);

@@ -53,7 +53,7 @@ export const comparePqsCommand: Command = {
     [69, 'one of the databases cannot be reached'],
     [77, 'the role may not read it'],
   ],
-  page: 'docs/from-pqs.md',
+  page: 'docs/get-started/migrate-from-pqs.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, COMPARE_IMPOSSIBLE, INTERRUPTED, SCHEMA_OUTDATED and STORE_ errors */
   run: async (call) => {
     const { given, env, print } = call;

@@ -58,7 +58,7 @@ export const webhookCommand: Command = {
     'webhook dead-letters billing',
   ],
   exits: writing,
-  page: 'docs/webhooks.md',
+  page: 'docs/how-to/integrate/webhooks.md',
   /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, HOLD_REFUSED, STORE_NOT_PERMITTED */
   run: async ({ given, env, print }) => {
     const action = actionOf(given);

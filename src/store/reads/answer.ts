@@ -186,7 +186,7 @@ async function refusing<T>(statement: string, prefix: number, sent: Promise<T>):
 function remedyOf(code: string): string {
   if (code === rightLacking) return 'connect as a role that may read it: see grant-reader';
   if (code === '25006') return 'ask with select: nothing is changed by this command';
-  return `correct the statement; ${pageUrl('docs/sql.md')} says what there is`;
+  return `correct the statement; ${pageUrl('docs/reference/sql-schemas.md')} says what there is`;
 }
 
 /** @param position in characters, from 1 */
