@@ -89,7 +89,7 @@ export function middle(line: Line | undefined, column: Column): number | undefin
 
 /**
  * Median over the rounds of the ratio of two lines, of their rates unless another column is named. Taken round by round,
- * because neighbours in time saw the same machine; undefined when no round has both.
+ * because neighbors in time saw the same machine; undefined when no round has both.
  */
 export function ratio(of: Line | undefined, to: Line | undefined, column: Column = 'rate'): number | undefined {
   if (of === undefined || to === undefined) return undefined;

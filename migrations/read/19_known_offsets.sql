@@ -159,4 +159,4 @@ begin
 end
 $$;
 comment on function :explore.known_offset(timestamptz) is
-  'The last offset at or before a time, by ledger effective time; the checkpoint where nothing later is stored. SQLSTATE LI003 where it is not known what was active then: before what is known, and between a gap''s neighbours.';
+  'The last offset at or before a time, by ledger effective time; the checkpoint where nothing later is stored. SQLSTATE LI003 where it is not known what was active then: before what is known, and between a gap''s neighbors.';

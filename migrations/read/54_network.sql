@@ -112,7 +112,7 @@ create or replace function :explore.ledger_product(one numeric, other numeric) r
               then round(2 * round(one * other * 5000000000) * 0.0000000001, 10)
               else round(one * other, 10) end;
 comment on function :explore.ledger_product(numeric, numeric) is
-  'The product of two Numerics as the ledger rounds it: to ten digits, halves to the even neighbour.';
+  'The product of two Numerics as the ledger rounds it: to ten digits, halves to the even neighbor.';
 
 -- Rewards that are computed outside the ledger: when a round closes, a contract asks for them; once the super validators agree on a
 -- result, batches of it are worked off, which make smaller batches or coupons. Names as in daml/splice-amulet of

@@ -74,7 +74,7 @@ function matcher(operations: Iterable<string>): AnswerCheck['operationOf'] {
   };
 }
 
-/** @param templates operations to recognise that are not described */
+/** @param templates operations to recognize that are not described */
 export function answerCheck(templates: readonly string[]): AnswerCheck {
   const schemas = readWireSchemas();
   const operationOf = matcher(new Set([...schemas.operations, ...templates]));

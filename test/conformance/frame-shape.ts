@@ -22,7 +22,7 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The variant of an element of a list: the first capitalised one of nested only keys, '' when it is no sum type. */
+/** The variant of an element of a list: the first capitalized one of nested only keys, '' when it is no sum type. */
 function variantOf(value: unknown): string {
   if (typeOf(value) !== 'object') return '';
   const [only, ...more] = Object.keys(value as object);

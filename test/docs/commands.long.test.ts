@@ -15,7 +15,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { startLedgerIndexer, type LedgerIndexer } from '../../src/testing/ledger-indexer.ts';
 import { assertBuilt } from '../e2e/runs/daemon.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
-import { queryPages } from '../read/documented.ts';
+import { queryPages } from './documented.ts';
 import { blocksOf, isThere, pages, root, type Block } from './pages.ts';
 import { commandsOf, elsewhere, inPlace, notRun, reasonNotToRun, type Place } from './shell.ts';
 

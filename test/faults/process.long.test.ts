@@ -1,4 +1,4 @@
-/** What befalls a process: a defect of its own, a neighbour in trouble, and memory that is short. */
+/** What befalls a process: a defect of its own, a neighbor in trouble, and memory that is short. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';

@@ -22,19 +22,19 @@ export interface FakeLedgerBehaviour {
   readonly options?: ServerOptions;
 }
 
-export async function startFakeLedger(behaviour: FakeLedgerBehaviour): Promise<FakeLedger> {
+export async function startFakeLedger(behavior: FakeLedgerBehaviour): Promise<FakeLedger> {
   const handshakes: IncomingMessage[] = [];
   const connections: Socket[] = [];
-  const server = createServer(behaviour.http ?? ((_request, response) => response.writeHead(404).end()));
+  const server = createServer(behavior.http ?? ((_request, response) => response.writeHead(404).end()));
   server.on('connection', (socket) => connections.push(socket));
   const sockets = new WebSocketServer({
     noServer: true,
     handleProtocols: () => 'daml.ws.auth',
-    ...behaviour.options,
+    ...behavior.options,
   });
   server.on('upgrade', (request, raw, head) => {
     handshakes.push(request);
-    const { refuse } = behaviour;
+    const { refuse } = behavior;
     if (refuse !== undefined) {
       raw.end(
         `HTTP/1.1 ${refuse.status}\r\ncontent-type: ${refuse.type}\r\ncontent-length: ${Buffer.byteLength(refuse.body)}\r\nconnection: close\r\n\r\n${refuse.body}`,
@@ -43,7 +43,7 @@ export async function startFakeLedger(behaviour: FakeLedgerBehaviour): Promise<F
     }
     sockets.handleUpgrade(request, raw, head, (socket) => {
       socket.on('error', () => undefined);
-      socket.once('message', (data) => behaviour.socket?.(socket, (data as Buffer).toString('utf8')));
+      socket.once('message', (data) => behavior.socket?.(socket, (data as Buffer).toString('utf8')));
     });
   });
   server.listen(0, '127.0.0.1');

@@ -148,16 +148,16 @@ it.each([
 ])(
   'refuses Node $node on $platform in one sentence, before a start and in the program',
   async ({ node, platform, says }) => {
-    const pretence = join(clone, 'pretence.cjs');
+    const pretense = join(clone, 'pretense.cjs');
     const values = { versions: { ...process.versions, node }, platform };
     await writeFile(
-      pretence,
+      pretense,
       `for (const [name, value] of Object.entries(${JSON.stringify(values)})) Object.defineProperty(process, name, { value });`,
     );
     const { prestart, pretest } = (JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as Manifest)
       .scripts;
     for (const command of [prestart, pretest, 'node dist/main.js --version']) {
-      const args = ['--require', pretence, ...command.split(' ').slice(1)];
+      const args = ['--require', pretense, ...command.split(' ').slice(1)];
       const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
       expect([status, stdout], command).toEqual([78, '']);
       expect(stderr).toMatch(says);

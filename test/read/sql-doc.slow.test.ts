@@ -12,7 +12,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { documentedQueries, queryPages } from './documented.ts';
+import { documentedQueries, queryPages } from '../docs/documented.ts';
 
 const docs = join(import.meta.dirname, '../../docs');
 

@@ -9,7 +9,7 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 /** When live traffic begins: 2026-03-02T12:00:00Z, in microseconds. */
 const liveFrom = 1_772_452_800_000_000;
 const second = 1_000_000;
-/** Licences made after the upgrade. */
+/** Licenses made after the upgrade. */
 const extraLicences = 3;
 
 /** Plays it on an empty ledger. */
@@ -18,6 +18,6 @@ export function playDemo(ledger: Ledger, seed: number): void {
   const times = monthBefore(liveFrom - 3 * second, 1_200, new Random(seed + 2));
   playMonth(demo, times, liveFrom, 4_000);
   upgradeLicensing(ledger.model);
-  for (let made = 0; made < extraLicences; made += 1) demo.market.plan(liveFrom, { what: 'extra-licence' });
+  for (let made = 0; made < extraLicences; made += 1) demo.market.plan(liveFrom, { what: 'extra-license' });
   for (let done = 0; done < 150; done += 1) demo.stepRecordedAt(liveFrom + (done + 3) * 2 * second);
 }

@@ -44,7 +44,7 @@ export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
 /** So many rows of a difference are named. */
 const named = 10;
 /** So many of the newest updates are looked up, to see that both are of one ledger. */
-const recognisedBy = 100;
+const recognizedBy = 100;
 
 export interface Sides {
   readonly pqs: PqsSide;
@@ -121,7 +121,7 @@ function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void
 
 /** Updates looked up, and what differs of them. @throws IndexerError COMPARE_IMPOSSIBLE where none is the same */
 async function sameLedger({ pqs, indexer }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
-  const theirs = await pqs.updates(span, recognisedBy);
+  const theirs = await pqs.updates(span, recognizedBy);
   const ours = new Map(await indexer.updatesAt(theirs.map(([at]) => at)));
   const others = theirs.filter(([at, id]) => ours.get(at) !== id);
   if (theirs.length > 0 && others.length === theirs.length) {

@@ -11,7 +11,7 @@ export function pqsReport(compared: ComparedPqs): readonly string[] {
     ['active contracts', `at offset ${String(at)}`],
     ['events', events === undefined ? 'none in common' : `offsets ${String(events.from)} to ${String(events.to)}`],
     ['rows counted', `${String(rows.pqs)} in the PQS, ${String(rows.indexer)} here`],
-    ['updates recognised', String(updates)],
+    ['updates recognized', String(updates)],
   ]);
   return [
     `${said}: ${sentence(compared)}`,

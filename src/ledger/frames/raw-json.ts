@@ -30,7 +30,7 @@ export function scanFrame(text: string): unknown {
   return new Scanner(text).value(0);
 }
 
-/** The JSON text of a payload value: the ledger's own where it was kept, else re-serialised; null for absent. */
+/** The JSON text of a payload value: the ledger's own where it was kept, else re-serialized; null for absent. */
 export function jsonTextOf(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   if (value instanceof RawJson) return value.text;

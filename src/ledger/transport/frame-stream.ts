@@ -67,7 +67,7 @@ export interface FrameStream {
   close(): void;
 }
 
-/** How data begins on each path; recognised by that, because parsing twice would halve the throughput. */
+/** How data begins on each path; recognized by that, because parsing twice would halve the throughput. */
 const dataBeginnings: Readonly<Record<StreamPath, string>> = {
   '/v2/updates': '{"update"',
   '/v2/updates/flats': '{"update"',

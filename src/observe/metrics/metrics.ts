@@ -61,7 +61,7 @@ export interface Metrics extends CatalogueMetrics {
   identify(participantId: string | undefined): void;
 }
 
-/** All metrics, zero-initialised. `registry.metrics()` gives the exposition text. */
+/** All metrics, zero-initialized. `registry.metrics()` gives the exposition text. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = registryWithProcessMetrics();
   const collectors = collectorsOf(options);

@@ -5,7 +5,7 @@ export class Seeded {
 
   constructor(seed: number) {
     this.#state = seed >>> 0;
-    // Neighbouring seeds would begin alike.
+    // Neighboring seeds would begin alike.
     for (let round = 0; round < 4; round += 1) this.next();
   }
 

@@ -22,8 +22,8 @@ function open(url: string, options?: Partial<FrameStreamOptions>): StreamRun {
   return run;
 }
 
-async function serve(behaviour: FakeLedgerBehaviour): Promise<string> {
-  ledger = await startFakeLedger(behaviour);
+async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
+  ledger = await startFakeLedger(behavior);
   return ledger.url;
 }
 
@@ -160,7 +160,7 @@ describe('the frames', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  it('of active contracts are recognised in any key order', async () => {
+  it('of active contracts are recognized in any key order', async () => {
     const entries = ['{"workflowId":"","contractEntry":{}}', '{"contractEntry":{}}', '{ "x": 1, "contractEntry": {} }'];
     const url = await serve({
       socket: (socket) => {

@@ -10,8 +10,8 @@ afterEach(async () => {
   ledger = undefined;
 });
 
-async function serve(behaviour: FakeLedgerBehaviour): Promise<string> {
-  ledger = await startFakeLedger(behaviour);
+async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
+  ledger = await startFakeLedger(behavior);
   return ledger.url;
 }
 
@@ -34,13 +34,13 @@ describe('a stream that is refused', () => {
     const claims = { sub: 'a-name', aud: 'an-audience', iat: now, exp: now + 3_600 };
     const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
     const frame = '{"code":"NA","cause":"x","errorCategory":-1,"grpcCodeValue":16}';
-    for (const behaviour of [
+    for (const behavior of [
       { refuse: { status: '401 Unauthorized', type: 'text/plain', body: 'no' } },
       { socket: (socket: WebSocket) => socket.send(frame) },
       { socket: (socket: WebSocket) => socket.close(1008, 'no') },
     ]) {
       await ledger?.stop();
-      const error = await openRun(await serve(behaviour), { token }).ended;
+      const error = await openRun(await serve(behavior), { token }).ended;
       expect(error).toMatchObject({ code: 'LEDGER_UNAUTHENTICATED', retry: 'refresh-token' });
       expect(error?.message).toContain('the token itself lives for 60 minutes');
       expect(error?.message).not.toMatch(/a-name|an-audience|h\./u);

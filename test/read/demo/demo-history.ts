@@ -138,7 +138,7 @@ export async function indexDemo(): Promise<DemoDatabase> {
   await reader.connect();
   const query: DemoDatabase['query'] = async (sql, ...values) => (await reader.query(sql, values)).rows;
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 120_000);
-  // Views appear in the background; that of licences has the column of the upgrade when all packages were read.
+  // Views appear in the background; that of licenses has the column of the upgrade when all packages were read.
   const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
   await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
   await untilStill(query);

@@ -113,7 +113,7 @@ function theHistory(): void {
     ]);
   });
 
-  it('#26 also known as: licences that are, with those they came from', async () => {
+  it('#26 also known as: licenses that are, with those they came from', async () => {
     const sql = `select a.contract_id || count(*) || coalesce(string_agg(c.payload->>'expiresAt', ',' order by c.payload->>'expiresAt'), '')
       from active('License') a inner join archives('License') c
         on a.payload->>'user' = c.payload->>'user' and a.payload->>'licenseNum' = c.payload->>'licenseNum' group by a.contract_id`;

@@ -67,7 +67,7 @@ describe('what is active', () => {
     expect(await rows(exists, names.license, created.contractId)).toEqual([{ one: 1 }]);
   });
 
-  it('#4 licences with renewals and the view of an allocation', async () => {
+  it('#4 licenses with renewals and the view of an allocation', async () => {
     const sql = `select license.contract_id || coalesce(renewal.contract_id, '') || coalesce(allocation.contract_id, '')
       FROM active($1) license
       LEFT JOIN active($2) renewal ON license.payload->>'licenseNum' = renewal.payload->>'licenseNum'

@@ -1,6 +1,6 @@
 /** What readers may query on the demo's ledger: every documented statement, every view, a call of every function. */
 import type { Client } from 'pg';
-import { documentedQueries } from '../documented.ts';
+import { documentedQueries } from '../../docs/documented.ts';
 
 /** Every documented statement. */
 export const documented: readonly string[] = documentedQueries.map(({ sql }) => sql);

@@ -12,7 +12,7 @@ import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../../support/database.ts';
 import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
-import { documentedQuery } from '../documented.ts';
+import { documentedQuery } from '../../docs/documented.ts';
 import { coupons, decimal, NetworkModel, purchases, textOf, units, type Coupon, type Made } from './demo-model.ts';
 
 const seed = 23;

@@ -293,7 +293,7 @@ describe('coupons', () => {
   });
 });
 
-it('rounds halves to the even neighbour, as the ledger does', async () => {
+it('rounds halves to the even neighbor, as the ledger does', async () => {
   await using own = await createReadDatabase();
   const [row] = await own.query(
     `select explore.ledger_product(0.00001, 0.0000050000) as even, explore.ledger_product(0.00001, 0.0000150000) as odd,

@@ -1,4 +1,4 @@
-/** Validators and their signs of life: licences made anew by each, upgraded, ended, and reports that leave them as they are. */
+/** Validators and their signs of life: licenses made anew by each, upgraded, ended, and reports that leave them as they are. */
 import { expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
@@ -22,7 +22,7 @@ const beat = (id: string, anew: string, by: string, choice: string, more: object
     ...more,
   });
 
-it('are one row each through upgrades and licences made anew, with every sign of life', async () => {
+it('are one row each through upgrades and licenses made anew, with every sign of life', async () => {
   await using database = await createReadDatabase();
   let offset = 0;
   const update = async (...events: frames.Json[]): Promise<void> => {

@@ -1,4 +1,4 @@
-/** A small history with the templates that public PQS applications query: registers, licences, wallets, trades, names. */
+/** A small history with the templates that public PQS applications query: registers, licenses, wallets, trades, names. */
 import { expect } from 'vitest';
 import type { ReadDatabase } from '../read-database.ts';
 import { alice, bob, created, exercised, transaction, type Json, type JsonRecord } from '../../support/frames.ts';

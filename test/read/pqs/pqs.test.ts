@@ -46,7 +46,7 @@ describe('what is active', () => {
     expect(await rows(sql, license, 'token-1')).toEqual([]);
   });
 
-  it('#4 licences with renewals and the view of an allocation', async () => {
+  it('#4 licenses with renewals and the view of an allocation', async () => {
     const sql = `select license.contract_id, renewal.contract_id as renewal, allocation.contract_id as allocation
       from active($1) license
       left join active($2) renewal on license.payload->>'licenseNum' = renewal.payload->>'licenseNum'

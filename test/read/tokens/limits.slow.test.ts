@@ -9,7 +9,7 @@ import { openSession } from '../../../src/store/write/session.ts';
 import * as frames from '../../support/frames.ts';
 import { identity } from '../../support/schemas.ts';
 import { decodeActiveContract } from '../../support/wire/decode.ts';
-import { documentedQuery } from '../documented.ts';
+import { documentedQuery } from '../../docs/documented.ts';
 import { createReadDatabase, type Beginning, type ReadDatabase } from '../read-database.ts';
 import * as tokens from './token-frames.ts';
 

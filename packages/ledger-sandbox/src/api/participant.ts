@@ -14,7 +14,7 @@ export interface Participant {
   readonly release: Release;
   /** What GET /v2/version says; tokens of one version are of no use to another. */
   readonly version: string;
-  /** Scripted misbehaviour, read anew at every use. */
+  /** Scripted misbehavior, read anew at every use. */
   readonly faults: Faults;
   readonly limits: Limits;
   /** What GET /v2/parties/participant-id asks of its caller. */

@@ -34,7 +34,7 @@ function party(value: Json | undefined, field: string): string {
 }
 
 /** The payload with every field in its place; trailing fields that are None are left out. */
-function normalise(given: JsonObject): JsonObject {
+function normalize(given: JsonObject): JsonObject {
   const payload: JsonObject = {
     bank: party(given['bank'], 'bank'),
     owner: party(given['owner'], 'owner'),
@@ -68,7 +68,7 @@ export const account: Template = {
   observers: (payload) => [asText(payload['owner'])],
   interfaces: [],
   optionals,
-  normalise,
+  normalize,
   key: (payload) => ({
     value: { _1: payload['bank'] ?? '', _2: payload['number'] ?? '' },
     maintainers: [asText(payload['bank'])],

@@ -61,7 +61,7 @@ export interface Template {
   /** The trailing fields that are Optional, in declared order: a None among them is not printed (3.4: as null). */
   readonly optionals?: readonly string[];
   /** Brings an argument into the ledger's spelling, e.g. Numerics to ten digits. */
-  normalise?(payload: JsonObject): JsonObject;
+  normalize?(payload: JsonObject): JsonObject;
   /** The contract key of a payload; maintainers are among the signatories. */
   key?(payload: JsonObject): ContractKey;
 }

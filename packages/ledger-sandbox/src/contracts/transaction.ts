@@ -58,7 +58,7 @@ export class TransactionBuilder {
 
   /** Creates a contract of a registered template. @param seenBy informees of the exercise above */
   create(template: Template, given: JsonObject, seenBy: readonly string[] = []): CreatedEvent {
-    const argument = template.normalise?.(given) ?? given;
+    const argument = template.normalize?.(given) ?? given;
     const signatories = this.#base.parties(template.signatories(argument));
     const observers = this.#base.parties(template.observers(argument).filter((p) => !signatories.includes(p)));
     const templateId = this.#base.model.id(template.name);

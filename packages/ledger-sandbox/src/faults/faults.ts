@@ -1,5 +1,5 @@
 /**
- * Scripted misbehaviour: the vocabulary. The object is read before every frame and every answer, so a test or a demo
+ * Scripted misbehavior: the vocabulary. The object is read before every frame and every answer, so a test or a demo
  * switches faults on and off while streams run. A fault with `times` counts down and removes itself, "once" ones remove
  * themselves when they happen; the others last as long as they are set.
  */

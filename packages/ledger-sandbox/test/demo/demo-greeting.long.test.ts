@@ -78,7 +78,7 @@ describe('what users run', () => {
   const licensing = 'quickstart-licensing:Licensing.License';
   const allocations = 'splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation';
 
-  it('finds licences with their renewals and the allocations that pay them', async () => {
+  it('finds licenses with their renewals and the allocations that pay them', async () => {
     const sql = `select count(*)::int as licenses, count(renewal.contract_id)::int as renewals, count(allocation.contract_id)::int as paid
       from pqs.active('${licensing}:License') license
       left join pqs.active('${licensing}:LicenseRenewalRequest') renewal

@@ -59,9 +59,9 @@ describe('a demo that ends at a given update', () => {
       await waitFor('the end', () => Promise.resolve(ledger.updates() >= 1_800 ? true : undefined), 60_000);
       const request = { beginExclusive: 0, endInclusive: ledger.ledgerEnd(), updateFormat: updateFormat('ACS_DELTA') };
       const { frames } = await stream(ledger.url, '/v2/updates', request);
-      const licences =
+      const licenses =
         frames.join('\n').match(/"templateId":"[0-9a-f]{64}:Licensing\.License:License","contractKey"/g) ?? [];
-      expect(new Set(licences).size).toBe(2);
+      expect(new Set(licenses).size).toBe(2);
       expect(frames.join('\n')).toContain('"seats":"25"');
     } finally {
       await ledger.close();

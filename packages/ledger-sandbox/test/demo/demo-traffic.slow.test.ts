@@ -95,7 +95,7 @@ describe('the shares of the demo', () => {
     expect(counts[Math.floor(counts.length * 0.95)]).toBeLessThanOrEqual(14);
   });
 
-  it('keep three rounds open and forty users with a licence', () => {
+  it('keep three rounds open and forty users with a license', () => {
     const active = [...ledger.activeAt(ledger.ledgerEnd())].map(({ activation }) => activation.created.templateId);
     const of = (entity: string): number => active.filter((id) => id.endsWith(`:${entity}`)).length;
     expect(of('OpenMiningRound')).toBe(3);

@@ -34,7 +34,7 @@ describe('the packages of the demo', () => {
     },
   );
 
-  it('add an Optional field at the end of a licence, and nothing else, with the upgrade', () => {
+  it('add an Optional field at the end of a license, and nothing else, with the upgrade', () => {
     const [old, upgraded] = [licensingAtStart, licensingUpgrade].map((written) => {
       const text = JSON.stringify(readPackageArchive(written.payload)).replaceAll(written.id, 'itself');
       return JSON.parse(text) as PackageModel;

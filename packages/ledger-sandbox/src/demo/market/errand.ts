@@ -36,7 +36,7 @@ export interface TransferEnd {
 
 export interface Payment {
   readonly request: Cid;
-  readonly licence: Cid;
+  readonly license: Cid;
   readonly allocation: Cid;
 }
 
@@ -53,10 +53,10 @@ export type Errand =
   | { readonly what: 'allocate-exchange'; readonly trade: Trade; readonly leg: LegId }
   | { readonly what: 'conclude-exchange' | 'leave-exchange'; readonly trade: Trade }
   | { readonly what: 'conclude-trade' | 'take-back' | 'give-up-trade'; readonly trade: Trade }
-  | { readonly what: 'install' | 'extra-licence' | 'renew' | 'renew-all' | 'upgrade-licensing' }
+  | { readonly what: 'install' | 'extra-license' | 'renew' | 'renew-all' | 'upgrade-licensing' }
   | { readonly what: 'accept-install'; readonly request: Cid }
   | { readonly what: 'license'; readonly install: Cid }
-  | { readonly what: 'pay-renewal' | 'cancel-renewal'; readonly request: Cid; readonly licence: Cid }
+  | { readonly what: 'pay-renewal' | 'cancel-renewal'; readonly request: Cid; readonly license: Cid }
   | ({ readonly what: 'complete-renewal' } & Payment);
 
 /** The errand of a kind. */

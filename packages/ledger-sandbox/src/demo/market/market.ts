@@ -11,8 +11,8 @@ import type { SavedMarketState } from './market-state.ts';
 import { instrumentsV1 } from '../templates/instruments.ts';
 import { agreeExchange, allocateExchange, concludeExchange, leaveExchange } from './exchanges.ts';
 import { burn, buyTraffic, collectRewards, mergeTraffic, mint, payCoupon } from './issuance.ts';
-import { Licences } from './licences.ts';
-import type { SavedLicences } from './licences.ts';
+import { Licenses } from './licenses.ts';
+import type { SavedLicences } from './licenses.ts';
 import { upgradeLicensing } from '../templates/licensing-templates.ts';
 import { names } from '../templates/names.ts';
 import { Population } from './population.ts';
@@ -34,7 +34,7 @@ export interface MarketOptions {
 /** A market as a snapshot holds it. */
 export interface SavedMarket {
   readonly state: SavedMarketState;
-  readonly licences: SavedLicences;
+  readonly licenses: SavedLicences;
   readonly hostings: number;
   /** How many of the openings are still to come. */
   readonly openings: number;
@@ -62,7 +62,7 @@ const defaultUsers = 50;
 
 export class Market {
   readonly #state: MarketState;
-  readonly #licences: Licences;
+  readonly #licenses: Licenses;
   readonly #hostings: Hostings;
   readonly #openings: Action[];
   readonly #doings: Doings;
@@ -73,10 +73,10 @@ export class Market {
     const state = new MarketState(ledger, new Random(options.seed), new Population(options.users ?? defaultUsers));
     const tempo = options.tempo ?? (() => live);
     this.#state = state;
-    this.#licences = new Licences(state, tempo);
+    this.#licenses = new Licenses(state, tempo);
     this.#hostings = new Hostings(state);
     this.#openings = openings(state, tempo);
-    this.#doings = doings(state, tempo, this.#licences);
+    this.#doings = doings(state, tempo, this.#licenses);
     this.#actions = actions(state, this.#hostings);
   }
 
@@ -89,15 +89,15 @@ export class Market {
     const { changes: hostings } = this.#hostings;
     return {
       state: this.#state.save(),
-      licences: this.#licences.save(),
+      licenses: this.#licenses.save(),
       hostings,
       openings: this.#openings.length,
     };
   }
 
-  load({ state, licences, hostings, openings: left }: SavedMarket): void {
+  load({ state, licenses, hostings, openings: left }: SavedMarket): void {
     this.#state.load(state);
-    this.#licences.load(licences);
+    this.#licenses.load(licenses);
     this.#hostings.changes = hostings;
     this.#openings.splice(0, this.#openings.length - left);
   }
@@ -145,7 +145,7 @@ function actions(state: MarketState, hostings: Hostings): readonly Action[] {
 }
 
 /** What is done for each kind of errand. */
-function doings(state: MarketState, tempo: Tempo, licences: Licences): Doings {
+function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
   return {
     'advance-rounds': (_, at) => advance(state, tempo, at),
     'hand-out-rewards': ({ round }, at) => handOut(state, round, at),
@@ -165,18 +165,18 @@ function doings(state: MarketState, tempo: Tempo, licences: Licences): Doings {
     'conclude-trade': ({ trade }, at) => conclude(state, trade, at),
     'take-back': ({ trade }, at) => takeBack(state, trade, at),
     'give-up-trade': ({ trade }, at) => giveUp(state, trade, at),
-    install: (_, at) => licences.install(at),
-    'accept-install': ({ request }, at) => licences.accept(request, at),
-    license: ({ install }, at) => licences.license(install, at),
-    'extra-licence': (_, at) => licences.extraLicence(at),
-    renew: (_, at) => licences.renew(at),
-    'renew-all': (_, at) => licences.renewAll(at),
-    'pay-renewal': (errand, at) => licences.pay(errand, at),
-    'complete-renewal': (payment, at) => licences.complete(payment, at),
-    'cancel-renewal': (errand, at) => licences.cancel(errand, at),
+    install: (_, at) => licenses.install(at),
+    'accept-install': ({ request }, at) => licenses.accept(request, at),
+    license: ({ install }, at) => licenses.license(install, at),
+    'extra-license': (_, at) => licenses.extraLicence(at),
+    renew: (_, at) => licenses.renew(at),
+    'renew-all': (_, at) => licenses.renewAll(at),
+    'pay-renewal': (errand, at) => licenses.pay(errand, at),
+    'complete-renewal': (payment, at) => licenses.complete(payment, at),
+    'cancel-renewal': (errand, at) => licenses.cancel(errand, at),
     'upgrade-licensing': (_, at) => {
       upgradeLicensing(state.ledger.model);
-      return licences.extraLicence(at);
+      return licenses.extraLicence(at);
     },
   };
 }

@@ -19,7 +19,7 @@ const configLifetime = 48 * 3600 * second;
 const leastTraffic = '200000';
 
 /**
- * Licences for the validators, with the rights to their own coupons, and the rights of featured applications; and what
+ * Licenses for the validators, with the rights to their own coupons, and the rights of featured applications; and what
  * transfers of the token standard take in place of a round.
  */
 export function license(state: MarketState, at: number): boolean {
@@ -65,26 +65,26 @@ export function planBeats(state: MarketState, at: number): void {
 /** A validator records that it is there; the last one, which gets nothing for it, reports itself active. */
 export function beThere(state: MarketState, validator: string, at: number): boolean {
   const { people, random } = state;
-  const licence = state.single(names.validatorLicense, validator);
-  const payload = state.payload(licence);
+  const license = state.single(names.validatorLicense, validator);
+  const payload = state.payload(license);
   const round = state.rounds.at(-1);
   if (payload === undefined || round === undefined) return false;
   const more = { at, workflowId: 'validator' };
   if (random.chance(upgradeShare)) {
     const version = `0.5.${String(random.between(1, 19))}`;
     const argument = { version, contactPoint: `ops@${validator.split('::')[0] ?? ''}.example` };
-    state.exercise(validator, licence, 'ValidatorLicense_UpdateMetadata', argument, more);
+    state.exercise(validator, license, 'ValidatorLicense_UpdateMetadata', argument, more);
     return true;
   }
   if (validator === people.validators.at(-1)) {
     const last = Date.parse(asText(payload['lastActiveAt']));
     if (last * 1000 > at - reportEvery) return false;
-    state.exercise(validator, licence, 'ValidatorLicense_ReportActive', {}, more);
+    state.exercise(validator, license, 'ValidatorLicense_ReportActive', {}, more);
     return true;
   }
   if (Number(textAt(payload, 'faucetState', 'lastReceivedFor', 'number')) >= round.number) return false;
   const argument = { openRoundCid: round.contractId };
-  state.exercise(validator, licence, 'ValidatorLicense_RecordValidatorLivenessActivity', argument, more);
+  state.exercise(validator, license, 'ValidatorLicense_RecordValidatorLivenessActivity', argument, more);
   return true;
 }
 

@@ -1,4 +1,4 @@
-/** Of splice-amulet: licences of validators, and the choices by which the DSO moves rounds and rewards on. */
+/** Of splice-amulet: licenses of validators, and the choices by which the DSO moves rounds and rewards on. */
 import { consuming, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
 import type { Choices, ModuleDeclaration } from '../../daml-lf/declaration.ts';
 

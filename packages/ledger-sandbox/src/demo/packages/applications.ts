@@ -1,4 +1,4 @@
-/** Applications on top of the tokens: over-the-counter trades, licences in two versions, and the Iou of the tutorials. */
+/** Applications on top of the tokens: over-the-counter trades, licenses in two versions, and the Iou of the tutorials. */
 import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
 import type { Definition, Fields, ModuleDeclaration, WrittenPackage } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
@@ -132,7 +132,7 @@ const installModule: ModuleDeclaration = {
   ),
 };
 
-/** @param added the fields that this version adds to a licence: Optional, at the end */
+/** @param added the fields that this version adds to a license: Optional, at the end */
 function licensing(version: string, added: Fields): WrittenPackage {
   return writePackage({
     name: 'quickstart-licensing',
@@ -151,7 +151,7 @@ function licensing(version: string, added: Fields): WrittenPackage {
 
 export const licensingAtStart = licensing('0.0.4', {});
 
-/** The version that the demo upgrades to: a licence may have a number of seats. */
+/** The version that the demo upgrades to: a license may have a number of seats. */
 export const licensingUpgrade = licensing('0.0.5', { seats: 'Optional Int' });
 
 export const iou = writePackage({

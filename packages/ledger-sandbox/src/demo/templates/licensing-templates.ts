@@ -1,4 +1,4 @@
-/** The licence application: an install, its licences, and renewals that are paid by an allocation. */
+/** The license application: an install, its licenses, and renewals that are paid by an allocation. */
 import { asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { ChoiceContext, Model, Template } from '../../contracts/model.ts';
@@ -40,9 +40,9 @@ const installRequest: Template = {
   },
 };
 
-/** How long a licence lasts before its first renewal, microseconds. */
+/** How long a license lasts before its first renewal, microseconds. */
 const firstTerm = 30 * 86_400_000_000;
-/** What a new licence of the version with seats is for. */
+/** What a new license of the version with seats is for. */
 const seatsOfNew = '25';
 
 function createLicense({ contract, argument, create, time }: ChoiceContext, seats: boolean): Json {
@@ -182,7 +182,7 @@ const license: Template = {
   observers: () => [],
   interfaces: [],
   optionals: ['seats'],
-  normalise: (payload) => withoutTrailingNones(payload, ['seats']),
+  normalize: (payload) => withoutTrailingNones(payload, ['seats']),
   choices: {
     License_Renew: { consuming: false, controllers: provider, run: requestRenewal },
     License_Expire: { consuming: true, controllers: actor, run: nothing },
@@ -190,14 +190,14 @@ const license: Template = {
 };
 
 /**
- * The templates of the licence application.
- * @param seats whether they are of the version that gives a licence a number of seats
+ * The templates of the license application.
+ * @param seats whether they are of the version that gives a license a number of seats
  */
 export function licensingTemplates(seats = false): Template[] {
   return [installRequest, installTemplate(seats), license, renewalRequest];
 }
 
-/** The upgrade of the licensing package: vetted, and what new licences are made of. */
+/** The upgrade of the licensing package: vetted, and what new licenses are made of. */
 export function upgradeLicensing(model: Model): void {
   model.vet(licensingUpgrade);
   for (const template of licensingTemplates(true)) model.register(template);

@@ -18,7 +18,7 @@ function requestTemplate(instrument: InstrumentV1, name: string, adminField: str
     observers: (payload) => [asText(payload['owner'])],
     interfaces: [],
     optionals: ['memo'],
-    normalise: (payload) => withoutTrailingNones(payload, ['memo']),
+    normalize: (payload) => withoutTrailingNones(payload, ['memo']),
     choices: {
       [choice]: {
         consuming: true,
@@ -34,7 +34,7 @@ function requestTemplate(instrument: InstrumentV1, name: string, adminField: str
   };
 }
 
-function normaliseIou(payload: JsonObject): JsonObject {
+function normalizeIou(payload: JsonObject): JsonObject {
   const units = parseNumeric(asText(payload['amount']));
   if (units === undefined)
     throw failure({ code: 'INVALID_ARGUMENT', category: 8, cause: 'amount is not a Numeric 10' });
@@ -53,7 +53,7 @@ const iou: Template = {
   signatories: (payload) => [...new Set([asText(payload['issuer']), asText(payload['owner'])])],
   observers: (payload) => asTexts(payload['observers']),
   interfaces: [],
-  normalise: normaliseIou,
+  normalize: normalizeIou,
   choices: {
     Iou_Transfer: {
       consuming: true,

@@ -13,7 +13,7 @@ import { dso, ofDso } from './round-templates.ts';
 
 const kindIsOptional = {
   optionals: ['kind'],
-  normalise: (payload: JsonObject): JsonObject => withoutTrailingNones(payload, ['kind']),
+  normalize: (payload: JsonObject): JsonObject => withoutTrailingNones(payload, ['kind']),
 };
 
 /** What all contracts of one calculation say of it. */
@@ -84,7 +84,7 @@ export function accountingTemplates(): Template[] {
   });
   const optional = (...fields: string[]) => ({
     optionals: fields,
-    normalise: (payload: JsonObject) => withoutTrailingNones(payload, fields),
+    normalize: (payload: JsonObject) => withoutTrailingNones(payload, fields),
   });
   return [
     ofDso(names.calculateRewards, {}, kindIsOptional),

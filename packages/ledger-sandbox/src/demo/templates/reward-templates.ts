@@ -1,4 +1,4 @@
-/** Coupons for rewards, licences of validators, rights of featured apps; and what coupons are worth when they are collected. */
+/** Coupons for rewards, licenses of validators, rights of featured apps; and what coupons are worth when they are collected. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -124,7 +124,7 @@ function coupons(): Template[] {
           ...new Set([asText(payload['provider']), asText(payload['beneficiary'] ?? payload['provider'])]),
         ],
         optionals: ['beneficiary'],
-        normalise: (payload) => withoutTrailingNones(payload, ['beneficiary']),
+        normalize: (payload) => withoutTrailingNones(payload, ['beneficiary']),
       },
     ),
     ofDso(
@@ -159,7 +159,7 @@ function coupons(): Template[] {
   ];
 }
 
-/** Makes the licence anew, as active at the time of the choice. */
+/** Makes the license anew, as active at the time of the choice. */
 function renewed({ contract, create, time }: ChoiceContext, change: JsonObject = {}): string {
   const { validator = '', dso: admin = '', faucetState = null, metadata = null } = contract.createArgument;
   const license = { validator, sponsor: validator, dso: admin, faucetState, metadata, lastActiveAt: time, ...change };
@@ -208,7 +208,7 @@ const license = ofDso(
   {
     observers: observer('validator'),
     optionals: ['faucetState', 'metadata', 'lastActiveAt'],
-    normalise: (payload) => withoutTrailingNones(payload, ['faucetState', 'metadata', 'lastActiveAt']),
+    normalize: (payload) => withoutTrailingNones(payload, ['faucetState', 'metadata', 'lastActiveAt']),
   },
 );
 
@@ -245,7 +245,7 @@ function featured(): Template[] {
         observers: observer('provider'),
         interfaces: [{ name: featuredAppInterfaces.right, view: shown('dso', 'provider') }],
         optionals: ['activityWeight'],
-        normalise: (payload) => withoutTrailingNones(payload, ['activityWeight']),
+        normalize: (payload) => withoutTrailingNones(payload, ['activityWeight']),
       },
     ),
     ofDso(

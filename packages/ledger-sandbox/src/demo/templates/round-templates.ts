@@ -22,7 +22,7 @@ export function ofDso(name: string, choices: Template['choices'], more: Partial<
   return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...more };
 }
 
-/** The product of two numbers of 10^-10 units, rounded as the language does: halves to the even neighbour. */
+/** The product of two numbers of 10^-10 units, rounded as the language does: halves to the even neighbor. */
 export function product(a: bigint, b: bigint): bigint {
   const whole = (a * b) / one;
   const rest = ((a * b) % one) * 2n;

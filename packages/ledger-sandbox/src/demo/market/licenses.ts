@@ -1,4 +1,4 @@
-/** The licence application: users install it, get a licence, and renew it with a payment that the provider executes. */
+/** The license application: users install it, get a license, and renew it with a payment that the provider executes. */
 import { asText, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
@@ -31,10 +31,10 @@ export interface SavedLicences {
 }
 
 /** What the application knows of its customers. */
-export class Licences {
+export class Licenses {
   readonly #state: MarketState;
   readonly #tempo: Tempo;
-  /** Licences that are not being renewed, the one renewed longest ago first. */
+  /** Licenses that are not being renewed, the one renewed longest ago first. */
   #idle: string[] = [];
   /** The newest contract of every install. */
   #installs: string[] = [];
@@ -72,23 +72,23 @@ export class Licences {
     return true;
   }
 
-  /** A licence beyond the first for one of the installs: made with the newest version of the package. */
+  /** A license beyond the first for one of the installs: made with the newest version of the package. */
   extraLicence(at: number): boolean {
     const install = this.#installs.find((one) => this.#state.payload(one) !== undefined);
     return install === undefined ? false : this.license(install, at);
   }
 
-  /** Renews one licence after the other. */
+  /** Renews one license after the other. */
   renewAll(at: number): boolean {
     this.#state.agenda.add(at + this.#tempo(at).renewalGap, { what: 'renew-all' });
     return this.renew(at);
   }
 
-  /** The licence that was renewed longest ago is renewed. */
+  /** The license that was renewed longest ago is renewed. */
   renew(at: number): boolean {
     const { people, agenda, random } = this.#state;
-    const licence = this.#idle.shift();
-    if (licence === undefined || this.#state.payload(licence) === undefined) return false;
+    const license = this.#idle.shift();
+    if (license === undefined || this.#state.payload(license) === undefined) return false;
     this.#renewals += 1;
     const argument = {
       requestId: `renewal-${this.#renewals}`,
@@ -101,11 +101,11 @@ export class Licences {
       description: 'renewal for 30 days',
     };
     const more = { at, workflowId: 'licensing' };
-    const done = this.#state.exercise(people.licensor, licence, 'License_Renew', argument, more);
+    const done = this.#state.exercise(people.licensor, license, 'License_Renew', argument, more);
     const request = this.#state.made(done, names.renewalRequest);
     if (random.chance(unpaidShare))
-      agenda.add(at + renewalWithin + second, { what: 'cancel-renewal', request, licence });
-    else agenda.add(at + patience(random, 20), { what: 'pay-renewal', request, licence });
+      agenda.add(at + renewalWithin + second, { what: 'cancel-renewal', request, license });
+    else agenda.add(at + patience(random, 20), { what: 'pay-renewal', request, license });
     return true;
   }
 
@@ -121,7 +121,7 @@ export class Licences {
     return true;
   }
 
-  /** The provider makes a licence for an install. */
+  /** The provider makes a license for an install. */
   license(install: string, at: number): boolean {
     if (this.#state.payload(install) === undefined) return false;
     const params = { params: { meta: { values: { tier: this.#state.random.chance(0.3) ? 'gold' : 'silver' } } } };
@@ -134,14 +134,14 @@ export class Licences {
   }
 
   /** The user sets the fee of a renewal aside. Without enough it is topped up first. */
-  pay({ request, licence }: ErrandOf<'pay-renewal'>, at: number): boolean {
+  pay({ request, license }: ErrandOf<'pay-renewal'>, at: number): boolean {
     const { people, agenda, random, wallets } = this.#state;
     const payload = this.#state.payload(request);
     if (payload === undefined) return false;
     const user = asText(payload['user']);
     const inputs = wallets.covering(user, amulet, fee);
     if (inputs === undefined) {
-      agenda.add(at + second, { what: 'pay-renewal', request, licence });
+      agenda.add(at + second, { what: 'pay-renewal', request, license });
       return mint(this.#state, amulet, user, at, 10n * fee);
     }
     const argument = {
@@ -159,12 +159,12 @@ export class Licences {
     const more = { at, workflowId: 'licensing' };
     const done = this.#state.exercise(user, factory, 'AllocationFactory_Allocate', argument, more);
     const allocation = this.#state.made(done, amulet.allocation);
-    agenda.add(at + patience(random, 45), { what: 'complete-renewal', request, licence, allocation });
+    agenda.add(at + patience(random, 45), { what: 'complete-renewal', request, license, allocation });
     return true;
   }
 
   /** The provider takes the fee and renews. */
-  complete({ request, licence: licenseCid, allocation: allocationCid }: Payment, at: number): boolean {
+  complete({ request, license: licenseCid, allocation: allocationCid }: Payment, at: number): boolean {
     if ([request, licenseCid, allocationCid].some((one) => this.#state.payload(one) === undefined)) return false;
     const argument = { allocationCid, licenseCid, extraArgs: this.#state.extraArgs(amulet) };
     const choice = 'LicenseRenewalRequest_CompleteRenewal';
@@ -175,9 +175,9 @@ export class Licences {
   }
 
   /** The provider gives up a renewal that nobody paid. */
-  cancel({ request, licence }: ErrandOf<'cancel-renewal'>, at: number): boolean {
+  cancel({ request, license }: ErrandOf<'cancel-renewal'>, at: number): boolean {
     const payload: JsonObject | undefined = this.#state.payload(request);
-    this.#idle.push(licence);
+    this.#idle.push(license);
     if (payload === undefined) return false;
     const actor = textAt(payload, 'provider');
     const more = { at, workflowId: 'licensing' };

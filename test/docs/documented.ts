@@ -1,5 +1,5 @@
 /** The statements that the pages for readers contain. */
-import { blocksOf, pages, type Page } from '../docs/pages.ts';
+import { blocksOf, pages, type Page } from './pages.ts';
 
 export interface DocumentedQuery {
   /** Path of the page. */
