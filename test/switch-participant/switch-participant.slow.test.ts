@@ -67,7 +67,7 @@ it('is compared with the participant that it was switched to', async () => {
     const report = await verified(world, participant);
     expect(report).toMatchObject({ outcome: 'equal' });
     expect(report.results.map(({ kind, compared }) => [kind, compared > 10])).toEqual([
-      ['sql', true],
+      ['invariants', true],
       ['tail', true],
       ['acs', true],
     ]);
