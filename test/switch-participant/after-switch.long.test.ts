@@ -26,7 +26,7 @@ async function switched(world: SwitchWorld): Promise<void> {
 async function expectVerified(world: SwitchWorld, participant: number): Promise<void> {
   const { results } = await runVerify(['--invariants', '--tail', '1000', '--acs'], world.env(participant));
   expect(results.map(({ kind, outcome, findings }) => ({ kind, outcome, findings }))).toEqual(
-    ['sql', 'tail', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
+    ['invariants', 'tail', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
   );
 }
 
@@ -186,7 +186,7 @@ it('a filter is extended by what the new participant shows, whatever offsets tha
   expect(await counted('live')).toBeGreaterThan(before + 20);
   const { results } = await runVerify(['--invariants', '--tail', '1000', '--acs'], wide);
   expect(results.map(({ kind, outcome, findings }) => ({ kind, outcome, findings }))).toEqual(
-    ['sql', 'tail', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
+    ['invariants', 'tail', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
   );
 });
 

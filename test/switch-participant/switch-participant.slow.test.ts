@@ -83,7 +83,7 @@ it('is compared with the participant that it was switched to', async () => {
     select max("offset") from ledger.live where "offset" > ${Number(row?.['at'])})`);
   const { results } = await verified(world, 1);
   expect(results.filter(({ outcome }) => outcome === 'different').map(({ kind }) => kind)).toEqual([
-    'sql',
+    'invariants',
     'tail',
     'acs',
   ]);
