@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { type Change, countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
-import { goingBack, tablesWhere, type StoredTable } from '../tables/tables.ts';
+import { goingBack, tablesWhere } from '../tables/tables.ts';
 import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { dropParticipantsAfter } from './participants.ts';
@@ -282,26 +282,9 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
   });
 }
 
-/** Not emptied by `emptyHistory`: packages and the names of typed views, removals and holds, clients, background jobs. */
-const left: readonly StoredTable[] = [
-  'stream',
-  'schema_migrations',
-  'packages',
-  'typed_views',
-  'typed_columns',
-  'redactions',
-  'redacted_contracts',
-  'redacted_exercises',
-  'retention_holds',
-  'webhooks',
-  'webhook_secrets',
-  'reader_tokens',
-  'jobs',
-];
-
 /** Rows in every table that `emptyHistory` would empty. */
 export function planEmpty(database: Database): Promise<RowCounts> {
-  const emptied = tablesWhere(() => true).filter((table) => !left.includes(table));
+  const emptied = tablesWhere(({ survivesReset }) => survivesReset !== true);
   return maintain(database, async (client) => {
     const counts = new Map<string, number>();
     for (const table of emptied) {

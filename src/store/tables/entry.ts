@@ -57,6 +57,8 @@ export interface TableEntry {
   readonly isWritten?: true;
   /** Going back removes its rows by their "offset". */
   readonly goesBack?: true;
+  /** `reset --all` leaves its rows: they do not depend on what was read from the ledger. */
+  readonly survivesReset?: true;
   /**
    * No ledger could tell its rows: a storage that takes the place of another gets all of them as they are (`wholly`), or the statements
    * of src/store/swap/rows.ts carry what it needs of them, which another server is sent first (`in part`).

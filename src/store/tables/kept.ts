@@ -4,6 +4,7 @@ import type { TableEntry } from './entry.ts';
 export const keptTables = {
   // Who else reads here.
   retention_holds: {
+    survivesReset: true,
     nodes: 'coordinator',
     // The writer moves those of webhooks, which keep events that are not delivered yet.
     writer: { update: '"offset", moved_at', delete: true },
@@ -13,18 +14,21 @@ export const keptTables = {
   },
   // Ids and parties of redacted contracts.
   redactions: {
+    survivesReset: true,
     nodes: 'coordinator',
     redactor: { insert: true, update: 'contracts, exercises' },
     limited: 'none',
     carried: 'in part',
   },
   redacted_contracts: {
+    survivesReset: true,
     nodes: 'everywhere',
     redactor: { insert: true, update: 'exercises' },
     limited: 'none',
     carried: 'in part',
   },
   redacted_exercises: {
+    survivesReset: true,
     nodes: 'everywhere',
     redactor: { insert: true, update: 'update_id, redaction_id' },
     limited: 'none',

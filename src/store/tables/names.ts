@@ -26,8 +26,8 @@ export const nameTables = {
   templates: { ...forAll, writer: { insert: true, update: 'package_name' } },
   choices: forAll,
   template_interfaces: forAll,
-  packages: forAll,
+  packages: { ...forAll, survivesReset: true },
   omitted_fields: { ...forAll, writer: { insert: true, update: 'fields' } },
-  typed_views: { nodes: 'coordinator', limited: 'all', carried: 'wholly' },
-  typed_columns: { nodes: 'coordinator', limited: 'all', carried: 'wholly' },
+  typed_views: { survivesReset: true, nodes: 'coordinator', limited: 'all', carried: 'wholly' },
+  typed_columns: { survivesReset: true, nodes: 'coordinator', limited: 'all', carried: 'wholly' },
 } as const satisfies Readonly<Record<string, TableEntry>>;

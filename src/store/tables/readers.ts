@@ -4,18 +4,19 @@ import type { TableEntry } from './entry.ts';
 export const readerTables = {
   // The last delivered place of each.
   webhooks: {
+    survivesReset: true,
     nodes: 'coordinator',
     writer: { update: 'state, cursor_offset, cursor_node, missed, problem, problem_at, moved_at' },
     limited: 'none',
     carried: 'wholly',
   },
   // Addresses and secrets.
-  webhook_secrets: { nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
+  webhook_secrets: { survivesReset: true, nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
   webhook_dead_letters: {
     nodes: 'coordinator',
     writer: { insert: true, update: 'attempts, problem, replay, failed_at', delete: true },
     limited: 'none',
     carried: 'wholly',
   },
-  reader_tokens: { nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
+  reader_tokens: { survivesReset: true, nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
 } as const satisfies Readonly<Record<string, TableEntry>>;

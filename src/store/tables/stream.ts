@@ -3,6 +3,7 @@ import type { TableEntry } from './entry.ts';
 
 export const streamTables = {
   stream: {
+    survivesReset: true,
     nodes: 'coordinator',
     writer: {
       insert: true,
@@ -61,6 +62,7 @@ export const streamTables = {
   },
   // How far a background job is, or why this role cannot do it.
   jobs: {
+    survivesReset: true,
     nodes: 'coordinator',
     writer: { update: 'state, step, unit, done, total, per_second, problem, updated_at' },
     limited: 'none',
@@ -76,5 +78,5 @@ export const streamTables = {
     limited: 'none',
     carried: 'wholly',
   },
-  schema_migrations: { nodes: 'coordinator', limited: 'all' },
+  schema_migrations: { survivesReset: true, nodes: 'coordinator', limited: 'all' },
 } as const satisfies Readonly<Record<string, TableEntry>>;
