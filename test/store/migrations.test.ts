@@ -101,7 +101,7 @@ describe('migrate', () => {
     for (const { id, sql } of former) {
       await database.pool.query(`${sql}; insert into schema_migrations (id) values ('${id}')`);
     }
-    const found = /earlier layout \(migrations 0001_storage to 0009_departed_parties\)/;
+    const found = /earlier layout \(migrations 0001_storage/;
     const refusal = { code: 'SCHEMA_LAYOUT_UNSUPPORTED', retry: 'fatal', exitCode: 78 };
     for (const refused of [
       () => migrate(database),
@@ -114,6 +114,16 @@ describe('migrate', () => {
       `select tablename::text as name from pg_tables where schemaname = current_schema() order by 1`,
     );
     expect(rows.map(({ name }) => name)).toEqual(['0001_storage', '0009_departed_parties', 'schema_migrations']);
+  });
+
+  it('names the migration of an earlier commit that has another name now', async () => {
+    const database = open(freshSchema());
+    await migrate(database, { files: [] });
+    await database.pool.query(`insert into schema_migrations (id) values ('0001_stream'), ('0004_in_words')`);
+    await expect(migrate(database)).rejects.toMatchObject({
+      code: 'SCHEMA_LAYOUT_UNSUPPORTED',
+      message: expect.stringContaining('earlier layout (migrations 0004_in_words)') as unknown,
+    });
   });
 
   it('needs no right to create when nothing is missing', async () => {

@@ -26,9 +26,6 @@ const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
 /** Building an index on a large table takes long; the driver knows no "without limit" per query. */
 const migrationLimitMs = 24 * 60 * 60 * 1000;
 
-/** The first migration of the layout before this one, which no migration leads out of. */
-const formerLayout = '0001_storage';
-
 const createMigrationsTable = `create table schema_migrations (
   id text primary key,
   applied_at timestamptz not null default now()
@@ -66,7 +63,7 @@ export async function migrate(
   const known = files ?? (await migrationFiles());
   const applied = await locked(database, async (client) => {
     const before = await appliedIds(client, database.schema);
-    refuseFormer(database.schema, before);
+    refuseEarlierLayout(database.schema, before, known);
     if (before.size === 0) await refuseOtherStreams(client, database.schema);
     if (known.some(({ id }) => !before.has(id))) await refuseStrangers(client, database.schema);
     await createMissing(client, database.schema);
@@ -93,7 +90,7 @@ export async function migrate(
 export async function assertMigrated(database: Database, files?: readonly Migration[]): Promise<void> {
   const known = files ?? (await migrationFiles());
   const applied = await database.withClient((client) => appliedIds(client, database.schema));
-  refuseFormer(database.schema, applied);
+  refuseEarlierLayout(database.schema, applied, known);
   refuseNewer(database.schema, applied, known);
   const pending = known.filter(({ id }) => !applied.has(id)).map(({ id }) => id);
   const views = files !== undefined || (await database.withClient((client) => hasReadSide(client, database.schema)));
@@ -188,19 +185,24 @@ function patiently(text: string, values?: readonly string[]): QueryConfig & { qu
   return { text, query_timeout: migrationLimitMs, ...(values === undefined ? {} : { values: [...values] }) };
 }
 
-function refuseFormer(schema: string, applied: ReadonlySet<string>): void {
-  if (!applied.has(formerLayout)) return;
-  const newest = [...applied].sort().at(-1) ?? formerLayout;
+/** Before 1.0 migrations were rewritten: a number whose migration has another name belongs to the layout of an earlier commit. */
+function refuseEarlierLayout(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
+  const ids = new Set(known.map(({ id }) => id));
+  const numbers = new Set(known.map(({ id }) => numberOf(id)));
+  const earlier = [...applied].filter((id) => !ids.has(id) && numbers.has(numberOf(id)));
+  if (earlier.length === 0) return;
   throw new IndexerError(
-    `schema "${schema}" holds the tables of an earlier layout (migrations ${formerLayout} to ${newest}), which this program cannot turn into its own`,
+    `schema "${schema}" holds the tables of an earlier layout (migrations ${earlier.join(', ')}), which this program cannot convert`,
     {
       code: 'SCHEMA_LAYOUT_UNSUPPORTED',
       remedy:
-        'name a new POSTGRES_SCHEMA: it is seeded afresh; the version that filled the old schema still reads it, and it may be dropped later',
+        'set POSTGRES_SCHEMA to a new name, which is seeded from the ledger; the version that filled the old schema still reads it, and it may be dropped later',
       facts: { schema },
     },
   );
 }
+
+const numberOf = (id: string): string => id.slice(0, 4);
 
 function refuseNewer(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
   const ids = new Set(known.map(({ id }) => id));
