@@ -132,7 +132,7 @@ describe('crafted packages', () => {
       [3, build.synonymDefinition('B', [], a ?? message())],
       [4, build.dataType('R', [build.field('x', a ?? message())])],
     );
-    expect(attempt(build.payload())).toContain('stands for itself');
+    expect(attempt(build.payload())).toContain('refers to itself');
   });
 
   it('refuses type synonyms that double each other', () => {
