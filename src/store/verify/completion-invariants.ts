@@ -1,7 +1,7 @@
-/** Rules of completions: where they are complete, and what they say of updates that are here as well. */
+/** Rules of completions: where they are complete, and their agreement with stored updates. */
 import type { Invariant } from './invariant.ts';
 
-/** What a completion repeats of its update, where the update says it. */
+/** Values that a completion repeats from its update, if the update has them. */
 const repeated = `
   case when u.update_id is distinct from c.update_id then 'another update id'
        when u.record_time is distinct from c.record_time then 'another record time'
@@ -10,12 +10,12 @@ const repeated = `
        when u.trace_parent is distinct from c.trace_parent or u.trace_state is distinct from c.trace_state then 'another trace'
        when u.paid_traffic_cost <> c.paid_traffic_cost then 'another traffic cost' end`;
 
-/** Whether every update of a hosted party is shown, and with all its events. */
+/** Whether every update of a hosted party is visible, with all its events. */
 const allShown = `
   st.filter -> 'parties' = '[]' and st.filter -> 'templates' = '[]' and st.filter -> 'interfaces' = '[]'
   and st.transaction_shape = 'LEDGER_EFFECTS'`;
 
-/** As the writer makes it: bytes that begin with ff would be a text. */
+/** As the writer computes it: bytes that begin with ff would be a text. */
 const keyOf = `
   select s.submitters_key,
          substring(sha256(convert_to('[' || string_agg(to_json(s.party)::text, ',' order by s.party collate "C") || ']', 'UTF8')) from 1 for 16) as hash
@@ -70,7 +70,7 @@ export const completionInvariants: readonly Invariant[] = [
   },
   {
     id: 'I44',
-    says: 'whoever acted in a command stands in submitters, each combination under its own key',
+    says: 'the acting parties of a command are in submitters, each party set under its own key',
     sql: `select c."offset", null::text as contract_id, 'its acting parties are not known' as found
             from completions c where not exists (select from submitters s where s.submitters_key = c.submitters_key)
           union all
