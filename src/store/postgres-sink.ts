@@ -115,7 +115,7 @@ function preparation(
   let prepared = false;
   return async () => {
     if (prepared) return;
-    // Before anything else: behind a pooler, even the settings of our sessions would reach other clients.
+    // First: behind a pooler, even the settings of our sessions would reach other clients.
     await candidate.checkAddress();
     await checkServer(database);
     await assertWritable(database);

@@ -161,7 +161,7 @@ describe('crafted packages', () => {
   it('refuses names that are none', () => {
     const build = new PackageBuilder();
     build.module('Main', [4, build.dataType('R', [build.field('x"; drop', build.builtin(code.text))])]);
-    expect(attempt(build.payload())).toContain('no identifier');
+    expect(attempt(build.payload())).toContain('not an identifier');
   });
 
   it('bears data types that are made of each other in very many ways', () => {

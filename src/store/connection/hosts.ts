@@ -35,7 +35,7 @@ export function placeOf(url: string): string {
 }
 
 /**
- * Whether two such labels name one database, as far as names can tell: loopback has several names, and port 5432 may be
+ * Whether two such labels name one database, judged by the names: loopback has several, and port 5432 may be
  * omitted.
  */
 export function samePlace(one: string, other: string): boolean {

@@ -29,7 +29,7 @@ export function guardPassword(client: Client): void {
   }
 }
 
-/** Whether no one else can read what is sent: it is encrypted, or stays on this machine. */
+/** Whether sent data is private: it is encrypted, or stays on this machine. */
 function staysPrivate(socket: Socket): boolean {
   if (socket instanceof TLSSocket) return true;
   // A socket of the file system has no address.

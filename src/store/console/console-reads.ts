@@ -25,7 +25,7 @@ export interface ConsoleReadsOptions {
   readonly schema: string;
   /** Of one statement, milliseconds. */
   readonly statementTimeoutMs: number;
-  /** The server is our own: a read-only login is created there, with a password that no one else knows. */
+  /** The server is our own: a read-only login is created there, with a password that only this process knows. */
   readonly makeReader: boolean;
   /** Called if Postgres refuses the login of a valid token, once for each login. */
   readonly onLoginRefused?: (refusal: IndexerError) => void;

@@ -83,7 +83,7 @@ select null, format('grant execute on routine %I.%I(%s) to %s%s', n.nspname, p.p
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace cross join lateral aclexplode(p.proacl) a
  where ${inSchemas} and a.grantee <> p.proowner
 union all
--- Of what the owner makes later; on the other server that is who makes the storage there.
+-- Default privileges of the owner; on the other server, of the role that creates the storage there.
 select null, format('alter default privileges in schema %I grant %s on %s to %s%s', n.nspname, a.privilege_type,
               case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' else 'types' end,
               ${whom}, ${option}), ${grantee}

@@ -45,7 +45,7 @@ const share = `
             union all
             select hour, synchronizer_pk, count(*) filter (where kind = 't'),
                    coalesce(sum(paid_traffic_cost), 0), ${delay}, 0, 0, 0
-              from gone group by 1, 2) whole
+              from gone group by 1, 2) total
      group by 1, 4)`;
 
 /**

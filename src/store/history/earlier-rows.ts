@@ -122,9 +122,9 @@ async function gain(client: ClientBase, table: Ruled, { key, parties }: Rule): P
 export function otherParties(table: keyof typeof partyColumns): string {
   const list = (alias: string): string => partyColumns[table].map((column) => `${alias}.${column}`).join(', ');
   return `t.parties_pk <> s.parties_pk
-          and exists (select from ${table} former, ${table} now
-                       where former.parties_pk = t.parties_pk and now.parties_pk = s.parties_pk
-                         and (${list('former')}) is distinct from (${list('now')}))`;
+          and exists (select from ${table} before, ${table} now
+                       where before.parties_pk = t.parties_pk and now.parties_pk = s.parties_pk
+                         and (${list('before')}) is distinct from (${list('now')}))`;
 }
 
 function matched(key: readonly string[]): string {

@@ -81,12 +81,12 @@ async function keyAgain(client: ClientBase, staged: string): Promise<void> {
 async function extendParties(client: ClientBase, staged: string): Promise<void> {
   await client.query(
     `create table ${staged}.wider as
-     select p.former, p.listed, o.signatories, o.observers, null::integer as parties_pk,
+     select p.previous, p.listed, o.signatories, o.observers, null::integer as parties_pk,
             o.witness_parties || array(select w.party from unnest(n.witness_parties) with ordinality w (party, place)
                                         where w.party <> all (o.witness_parties) order by w.place) as witness_parties
-       from (select distinct c.parties_pk as former, s.parties_pk as listed
+       from (select distinct c.parties_pk as previous, s.parties_pk as listed
                from ${staged}.states s join contracts c using ("offset", node_id) where c.contract_id = s.contract_id) p
-       join contract_parties o on o.parties_pk = p.former
+       join contract_parties o on o.parties_pk = p.previous
        join contract_parties n on n.parties_pk = p.listed
       where not n.witness_parties <@ o.witness_parties`,
   );
@@ -94,7 +94,7 @@ async function extendParties(client: ClientBase, staged: string): Promise<void> 
   await client.query(
     `insert into contract_parties (parties_pk, ${columns})
      select (select least(min(parties_pk), 0) from contract_parties) - row_number() over (order by s.first), ${columns}
-       from (select min(former) as first, ${columns} from ${staged}.wider group by ${columns}) s
+       from (select min(previous) as first, ${columns} from ${staged}.wider group by ${columns}) s
       where not exists (select from contract_parties m where (m.signatories, m.observers, m.witness_parties)
                                                           = (s.signatories, s.observers, s.witness_parties))`,
   );
@@ -102,7 +102,7 @@ async function extendParties(client: ClientBase, staged: string): Promise<void> 
     `update ${staged}.wider w set parties_pk = m.parties_pk
        from contract_parties m
       where (m.signatories, m.observers, m.witness_parties) = (w.signatories, w.observers, w.witness_parties);
-     alter table ${staged}.wider add primary key (former, listed)`,
+     alter table ${staged}.wider add primary key (previous, listed)`,
   );
 }
 
@@ -281,7 +281,7 @@ async function changeParties(client: ClientBase, staged: string, stretch: Stretc
        select s."offset", s.node_id, s.contract_id, w.parties_pk
          from ${staged}.states s
          join contracts c on c."offset" = s."offset" and c.node_id = s.node_id
-         join ${staged}.wider w on w.former = c.parties_pk and w.listed = s.parties_pk
+         join ${staged}.wider w on w.previous = c.parties_pk and w.listed = s.parties_pk
         where ${within('s', stretch)} and ${within('c', stretch)}),
      alive as (update live l set parties_pk = n.parties_pk from new n where ${byId}),
      gone as (update ended l set parties_pk = n.parties_pk from new n where ${byId})

@@ -16,7 +16,7 @@ export interface Blocker {
 const shortestSeconds = 1;
 
 /**
- * Sessions at the head of each queue: sessions in between continue when these end. Postgres shows locks and roles to
+ * Sessions at the head of each queue: sessions in between continue when these end. Postgres reveals locks and roles to
  * every login, and the start of a transaction to its own role and to members of pg_read_all_stats.
  */
 const blockers = `

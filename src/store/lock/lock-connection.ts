@@ -1,6 +1,6 @@
 /**
- * The connection that holds, or waits for, the writer lock. Nothing else runs on it. The server ends it if it sends no
- * heartbeat for one lease, so a frozen or disconnected holder is replaced without intervention.
+ * The connection that holds, or waits for, the writer lock. It runs no other statements. The server ends it if it sends
+ * no heartbeat for one lease, so a frozen or disconnected holder is replaced without intervention.
  */
 import { Socket } from 'node:net';
 import { Client } from 'pg';

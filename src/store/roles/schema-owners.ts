@@ -82,11 +82,11 @@ function remedy(schema: string): string {
 export function printedRefusal(storage: string): string {
   return `do $$
 declare
-  stranger record;
+  foreign_owner record;
 begin
-  ${strangerOf(storage).replace(' from', ' into stranger from')};
-  if stranger.schema is not null then
-    raise exception 'schema "%" belongs to role "%", which is neither "%" nor a role it is a member of', stranger.schema, stranger.owner, stranger.me
+  ${strangerOf(storage).replace(' from', ' into foreign_owner from')};
+  if foreign_owner.schema is not null then
+    raise exception 'schema "%" belongs to role "%", which is neither "%" nor a role it is a member of', foreign_owner.schema, foreign_owner.owner, foreign_owner.me
       using hint = 'Run this as its owner if that is correct; otherwise inspect the schema and drop it.';
   end if;
 end

@@ -164,7 +164,7 @@ export async function fitFunctions(client: ClientBase, storage: string): Promise
 }
 
 /**
- * There the functions are queries within a query, which Citus must be told to allow: it cannot know that their tables
+ * There the functions are queries within a query, which Citus must be set to allow: it cannot know that their tables
  * are on every node.
  */
 async function readOnWorkers(
@@ -199,7 +199,7 @@ declare
   body text;
   path constant text := current_setting('search_path');
 begin
-  -- Where no name is found without its schema, it is written with it.
+  -- With this search path, every name is printed with its schema.
   perform set_config('search_path', 'pg_catalog, pg_temp', true);
   for f in
     select p.oid, p.proretset, pg_get_functiondef(p.oid) as whole, pg_get_function_sqlbody(p.oid) as body

@@ -106,6 +106,6 @@ export async function searchIn(client: ClientBase, schema: string): Promise<void
 export function cannotMove(name: string): Error {
   return rebuildRefused(
     `${name} depends on tables of the storage, and cannot be replaced automatically by one over the new tables`,
-    'drop it and make it again after the swap; what is made of explore, typed and pqs stays by itself',
+    'drop it and create it again after the swap; objects that depend on explore, typed and pqs stay',
   );
 }

@@ -82,7 +82,7 @@ function viewsInOrder(schemas: string): string {
       order by d.depth, v.nspname, v.relname`;
 }
 
-/** Sessions that block a session waiting for a lock, with the name of the program if Postgres shows it. */
+/** Sessions that block a session waiting for a lock, with the name of the program if Postgres reveals it. */
 export async function blockersOf(client: ClientBase, pid: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ holder: string }>(
     `select ${holderName} as holder from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid`,
@@ -110,7 +110,7 @@ export async function olderSnapshots(
         and a.backend_xmin is not null and age(a.backend_xmin) >= age($1::xid)
         and (a.xact_start is null or a.xact_start <= $2::timestamptz)
         and coalesce(a.backend_type, 'client backend') = 'client backend'
-        -- Vacuum reads for nobody; whose it is Postgres does not tell everybody.
+        -- Vacuum returns no rows to clients; Postgres does not show its user to every role.
         and a.pid not in (select pid from pg_stat_progress_vacuum union all select pid from pg_stat_progress_analyze)
       order by 1 limit 10`,
     [xid, at],

@@ -57,7 +57,7 @@ export async function prepareNext(next: Database, schema: string, exerciseJson: 
   await migrate(next, { files: await migrationFiles(), exerciseJson });
 }
 
-/** Drops it with all its contents. @throws IndexerError REBUILD_REFUSED if something else depends on it */
+/** Drops it with all its contents. @throws IndexerError REBUILD_REFUSED if another object depends on it */
 export async function dropBeside(client: ClientBase, schema: string, beside: Beside): Promise<void> {
   if (!(await isThere(client, schema, beside))) return;
   await client.query(`drop schema ${escapeIdentifier(besideSchema(schema, beside))} cascade`);

@@ -123,7 +123,7 @@ function union(versions: readonly Version[], lookup: PackageLookup): readonly Wa
   return [...columns.values()];
 }
 
-/** Two columns are the same when they show the same value in the same type. */
+/** Two columns are the same if they return the same value in the same type. */
 export function columnKey({ path, type }: Pick<PayloadColumn, 'path' | 'type'>): string {
   return JSON.stringify([path, type]);
 }

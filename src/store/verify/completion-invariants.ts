@@ -44,15 +44,15 @@ export const completionInvariants: readonly Invariant[] = [
             left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
            where ${repeated} is not null
           union all
-          select c."offset", null, 'accepted, but its update is not here'
+          select c."offset", null, 'accepted, but its update is not stored'
             from completions c cross join stream st
            where c.status_code = 0 and ${allShown} and c."offset" > coalesce(st.pruned_to_offset, -1)
              and exists (select from coverage r where c."offset" > r.from_offset and c."offset" <= coalesce(r.to_offset, st.checkpoint))
              and not exists (select from updates u where u."offset" = c."offset")
-             -- Stored from the participant before, under the offset that it had there.
+             -- Stored from the previous participant, under its offset there.
              and not exists (select from participants p where c."offset" > p.from_offset and c."offset" <= p.overlap_to_offset)
              and not exists (select from quarantine q where q."offset" = c."offset")
-             -- Completions lag: those of other parties may be of a time whose updates were followed without them.
+             -- Completions lag: those of parties added later may belong to updates that were followed without them.
              and not exists (select from (select * from completion_ranges offset 0) n
                                join coverage w on w.origin in ('filter', 'filter-extend') and n.from_offset < w.from_offset
                               where n.reason is not null and c."offset" > n.from_offset and c."offset" <= w.from_offset)`,
@@ -71,7 +71,7 @@ export const completionInvariants: readonly Invariant[] = [
   {
     id: 'I44',
     says: 'the acting parties of a command are in submitters, each party set under its own key',
-    sql: `select c."offset", null::text as contract_id, 'its acting parties are not known' as found
+    sql: `select c."offset", null::text as contract_id, 'its acting parties are missing' as found
             from completions c where not exists (select from submitters s where s.submitters_key = c.submitters_key)
           union all
           select null, null, 'submitters ' || encode(k.submitters_key, 'hex') || ': not the key of its parties'

@@ -1,7 +1,7 @@
-/** Rules of the stream row, of the updates, and of how many rows an update has. */
+/** Rules of the stream row, of the updates, and of the number of rows of an update. */
 import type { Invariant } from './invariant.ts';
 
-/** Rows that came with an update; those of a seed stand for events of long ago. */
+/** Rows that came with an update; rows of a seed represent earlier events. */
 const eventRows = `
   select "offset", node_id, id_text(contract_id) as contract_id from contracts where origin <> 's'
   union all select "offset", node_id, id_text(contract_id) from exercises
@@ -45,7 +45,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I04',
-    says: 'an update id stands at one offset',
+    says: 'an update id has one offset',
     sql: `select max("offset") as "offset", null::text as contract_id,
                  'update id at ' || count(*) || ' offsets from ' || min("offset") as found
             from updates where update_id is not null group by update_id having count(*) > 1`,
@@ -122,7 +122,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I40',
-    says: 'an update stands with the batch that stored it, and no batch without an update',
+    says: 'an update has the batch that stored it, and no batch is without an update',
     sql: `select u."offset", null::text as contract_id, 'not of batch ' || u.batch_offset as found
             from updates u
             left join (select batch_offset, case when batch_offset >= 0
