@@ -63,10 +63,10 @@ export class LedgerTypes {
       ),
     );
     return [
-      '/** What contracts hold, by `template_fqn`: payload, key (null without one), and argument and result of each choice. */',
+      '/** Contents of contracts, by `template_fqn`: payload, key (null without one), and argument and result of each choice. */',
       `export interface Templates {\n${templates.join('\n')}\n}`,
       '',
-      '/** What views of interfaces hold, by `interface_fqn`, and argument and result of each choice. */',
+      '/** Views of interfaces, by `interface_fqn`, and argument and result of each choice. */',
       `export interface Interfaces {\n${interfaces.join('\n')}\n}`,
     ].join('\n');
   }

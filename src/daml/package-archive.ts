@@ -103,7 +103,7 @@ function readPackage(bytes: Uint8Array, packageId: string, languageVersion: stri
 }
 
 function matching(pattern: RegExp, text: string, what: string): string {
-  if (!pattern.test(text)) throw new Error(`its ${what} is not one that packages can have`);
+  if (!pattern.test(text)) throw new Error(`its ${what} is not valid for a package`);
   return text;
 }
 

@@ -223,7 +223,7 @@ function notOverWorkers(sqlstate: string): IndexerError {
 
 function fromDriver(error: Error): IndexerError {
   if (error.message.startsWith('SASL')) {
-    return new IndexerError('the login failed: the password is missing or not what the server expects', {
+    return new IndexerError('the login failed: the password is missing or wrong', {
       code: 'STORE_PASSWORD_REFUSED',
     });
   }

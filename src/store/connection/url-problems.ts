@@ -2,7 +2,7 @@
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 const percentEncode =
-  'percent-encode what is special in user and password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25';
+  'percent-encode special characters in user and password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25';
 
 /** As the driver takes them; `allow` of libpq may fall back to plain text, and nothing here does. */
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];

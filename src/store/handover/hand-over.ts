@@ -122,7 +122,7 @@ export function takeUp(target: Database, { checkpoint, epoch }: Halted): Promise
   return target.transaction(async (client) => {
     const there = await lockStream(client);
     const at = there?.seeded === true ? (there.checkpoint ?? -1) : -1;
-    if (at < checkpoint) throw fenced('the new storage is not where the live one is');
+    if (at < checkpoint) throw fenced('the new storage has not caught up with the live one');
     await takeEpoch(client, undefined);
     await client.query('update stream set epoch = epoch + $1, handover = null, handover_peer = null', [epoch]);
     await updateJob(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null });

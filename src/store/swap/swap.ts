@@ -187,7 +187,7 @@ async function proveLevel(
   }
   const checkpoint = other?.seeded === true ? (other.checkpoint ?? -1) : -1;
   if (checkpoint < halted.checkpoint || (checkpoint > halted.checkpoint && !ahead)) {
-    throw fenced('the new storage is not where the live one is');
+    throw fenced('the new storage and the live one are not at the same offset');
   }
   return checkpoint;
 }

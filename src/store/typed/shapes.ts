@@ -112,7 +112,7 @@ const fate = [
   column(
     'archived_at',
     'l.ended_at',
-    'Ledger effective time of that update (of an unassign its record time); null where there is none.',
+    'Ledger effective time of that update (of an unassign its record time); null if there is none.',
   ),
 ];
 

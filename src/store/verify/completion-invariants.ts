@@ -25,7 +25,7 @@ const keyOf = `
 export const completionInvariants: readonly Invariant[] = [
   {
     id: 'I41',
-    says: 'completions lie in their ranges, which do not overlap and end at or before the checkpoint',
+    says: 'completions are in their ranges, which do not overlap and end at or before the checkpoint',
     sql: `select c."offset", null::text as contract_id, 'in no range of completions' as found
             from completions c
            where not exists (select from (select * from completion_ranges offset 0) r where c."offset" > r.from_offset and c."offset" <= r.to_offset)
@@ -38,7 +38,7 @@ export const completionInvariants: readonly Invariant[] = [
   },
   {
     id: 'I42',
-    says: 'a completion and the update at its offset say the same',
+    says: 'a completion agrees with the update at its offset',
     sql: `select c."offset", null::text as contract_id, ${repeated} as found
             from completions c join updates u using ("offset")
             left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
@@ -59,7 +59,7 @@ export const completionInvariants: readonly Invariant[] = [
   },
   {
     id: 'I43',
-    says: 'an accepted command has an update and no error, a rejected one the other way round',
+    says: 'an accepted command has an update and no error, a rejected one has an error and no update',
     sql: `select c."offset", null::text as contract_id,
                  case when c.status_code = 0 then 'accepted, without an update or with an error' else 'rejected, with an update' end as found
             from completions c

@@ -96,7 +96,7 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I13',
-    says: 'what a seed found began at or before the seed, or at or before the offset at which the filter was extended',
+    says: 'contracts of a seed began at or before the seed, or at or before the offset at which the filter was extended',
     sql: `with read_at as (
             select greatest(st.seed_offset, (select max(from_offset) from coverage where origin = 'filter-extend'),
                             (select max(from_offset) from filter_additions)) as "offset"
@@ -110,7 +110,7 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I14',
-    says: 'updates lie in a range that coverage calls complete',
+    says: 'updates are in a range that is complete in coverage',
     sql: `select u."offset", null::text as contract_id, 'an update in no range of coverage' as found
             from updates u
            where not exists (select from coverage c where u."offset" > c.from_offset

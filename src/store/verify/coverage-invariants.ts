@@ -37,7 +37,7 @@ export const coverageInvariants: readonly Invariant[] = [
   },
   {
     id: 'I27',
-    says: 'the stream was published where and when its last seed begins',
+    says: 'the stream was published at the offset and time of its last seed',
     sql: `select seed_offset as "offset", null::text as contract_id,
                  'no range begins at the seed offset that was recorded when the seed was published' as found
             from stream st
@@ -56,7 +56,7 @@ export const coverageInvariants: readonly Invariant[] = [
   },
   {
     id: 'I28',
-    says: 'each range of coverage begins as its origin says',
+    says: 'each range of coverage begins as its origin requires',
     sql: `select c.from_offset as "offset", null::text as contract_id, 'origin ' || c.origin || ': ' || w.what as found
             from coverage c
            cross join lateral (values

@@ -15,7 +15,7 @@ const above = (table: string, column = '"offset"'): string =>
 export const streamInvariants: readonly Invariant[] = [
   {
     id: 'I01',
-    says: 'nothing lies above the checkpoint',
+    says: 'no row is above the checkpoint',
     sql: `select "offset", null::text as contract_id, 'a row of ' || place || ' above the checkpoint' as found from (
             ${[
               ...['updates', 'contracts', 'exercises', 'archives', 'interface_views'].map((table) => above(table)),
@@ -27,7 +27,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I02',
-    says: 'a published stream has a checkpoint at or after its seed and what was pruned, any other has none',
+    says: 'a published stream has a checkpoint at or after its seed and its pruned offset, any other has none',
     sql: `select coalesce(checkpoint, seed_offset) as "offset", null::text as contract_id,
                  'seed offset ' || coalesce(seed_offset::text, 'none') || ', checkpoint ' || coalesce(checkpoint::text, 'none')
                  || case when seeded_at is null then ', unpublished' else '' end as found

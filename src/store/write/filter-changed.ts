@@ -63,8 +63,8 @@ function remedy(seeded: boolean, isEmpty: boolean): string {
   const extend = `${restore} (after a rebuild: set those that it had), and add to them while it runs with ledger-indexer filter extend`;
   if (isEmpty) {
     return (
-      'begin again under the configured filter, with what is active now: ledger-indexer reset --all --yes; or ' +
-      `${extend}; not filter accept, which leaves out what was active at the checkpoint`
+      'begin again under the configured filter, with the active contracts: ledger-indexer reset --all --yes; or ' +
+      `${extend}; not filter accept, which omits contracts that were active at the checkpoint`
     );
   }
   return (
