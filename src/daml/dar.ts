@@ -41,7 +41,9 @@ function unzipped(bytes: Uint8Array, filter: (file: { name: string; originalSize
   try {
     return unzipSync(bytes, { filter });
   } catch (thrown) {
-    throw thrown instanceof IndexerError ? thrown : unreadable(file, 'it is not a zip archive, or it is damaged', thrown);
+    throw thrown instanceof IndexerError
+      ? thrown
+      : unreadable(file, 'it is not a zip archive, or it is damaged', thrown);
   }
 }
 

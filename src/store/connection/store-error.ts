@@ -134,8 +134,7 @@ function databaseMissing(name: string, sqlstate: string): IndexerError {
 }
 
 function slipOf(name: string): string | undefined {
-  if (name.endsWith('/'))
-    return `remove the slash at the end of the URL: it is read as part of the name "${name}"`;
+  if (name.endsWith('/')) return `remove the slash at the end of the URL: it is read as part of the name "${name}"`;
   if (name === name.toLowerCase()) return undefined;
   return `names in Postgres are case-sensitive: if it is called "${name.toLowerCase()}", write it so; otherwise create it`;
 }

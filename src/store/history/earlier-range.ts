@@ -100,11 +100,14 @@ async function refuseQuarantined(client: ClientBase, { from, to }: EarlierRange)
   );
   if (rows[0] === undefined) return;
   const { offset } = rows[0];
-  throw new IndexerError(`the update at offset ${String(offset)} is in quarantine, as received under the previous filter`, {
-    code: 'FILTER_EXTEND_REFUSED',
-    remedy: 'store it (ledger-indexer quarantine retry), then run: ledger-indexer jobs resume history',
-    facts: { offset },
-  });
+  throw new IndexerError(
+    `the update at offset ${String(offset)} is in quarantine, as received under the previous filter`,
+    {
+      code: 'FILTER_EXTEND_REFUSED',
+      remedy: 'store it (ledger-indexer quarantine retry), then run: ledger-indexer jobs resume history',
+      facts: { offset },
+    },
+  );
 }
 
 /**

@@ -199,7 +199,10 @@ async function cutCompletions(client: ClientBase, { checkpoint, participantId }:
     `insert into completion_ranges (from_offset, to_offset, parties, reason)
      select $1, $1, r.parties, $2 from completion_ranges r order by r.from_offset desc limit 1
      on conflict (from_offset) do update set reason = excluded.reason, recorded_at = now()`,
-    [checkpoint, `completions of commands submitted through ${participantId ?? 'another participant'} are read from here on`],
+    [
+      checkpoint,
+      `completions of commands submitted through ${participantId ?? 'another participant'} are read from here on`,
+    ],
   );
 }
 

@@ -312,7 +312,8 @@ async function findContracts(
   const [first] = rows;
   const pruned = inLake?.contracts ?? [];
   if (first === undefined && pruned.length === 0) {
-    const what = subject.kind === 'contract' ? 'this contract is not stored here' : 'no contract of this party is stored here';
+    const what =
+      subject.kind === 'contract' ? 'this contract is not stored here' : 'no contract of this party is stored here';
     const nearest = subject.kind === 'party' ? await similarParties(client, schema, subject.party) : '';
     throw refused(`${what}${nearest}`, `check the id of the ${subject.kind}${elsewhere(inLake)}`);
   }

@@ -136,7 +136,10 @@ async function readFacts(client: ClientBase, storage: string, roles: StreamRoles
 
 function refuse({ mighty, strange, shown, administers, existing }: Facts, roles: StreamRoles): void {
   if (!administers && existing.length < Object.keys(roles).length) {
-    throw refused('roles are missing, and this role may not create any', 'run it as a superuser or a role with CREATEROLE');
+    throw refused(
+      'roles are missing, and this role may not create any',
+      'run it as a superuser or a role with CREATEROLE',
+    );
   }
   if (!shown) throw refused('the schema holds no stream yet', 'run `ledger-indexer migrate` first, as the same user');
   if (strange[0] !== undefined) {

@@ -164,9 +164,12 @@ async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<
 async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise<void> {
   const holders = await olderSnapshots(client, last);
   if (holders.length === 0) return;
-  throw new IndexerError(`transactions that began before the new storage had caught up still run: ${holders.join(', ')}`, {
-    code: 'REBUILD_SWAP_BLOCKED',
-  });
+  throw new IndexerError(
+    `transactions that began before the new storage had caught up still run: ${holders.join(', ')}`,
+    {
+      code: 'REBUILD_SWAP_BLOCKED',
+    },
+  );
 }
 
 /**

@@ -103,7 +103,8 @@ class TableCopy {
   }
 
   #id(value: Text): void {
-    if (!this.#bytes.id(value)) throw dataRefused(this.#table, 'an id with a backslash or a character that is not printable ASCII');
+    if (!this.#bytes.id(value))
+      throw dataRefused(this.#table, 'an id with a backslash or a character that is not printable ASCII');
   }
 
   #int2(value: number | bigint): void {

@@ -87,7 +87,8 @@ function proveTurn({ handover, handover_peer: peer }: StreamRow, wanted: 'fillin
   if (handover === 'filling') {
     throw new IndexerError(`this schema is being filled, and database ${String(peer)} has not handed over to it yet`, {
       code: 'STREAM_NOT_OPEN',
-      remedy: 'none needed while ledger-indexer rebuild --into runs there: the indexer continues automatically once that is done',
+      remedy:
+        'none needed while ledger-indexer rebuild --into runs there: the indexer continues automatically once that is done',
     });
   }
   throw fenced('the storage was handed over meanwhile');
