@@ -1,4 +1,7 @@
-/** Columns of views as types: what node-postgres gives for a value by default, and null only where there can be one. Pure. */
+/**
+ * Types of view columns: what node-postgres returns for a value by default, with null only if a value can be missing.
+ * Pure.
+ */
 import type { DamlType, PackageModel } from '../daml/package-model.ts';
 import { bindParameters, fieldType, findDataType } from '../daml/type-walk.ts';
 import type { Relation, RelationColumn, RelationSubject } from '../store/typed/relations.ts';
@@ -8,7 +11,7 @@ import { canBeNull } from './never-null.ts';
 import type { PayloadTypes } from './payload-types.ts';
 import { templateName, type LedgerTypes } from './ledger-types.ts';
 
-/** By the name that Postgres has for it; arrays apart. */
+/** Keys are the names that Postgres gives its types; array types are separate. */
 const plainTexts: Readonly<Record<string, string>> = {
   boolean: 'boolean',
   smallint: 'number',
@@ -24,25 +27,27 @@ const plainTexts: Readonly<Record<string, string>> = {
   bytea: 'Uint8Array',
 };
 
-/** What the driver parses in arrays; it gives elements of any other type as text. It rounds those of numeric. */
+/**
+ * Element types that the driver parses in arrays; it returns elements of any other type as text, and rounds those of
+ * numeric.
+ */
 const elementTexts: Readonly<Record<string, string>> = { ...plainTexts, numeric: 'number' };
 
-/** What is not known to it, such as int8 and numeric, whose digits a number would lose, is text. */
+/** Types without a parser in the driver are text, such as int8 and numeric, which would lose digits as a number. */
 export function driverText(type: string): string {
   if (!type.endsWith('[]')) return plainTexts[type] ?? 'string';
   return `${elementTexts[type.slice(0, -2)] ?? 'string'}[]`;
 }
 
-/** What the columns of one database need. */
+/** Input for the columns of one database. */
 export interface ColumnContext {
   readonly known: KnownTypes;
   readonly types: PayloadTypes;
   readonly ledger: LedgerTypes;
-  /** Whether contents may have been removed. */
+  /** Whether contents may have been redacted. */
   readonly redacted: boolean;
 }
 
-/** The type of a column. */
 export function columnText(relation: Relation, column: RelationColumn, context: ColumnContext): string {
   const { subject, role, name } = relation;
   if (subject === undefined) {
@@ -53,7 +58,7 @@ export function columnText(relation: Relation, column: RelationColumn, context: 
   return orNull(leadingText(subject, column, context.ledger) ?? driverText(column.type), nullable);
 }
 
-/** Of what a view holds as a whole. */
+/** Type of a column that holds the complete payload, key, argument, result or view. */
 function leadingText(
   subject: RelationSubject,
   { name, type }: RelationColumn,
@@ -81,7 +86,10 @@ function fieldText(subject: RelationSubject, column: RelationColumn, context: Co
   return orNull(text, !isAlways || redacted || subject.kind === 'interface');
 }
 
-/** Whether another column is made of the same field, or one within: then each shows the values of its versions alone. */
+/**
+ * Whether another column is made from the same field, or from one inside it: then each column holds only the values of
+ * its own versions.
+ */
 function isShared(subject: RelationSubject, name: string): boolean {
   const own = subject.fields[name];
   if (own === undefined || own.type === 'text' || own.type === 'jsonb') return false;
@@ -93,7 +101,7 @@ function isShared(subject: RelationSubject, name: string): boolean {
   return within.length > 0;
 }
 
-/** What the fields of a subject are fields of. */
+/** The data type whose fields become the columns of a subject. */
 function rootOf({ kind, moduleName, entityName, choice }: RelationSubject, model: PackageModel): DamlType | undefined {
   const isNamed = (entity: { readonly moduleName: string; readonly entityName: string }): boolean =>
     entity.moduleName === moduleName && entity.entityName === entityName;
@@ -108,11 +116,11 @@ function rootOf({ kind, moduleName, entityName, choice }: RelationSubject, model
 interface Followed {
   /** Whether there is always a value. */
   readonly isAlways: boolean;
-  /** The type in a column of this type of Postgres; undefined: what the driver gives for it. */
+  /** Type for a column of this Postgres type; undefined: the type the driver returns. */
   text(type: string): string | undefined;
 }
 
-/** Goes from a type down to what a path leads to; undefined where it leads nowhere. */
+/** Follows a path from a type to the type at its end; undefined if the path does not exist. */
 function follow(root: DamlType, path: readonly string[], { known, types }: ColumnContext): Followed | undefined {
   let type = root;
   let isAlways = true;

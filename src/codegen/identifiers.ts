@@ -1,6 +1,8 @@
-/** Names of Daml as names of TypeScript: the same for the same set of names, whatever the order they come in. */
+/** Converts names of Daml to names of TypeScript. The result depends only on the set of names, not on their order. */
 
-/** What a type or namespace cannot be called. Daml begins types and modules with a capital; other compilers need not. */
+/**
+ * Words that cannot name a type or namespace. Daml begins types and modules with a capital; other compilers need not.
+ */
 const reserved = new Set(
   (
     'any as asserts async await bigint boolean break case catch class const continue daml debugger declare default delete do ' +
@@ -11,9 +13,9 @@ const reserved = new Set(
 );
 
 /**
- * An identifier for each name. What cannot stand in one becomes `_`, and reserved words get one; of names that are alike then,
- * all but the first in the order of their characters get a number.
- * @param form what becomes of a name before that, such as small letters
+ * Returns an identifier for each name. Characters that an identifier cannot have become `_`, and reserved words get
+ * one. If names are then alike, all but the first in character order get a number.
+ * @param form applied to the name first, such as conversion to lower case
  */
 export function identifiersOf(
   names: Iterable<string>,
@@ -47,7 +49,7 @@ export function keyText(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literalText(name);
 }
 
-/** A literal type of this text. */
+/** The literal type of a text. */
 export function literalText(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n').replaceAll('\r', '\\r');
   return `'${escaped}'`;

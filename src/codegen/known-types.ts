@@ -1,31 +1,35 @@
 /**
- * Data types of all known packages by the name of their package: versions that upgrade each other are one type, as
- * they are one view in SQL. Pure.
+ * Data types of all known packages by package name: versions that upgrade each other are one type, as they are one view
+ * in SQL. Pure.
  */
 import type { DamlField, DamlType, DataType, PackageLookup, PackageModel, TypeName } from '../daml/package-model.ts';
 import { byNameAndVersion } from '../daml/package-order.ts';
 import { findDataType, qualifiedName, substitute } from '../daml/type-walk.ts';
 
 /**
- * `package-name:Module.Path:Name`, the same for all versions; with `:1` behind it for those that have one parameter where the newest
- * has another number. What refers to a type gives each parameter an argument, so it means those of its number alone.
+ * `package-name:Module.Path:Name`, the same for all versions. `:1` is appended for versions with one parameter if the
+ * newest version has another number of them: a reference gives each parameter an argument, so it means only the
+ * versions with that number.
  */
 export type TypeKey = string;
 
 /** One version of a data type. */
 export interface TypeVersion {
   readonly definition: DataType;
-  /** Of a record: fields that every version has which this one upgrades; all cases or fields of any other. */
+  /**
+   * For a record: the number of fields that exist in every version this one upgrades. For any other type: all its cases
+   * or fields.
+   */
   readonly lasting: number;
 }
 
 export class KnownTypes {
-  /** By name, the versions of each in their order. */
+  /** Ordered by name, then by version. */
   readonly packages: readonly PackageModel[];
   readonly #byId: ReadonlyMap<string, PackageModel>;
   readonly #byName = new Map<string, PackageModel[]>();
 
-  /** @param models in any order; one that is given twice counts once */
+  /** @param models in any order; duplicates count once */
   constructor(models: readonly PackageModel[]) {
     this.#byId = new Map(models.map((model) => [model.packageId, model]));
     this.packages = [...this.#byId.values()].sort(byNameAndVersion);
@@ -43,7 +47,7 @@ export class KnownTypes {
     return this.#byName.get(packageName) ?? [];
   }
 
-  /** The key of a data type that a payload can hold; undefined when its package is not known, or has no such type. */
+  /** The key of a data type that a payload can hold; undefined if its package is unknown or has no such type. */
   keyOf(name: TypeName): TypeKey | undefined {
     const definition = findDataType(name, this.lookup);
     const found = this.#byId.get(name.slice(0, name.indexOf(':')));
@@ -54,7 +58,7 @@ export class KnownTypes {
     return count === countOf(newest) ? key : `${key}:${String(count)}`;
   }
 
-  /** A data type in all versions of its package that have it, the newest first. */
+  /** A data type in all versions of its package that define it, the newest first. */
   #versionsOfType(packageName: string, name: string): readonly DataType[] {
     return this.versionsOf(packageName)
       .toReversed()
@@ -62,8 +66,8 @@ export class KnownTypes {
   }
 
   /**
-   * What values of a type may look like: one version where all others are earlier ones of it, as the ledger demands of upgrades;
-   * several, the newest first, where a package has another content under the same name.
+   * The definitions that values of a type may follow: one version if it upgrades all others, as the ledger requires;
+   * several, the newest first, if a package has different content under the same name.
    */
   definitionsOf(key: TypeKey): readonly TypeVersion[] {
     const [packageName = '', moduleName = '', name = '', number] = key.split(':');
@@ -80,7 +84,7 @@ export class KnownTypes {
     return kept;
   }
 
-  /** Whether each value of the one is a value of the other. */
+  /** Whether each value of the older type is a value of the newer one. */
   #isUpgrade(older: DataType, newer: DataType): boolean {
     if (older.kind === 'enum')
       return newer.kind === 'enum' && older.cases.every((each, at) => newer.cases[at] === each);
@@ -94,7 +98,9 @@ export class KnownTypes {
     return begins && (newer.kind === 'variant' || added.every(({ type }) => type.kind === 'optional'));
   }
 
-  /** The type of a part with names of packages in the place of their ids, and places of parameters in that of their names. */
+  /**
+   * The type of a part, with package names instead of package ids, and positions of parameters instead of their names.
+   */
   #textOf({ type }: DamlField, { parameters }: { readonly parameters: readonly string[] }): string {
     return JSON.stringify(withoutNames(type, parameters), (key, value: unknown) =>
       key === 'name' && typeof value === 'string' && value.includes(':') ? (this.keyOf(value) ?? value) : value,
@@ -111,7 +117,7 @@ function withoutNames(type: DamlType, parameters: readonly string[]): DamlType {
   return substitute(type, new Map(places));
 }
 
-/** Names of its parameters, in their order. */
+/** Names of the type parameters, in order. */
 export function parametersOf(definition: DataType): readonly string[] {
   return definition.kind === 'enum' ? [] : definition.parameters;
 }

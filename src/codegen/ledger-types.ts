@@ -1,4 +1,4 @@
-/** Templates and interfaces by their names, with what their contracts, choices and views hold. Pure. */
+/** Templates and interfaces by name, with the types of their contracts, choices and views. Pure. */
 import type { ChoiceModel, DamlType, PackageModel, TemplateModel, InterfaceModel } from '../daml/package-model.ts';
 import type { RelationSubject } from '../store/typed/relations.ts';
 import { keyText, literalText } from './identifiers.ts';
@@ -15,7 +15,7 @@ type Entity = TemplateModel | InterfaceModel;
 interface Named<E extends Entity> {
   /** `package:Module.Path:Entity`, as `template_fqn` has it. */
   readonly fqn: string;
-  /** In each version of the package that has it, the oldest first. */
+  /** One entry for each version of the package that defines it, the oldest first. */
   readonly versions: readonly { readonly model: PackageModel; readonly entity: E }[];
 }
 
@@ -24,7 +24,7 @@ export class LedgerTypes {
   readonly interfaces: readonly Named<InterfaceModel>[];
   readonly #types: PayloadTypes;
 
-  /** @param names of packages whose templates and interfaces are wanted */
+  /** @param names packages whose templates and interfaces are requested */
   constructor(known: KnownTypes, types: PayloadTypes, names: ReadonlySet<string>) {
     const wanted = known.packages.filter(({ name }) => names.has(name));
     this.templates = entitiesOf(wanted, ({ templates }) => templates);
@@ -32,7 +32,10 @@ export class LedgerTypes {
     this.#types = types;
   }
 
-  /** Where the whole of what a typed view shows is described; undefined when it is not. */
+  /**
+   * Reference to the type of the complete payload, argument, result or view that a typed view holds; undefined if there
+   * is none.
+   */
   place({ kind, packageName, moduleName, entityName, choice }: RelationSubject): string | undefined {
     const fqn = `${packageName}:${templateName({ moduleName, entityName })}`;
     const template = this.templates.find((each) => each.fqn === fqn);
@@ -60,10 +63,10 @@ export class LedgerTypes {
       ),
     );
     return [
-      '/** What contracts hold, by `template_fqn`: payload, key (null without one), and argument and result of each choice. */',
+      '/** Contents of contracts, by `template_fqn`: payload, key (null without one), and argument and result of each choice. */',
       `export interface Templates {\n${templates.join('\n')}\n}`,
       '',
-      '/** What views of interfaces hold, by `interface_fqn`, and argument and result of each choice. */',
+      '/** Views of interfaces, by `interface_fqn`, and argument and result of each choice. */',
       `export interface Interfaces {\n${interfaces.join('\n')}\n}`,
     ].join('\n');
   }
@@ -111,7 +114,7 @@ function newest<E extends Entity>(versions: Named<E>['versions']): Named<E>['ver
   return last;
 }
 
-/** Of all versions, each as every version that has it says, the newest first. */
+/** Choices of all versions. For each choice: what every version that has it defines, the newest first. */
 function choicesOf(versions: Named<Entity>['versions']): ReadonlyMap<string, readonly ChoiceModel[]> {
   const found = new Map<string, ChoiceModel[]>();
   for (const { entity } of versions.toReversed()) {

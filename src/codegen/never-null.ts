@@ -1,9 +1,10 @@
 /**
- * Which columns of the views always have a value: where the catalog of the tables says `not null` and no join can miss, and where
- * a view guarantees it. The first are proven by the planner in a test, which is why they are all here; the others follow from
- * the [invariants](../../docs/reference/invariants.md): each small number stands in its dictionary (I25), each beginning and end of a
- * contract has its row in contracts (I11), each update its batch (I40); or the view counts, concatenates or names a case.
- * What the ledger may leave out, such as the times of an update, is null in types as it may be in rows.
+ * Columns of the views that always have a value: the catalog of the tables says `not null` and no join can miss, or a
+ * view guarantees it. A test checks the first kind with the planner, which is why all of them are listed here. The
+ * others follow from the [invariants](../../docs/reference/invariants.md): each small number is in its dictionary
+ * (I25), the start and end of each contract have its row in contracts (I11), each update has its batch (I40); or the
+ * view counts, concatenates or names a case. Columns for values that the ledger may omit, such as the times of an
+ * update, can be null in the types as in the rows.
  */
 
 const explore: Readonly<Record<string, string>> = {
@@ -64,14 +65,14 @@ const explore: Readonly<Record<string, string>> = {
 
 const pqs: Readonly<Record<string, string>> = { transactions: 'ix offset indexed_at' };
 
-/** Columns before those of the fields, by what a view of schema typed shows. `archived_…` and the contract key are found by hand. */
+/** Columns before those of the fields, by kind of typed view. `archived_…` and the contract key are handled in code. */
 const typed = {
   template: 'contract_id created_at_offset node_id signatories observers synchronizer_id package_id status is_active',
   choice: 'contract_id exercised_at_offset node_id acting_parties consuming template package_id',
   interface: 'contract_id created_at_offset template signatories observers package_id package_version',
 } as const;
 
-/** What a redaction removes and nothing else: never null where nothing was redacted. */
+/** Columns that only a redaction makes null: never null if nothing was redacted. */
 const contents = new Set([
   'explore.active_contracts.payload',
   'explore.contracts.payload',
@@ -91,16 +92,21 @@ const words = new Map(
   ),
 );
 
-/** What a column belongs to: a view of explore or pqs, `explore.contracts`; or `template`, `choice` or `interface` of schema typed. */
+/**
+ * Key of the relation that a column belongs to: a view of explore or pqs, such as `explore.contracts`; or `template`,
+ * `choice` or `interface` of schema typed.
+ */
 export type ViewKey = string;
 
-/** Whether a column that is made of no field can be null. @param redacted whether contents may have been removed */
+/**
+ * Whether a column that is not made from a field can be null. @param redacted whether contents may have been redacted
+ */
 export function canBeNull(view: ViewKey, column: string, redacted: boolean): boolean {
   if (contents.has(`${view}.${column}`)) return redacted;
   return words.get(view)?.has(column) !== true;
 }
 
-/** All that is said here of schema explore and pqs, as `explore.view.column`; for tests. */
+/** All entries for the schemas explore and pqs, as `explore.view.column`; for tests. */
 export function neverNullColumns(): readonly string[] {
   return [...words].flatMap(([view, names]) => (view.includes('.') ? [...names].map((name) => `${view}.${name}`) : []));
 }

@@ -1,6 +1,6 @@
 /**
- * Payloads as types of TypeScript, in the form in which the JSON Ledger API writes their values: Int and Numeric are texts, None
- * is null or missing, an Optional in an Optional an array of at most one value. Pure.
+ * Payloads as TypeScript types, in the JSON form that the JSON Ledger API writes: Int and Numeric are texts, None is
+ * null or missing, and an Optional in an Optional is an array of at most one value. Pure.
  */
 import type { BuiltinName, DamlType } from '../daml/package-model.ts';
 import { capital, identifiersOf, literalText } from './identifiers.ts';
@@ -21,12 +21,12 @@ const builtinTexts: Readonly<Record<BuiltinName, string>> = {
   timestamp: 'daml.Time',
 };
 
-/** How the parameters of the data type around a type are called, by their names in Daml. */
+/** TypeScript names of the parameters of the surrounding data type, by their names in Daml. */
 type Scope = ReadonlyMap<string, string>;
 
 const outside: Scope = new Map();
 
-/** One declaration, in the namespaces it stands in. */
+/** One declaration and the namespaces that contain it. */
 export interface Declaration {
   readonly namespaces: readonly string[];
   readonly name: string;
@@ -34,7 +34,7 @@ export interface Declaration {
   readonly text: string;
 }
 
-/** Writes types, and remembers which data types they name. */
+/** Writes types, and records which data types they reference. */
 export class PayloadTypes {
   readonly #known: KnownTypes;
   readonly #places: TypePlaces;
@@ -45,17 +45,17 @@ export class PayloadTypes {
     this.#places = new TypePlaces(known);
   }
 
-  /** A type as values of it look. */
+  /** The TypeScript type for values of a Daml type. */
   text(type: DamlType): string {
     return this.#text(type, outside);
   }
 
-  /** What each version has of its own, where they differ; undefined: it has none. */
+  /** The union of the types of all versions, if they differ; an undefined version has no type. */
   either(types: readonly (DamlType | undefined)[]): string {
     return union([...new Set(types.map((type) => (type === undefined ? 'null' : this.text(type))))]);
   }
 
-  /** The declarations of all data types named so far, and of those that they name. */
+  /** The declarations of all data types referenced so far, and of the data types that they reference. */
   declarations(): readonly Declaration[] {
     const done = new Map<TypeKey, Declaration>();
     for (;;) {
@@ -102,13 +102,13 @@ export class PayloadTypes {
     return type.of.kind === 'optional' ? this.#nested(type, scope) : orNull(this.#text(type.of, scope));
   }
 
-  /** Of Optionals in each other, each is an array of at most one value. */
+  /** For nested Optionals: each level is an array of at most one value. */
   #nested({ of }: { readonly of: DamlType }, scope: Scope): string {
     const inside = of.kind === 'optional' ? this.#nested(of, scope) : this.#text(of, scope);
     return `readonly [] | readonly [${inside}]`;
   }
 
-  /** Of what: a template by its payload. Interfaces are no data types. */
+  /** A contract id with its content type: a template is represented by its payload. Interfaces are not data types. */
   #contractId(of: DamlType, scope: Scope): string {
     const inside = this.#text(of, scope);
     return inside === 'unknown' ? 'daml.ContractId' : `daml.ContractId<${inside}>`;
@@ -124,8 +124,8 @@ export class PayloadTypes {
 }
 
 /**
- * Names for the parameters of each version, by their places: those of the first. Parameters of Daml begin with a small letter, and
- * no type of TypeScript that is used here is called like one with a capital.
+ * Names for the parameters of each version, by position: those of the first version. Parameters of Daml begin with a
+ * small letter; no TypeScript type used here has the same name with a capital.
  */
 function scopesOf(versions: readonly (readonly string[])[]): readonly Scope[] {
   const [first = []] = versions;
@@ -138,7 +138,7 @@ function union(texts: readonly string[]): string {
   return texts.length === 0 ? 'never' : texts.join(' | ');
 }
 
-/** Each after ` ` or ` | `; cases stand on lines of their own, and have theirs. */
+/** A union: each part follows ` ` or ` | `, and variant cases are on lines of their own. */
 function anyOf(bodies: readonly string[]): string {
   return bodies.map((body, at) => (body.startsWith('\n') ? body : `${at === 0 ? '' : ' |'} ${body}`)).join('');
 }
@@ -147,7 +147,7 @@ function orNull(text: string): string {
   return text === 'unknown' || text === 'daml.Json' ? text : `${text} | null`;
 }
 
-/** What stands before `[]`. */
+/** The element type in front of `[]`. */
 function element(text: string): string {
   return / \| |^readonly /.test(text) ? `(${text})` : text;
 }

@@ -1,22 +1,24 @@
 /**
- * Records as types of TypeScript. The ledger leaves out the last fields of a record that are None. Which those are can depend on
- * the arguments of a generic one, such as `_2` of `(Text, Optional Int)`, and these on the arguments of what it stands in: so it
- * is said of the parameters, and the compiler finds out. Pure.
+ * Records as TypeScript types. The ledger omits the last fields of a record if they are None. Which fields these are
+ * can depend on the arguments of a generic field type, such as `_2` of `(Text, Optional Int)`, and those on the
+ * arguments of the surrounding type. So the condition is written in terms of the parameters, and the compiler evaluates
+ * it. Pure.
  */
 import type { DamlField, DamlType } from '../daml/package-model.ts';
 import { keyText } from './identifiers.ts';
 
 export interface WrittenField extends DamlField {
-  /** Its type, in TypeScript. */
+  /** Type of the field in TypeScript. */
   readonly text: string;
 }
 
-/** Undefined: always there. Else parameters that all have to be Optionals for it to be left out. */
+/** Undefined: the field is always present. Otherwise it can be omitted if all of these parameters are Optionals. */
 type MayLack = readonly string[] | undefined;
 
 /**
- * @param lasting how many fields every version has that this one upgrades; those after them can be missing whatever they are
- * @param parameters how parameters are called, by their names in Daml
+ * @param lasting number of fields that exist in every version this one upgrades; fields after them can be missing
+ * regardless of their type
+ * @param parameters TypeScript names of the parameters, by their names in Daml
  */
 export function recordText(
   fields: readonly WrittenField[],
@@ -43,7 +45,10 @@ export function recordText(
     .join(' & ');
 }
 
-/** From the last one on, until there is one that is always written. None of an Optional in an Optional is written, as `[]`. */
+/**
+ * Searches backward from the last field for one that is always written. None of an Optional in an Optional is written,
+ * as `[]`.
+ */
 function lackingOf(types: readonly DamlType[], parameters: ReadonlyMap<string, string>): readonly MayLack[] {
   const found: MayLack[] = types.map(() => undefined);
   let needed: readonly string[] = [];

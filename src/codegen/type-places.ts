@@ -1,6 +1,6 @@
 /**
- * Where each data type stands in the generated file: in a namespace of its package, in small letters, and one for each part of
- * its module's name. These begin with a capital there, so no name on the way hides a package.
+ * Locations of data types in the generated file: a namespace for the package, in small letters, and one for each part
+ * of the module name. Module parts begin with a capital, so no name on the path hides a package.
  */
 import { capital, identifiersOf } from './identifiers.ts';
 import type { KnownTypes, TypeKey } from './known-types.ts';
@@ -13,9 +13,9 @@ export interface TypePlace {
 export class TypePlaces {
   readonly #known: KnownTypes;
   readonly #packages: ReadonlyMap<string, string>;
-  /** Parts of module names. */
+  /** Identifiers of the parts of module names. */
   readonly #parts: ReadonlyMap<string, string>;
-  /** Of each package and module, `package:Module.Path`, the names of its types. */
+  /** For each package and module, `package:Module.Path`, the names of its types. */
   readonly #types = new Map<string, ReadonlyMap<string, string>>();
 
   constructor(known: KnownTypes) {
@@ -35,7 +35,7 @@ export class TypePlaces {
     };
   }
 
-  /** As it is written anywhere in the file. */
+  /** The reference to a type, valid anywhere in the file. */
   path(key: TypeKey): string {
     const { namespaces, name } = this.of(key);
     return [...namespaces, name].join('.');
@@ -61,7 +61,10 @@ export class TypePlaces {
   }
 }
 
-/** Modules of Daml begin with a capital. Other compilers may write a small letter, `_` or `$`, as names of packages begin. */
+/**
+ * Modules of Daml begin with a capital. Other compilers may write a small letter, `_` or `$`, with which package names
+ * begin as well.
+ */
 function moduleForm(part: string): string {
   return /^[A-Za-z]/.test(part) ? capital(part) : `M${part}`;
 }

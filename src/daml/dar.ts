@@ -1,15 +1,18 @@
-/** The packages in a DAR: a zip archive of `.dalf` files, as a compiler writes it and `POST /v2/packages` takes it. */
+/**
+ * Reads the packages in a DAR: a zip archive of `.dalf` files, as a compiler writes it and `POST /v2/packages` accepts
+ * it.
+ */
 import { unzipSync } from 'fflate';
 import { IndexerError, retold } from '../errors/indexer-error.ts';
 import { readPackageArchive } from './package-archive.ts';
 import type { PackageModel } from './package-model.ts';
 
-/** What the packages of one DAR may be unpacked; those of the standard library take about 10 MiB. */
+/** Limit on the unpacked size of one DAR; the packages of the standard library take about 10 MiB. */
 const mostBytes = 512 * 1024 * 1024;
 
 /**
- * All of its packages, its dependencies among them.
- * @throws IndexerError DAR_UNREADABLE naming `file`, when it is no DAR or too large; PACKAGE_UNREADABLE naming both
+ * Returns all packages of a DAR, including dependencies.
+ * @throws IndexerError DAR_UNREADABLE naming `file`, if it is not a DAR or too large; PACKAGE_UNREADABLE naming both
  */
 export function packagesInDar(bytes: Uint8Array, file: string): readonly PackageModel[] {
   let unpacked = 0;
@@ -20,7 +23,7 @@ export function packagesInDar(bytes: Uint8Array, file: string): readonly Package
     return true;
   };
   const archives = Object.values(unzipped(bytes, wanted, file));
-  if (archives.length === 0) throw unreadable(file, 'it holds no .dalf file');
+  if (archives.length === 0) throw unreadable(file, 'it contains no .dalf file');
   return archives.map((archive) => packageIn(archive, file));
 }
 
@@ -38,7 +41,9 @@ function unzipped(bytes: Uint8Array, filter: (file: { name: string; originalSize
   try {
     return unzipSync(bytes, { filter });
   } catch (thrown) {
-    throw thrown instanceof IndexerError ? thrown : unreadable(file, 'it is no zip archive, or damaged', thrown);
+    throw thrown instanceof IndexerError
+      ? thrown
+      : unreadable(file, 'it is not a zip archive, or it is damaged', thrown);
   }
 }
 

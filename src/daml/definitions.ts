@@ -1,4 +1,6 @@
-/** What modules define, as far as readers need it: data types, templates and interfaces, with their types resolved. */
+/**
+ * Definitions of modules, as far as readers need them: data types, templates and interfaces, with their types resolved.
+ */
 import type { InternedNames } from './interned-names.ts';
 import type {
   BuiltinName,
@@ -29,7 +31,7 @@ interface Context {
 }
 
 /**
- * The definitions of all modules.
+ * Reads the definitions of all modules.
  * @param self id of the package
  */
 export function readDefinitions(
@@ -69,7 +71,7 @@ function readSynonyms(
     for (const bytes of messagesIn(module, 3)) {
       const name = `${self}:${moduleName}:${names.path(numberIn(bytes, 2))}`;
       const [body] = messagesIn(bytes, 4);
-      if (body === undefined) throw new Error('a type synonym stands for nothing');
+      if (body === undefined) throw new Error('a type synonym has no type');
       synonyms.set(name, { parameters: readParameters(bytes, names), body: terms.read(body) });
     }
   }
@@ -80,7 +82,7 @@ function readParameters(definition: Uint8Array, names: InternedNames): readonly 
   return messagesIn(definition, 3).map((binder) => names.identifier(numberIn(binder, 3)));
 }
 
-/** The type in one field of a message; the language demands that it is there. */
+/** The type in one field of a message; the language requires this field. */
 function typeIn(bytes: Uint8Array, field: number, context: Context): DamlType {
   const [found] = messagesIn(bytes, field);
   if (found === undefined) throw new Error('a definition lacks a type');
@@ -94,7 +96,7 @@ function readFields(bytes: Uint8Array, context: Context): readonly DamlField[] {
   }));
 }
 
-/** Undefined for what payloads cannot hold: interfaces, and types with functions in them. */
+/** Undefined for data types that payloads cannot hold: interfaces, and types that contain functions. */
 function readDataType(bytes: Uint8Array, context: Context): DataType | undefined {
   if (numberIn(bytes, 4) === 0) return undefined;
   const parameters = readParameters(bytes, context.names);
@@ -146,8 +148,8 @@ function readInterface(bytes: Uint8Array, moduleName: string, context: Context):
   };
 }
 
-// Terms of a package as types of the model: type synonyms of the same package are replaced by what they stand for. Synonyms
-// of other packages cannot be looked up here and become opaque; compilers do not write them in types of payloads.
+// Terms of a package as types of the model: a type synonym of the same package is replaced by its type. Synonyms of
+// other packages cannot be resolved here and become opaque; compilers do not write them in types of payloads.
 
 export interface TypeSynonym {
   readonly parameters: readonly string[];
@@ -156,12 +158,12 @@ export interface TypeSynonym {
 
 interface Measured {
   readonly type: DamlType;
-  /** Parts, counted as often as they are written. */
+  /** Number of parts, with repetitions. */
   readonly size: number;
   readonly depth: number;
 }
 
-/** Most parts of one type and of all types of a package, as they are written in the model. */
+/** Limits on the parts of one type and of all types of a package, as they are written in the model. */
 const typeLimit = 5_000;
 const packageLimit = 200_000;
 
@@ -199,7 +201,7 @@ function measureWritten(type: DamlType): Measured {
   return measure(type, 'of' in type ? [measureWritten(type.of)] : []);
 }
 
-/** Resolves terms of one package; throws when types are too large, or synonyms stand for themselves. */
+/** Resolves terms of one package; throws if types are too large, or if synonyms refer to themselves. */
 class TypeResolution {
   readonly #synonyms: ReadonlyMap<TypeName, TypeSynonym>;
   readonly #known = new Map<TypeTerm, Measured>();
@@ -211,7 +213,7 @@ class TypeResolution {
     this.#synonyms = synonyms;
   }
 
-  /** The type that a term stands for. */
+  /** The type of a term. */
   resolve(term: TypeTerm): DamlType {
     const { type, size } = this.#measured(term);
     this.#written += size;
@@ -262,14 +264,14 @@ class TypeResolution {
   #synonym(name: TypeName, term: TypeTerm): Measured {
     const synonym = this.#synonyms.get(name);
     if (synonym === undefined || synonym.parameters.length !== term.arguments.length) return measure(opaque, []);
-    if (this.#open.has(name)) throw new Error('a type synonym stands for itself');
+    if (this.#open.has(name)) throw new Error('a type synonym refers to itself');
     this.#open.add(name);
     const body = this.#measured(synonym.body);
     this.#open.delete(name);
     const parts = term.arguments.map((each) => this.#measured(each));
-    // No substitution writes more than the product, so nothing larger than the limits is ever made.
+    // A substitution never writes more than this product, so nothing above the limits is ever built.
     this.#expanded += body.size * parts.reduce((largest, part) => Math.max(largest, part.size), 1);
-    if (this.#expanded > packageLimit) throw new Error('its type synonyms stand for too much');
+    if (this.#expanded > packageLimit) throw new Error('its type synonyms expand to too large types');
     const bindings = bindParameters(
       synonym.parameters,
       parts.map((part) => part.type),

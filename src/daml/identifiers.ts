@@ -1,26 +1,28 @@
-/** Names for Postgres: in snake_case, and not longer than the 63 bytes after which it silently cuts identifiers off. */
+/**
+ * Names for Postgres: in snake_case, and at most 63 bytes long, because Postgres silently truncates longer identifiers.
+ */
 import { createHash } from 'node:crypto';
 
-/** Most bytes of an identifier in Postgres. */
+/** Maximum length of an identifier in Postgres, bytes. */
 export const identifierLimit = 63;
 
 /**
- * The name when it fits; else its beginning and six hex digits of a hash.
+ * The name if it fits; otherwise its beginning and six hex digits of a hash.
  * @param name ASCII only
- * @param identity what the hash is made of: the same for the same thing, whatever else there is
- * @param limit most bytes
+ * @param identity input of the hash: constant for the same object, independent of other names
+ * @param limit maximum length in bytes
  */
 export function shortName(name: string, identity: string, limit: number = identifierLimit): string {
   return name.length <= limit ? name : hashedName(name, identity, limit);
 }
 
-/** The beginning of the name and six hex digits of a hash; as {@link shortName}. */
+/** The beginning of the name and six hex digits of a hash; see {@link shortName}. */
 export function hashedName(name: string, identity: string, limit: number): string {
   const digits = createHash('sha256').update(identity).digest('hex').slice(0, 6);
   return `${name.slice(0, limit - digits.length - 1)}_${digits}`;
 }
 
-/** The name, numbered from 2 on where it is taken. @param name ASCII only, at most as long as an identifier */
+/** The name; if it is taken, with a number from 2. @param name ASCII only, at most as long as an identifier */
 export function freeName(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   for (let number = 2; ; number += 1) {
@@ -30,7 +32,9 @@ export function freeName(name: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** PascalCase and camelCase to snake_case: `_` at the humps, a run of capitals is one word. What else there is stays. */
+/**
+ * PascalCase and camelCase to snake_case: `_` between words; a run of capitals is one word. Other characters are kept.
+ */
 export function withoutHumps(name: string): string {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')

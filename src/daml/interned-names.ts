@@ -1,26 +1,26 @@
 /**
- * The tables of names at the end of a package. A table spells a name once, however often it is used, so a small archive can
- * spell a huge amount of text: the total is bounded.
+ * The tables of names at the end of a package. A table stores a name once, however often it is used, so a small archive
+ * can produce a huge amount of text: the total is limited.
  */
 import type { TypeName } from './package-model.ts';
 import { numberField, numberIn, readMessage, bytesField } from './protobuf-message.ts';
 
-/** Most characters that all names together may have as they are used. */
+/** Limit on the characters of all names together, counted at each use. */
 const spelledLimit = 16 * 1024 * 1024;
 
 const identifier = /^[A-Za-z$_][A-Za-z0-9$_]*$/;
 const packageId = /^[A-Za-z0-9_ -]{1,64}$/;
 
-/** The tables as they stand in the package. */
+/** The tables as stored in the package. */
 export interface NameTables {
   readonly strings: readonly string[];
   /** Names of several parts, as indexes into `strings`. */
   readonly dotted: readonly (readonly number[])[];
-  /** Ids of imported packages; only of language versions that list them. */
+  /** Ids of imported packages; only in language versions that list them. */
   readonly imports: readonly string[];
 }
 
-/** Spells names; throws when an index is out of range, a name is none, or too much is spelled. */
+/** Resolves names; throws if an index is out of range, a name is invalid, or the total is too long. */
 export class InternedNames {
   readonly #tables: NameTables;
   readonly #self: string;
@@ -44,7 +44,7 @@ export class InternedNames {
   /** One identifier, e.g. of a field. */
   identifier(index: number): string {
     const found = this.text(index);
-    if (!identifier.test(found)) throw new Error(`interned string ${index} is no identifier`);
+    if (!identifier.test(found)) throw new Error(`interned string ${index} is not an identifier`);
     return found;
   }
 
@@ -62,7 +62,7 @@ export class InternedNames {
     return spelled;
   }
 
-  /** A TypeConId or TypeSynId message, with the package it names. */
+  /** Reads a TypeConId or TypeSynId message, with the package it names. */
   typeName(bytes: Uint8Array): TypeName {
     let module: Uint8Array = new Uint8Array();
     readMessage(bytes, { 1: bytesField((value) => (module = value)) });
@@ -79,8 +79,8 @@ export class InternedNames {
       3: numberField((index) => (found = this.text(index))),
       4: numberField((index) => (found = this.#imported(index))),
     });
-    if (found === undefined) throw new Error('a type names no package');
-    if (!packageId.test(found)) throw new Error('a type names a package by something that is no package id');
+    if (found === undefined) throw new Error('a type does not name a package');
+    if (!packageId.test(found)) throw new Error('a type names a package by something that is not a package id');
     return found;
   }
 

@@ -1,20 +1,22 @@
 /**
- * The fields that payloads leave out. From release 3.5 on, the JSON Ledger API does not write the last fields of a record when they are
- * None; who reads `payload->'lock' = 'null'` finds nothing there. The omitted fields of a type are kept with where they belong.
+ * The fields that payloads omit. Since release 3.5, the JSON Ledger API does not write the last fields of a record if
+ * they are None; a query such as `payload->'lock' = 'null'` does not find them. This module determines the omitted
+ * fields of a type and where they belong.
  */
 import { bindParameters, fieldType, findDataType, isRepeated } from './type-walk.ts';
 import type { DamlField, DamlType, PackageLookup, TypeName } from './package-model.ts';
 
 /**
- * How a JSON value is completed. It has exactly one of these forms, and is never empty:
- * - `{"nulls": {"lock": null}, "fields": {"meta": omitted}}`, a record: the value becomes `nulls || value`, then each field
- *   in `fields` that is there and is not null is completed; `fields` is left out when there is none
+ * How to complete a JSON value. It has exactly one of these forms, and is never empty:
+ * - `{"nulls": {"lock": null}, "fields": {"meta": omitted}}`, a record: the value becomes `nulls || value`, then each
+ *   field in `fields` that exists and is not null is completed; `fields` is omitted if there is none
  * - `{"items": omitted}`, an array (a list, or an Optional in an Optional): each element is completed
  * - `{"values": omitted}`, an object (a TextMap): each value is completed
- * - `{"entries": [omitted or null, omitted or null]}`, an array of pairs (a GenMap): keys by the first, values by the second
- * - `{"cases": {"Tag": omitted}}`, a variant: where the value's `tag` is listed, its `value` is completed
+ * - `{"entries": [omitted or null, omitted or null]}`, an array of pairs (a GenMap): keys by the first, values by the
+ *   second
+ * - `{"cases": {"Tag": omitted}}`, a variant: if the value's `tag` is listed, its `value` is completed
  *
- * A value that is null, or not of the form expected, stays as it is.
+ * A value that is null, or not of the form expected, is not changed.
  */
 export type OmittedFields =
   | { readonly nulls: Readonly<Record<string, null>>; readonly fields?: Readonly<Record<string, OmittedFields>> }
@@ -23,7 +25,7 @@ export type OmittedFields =
   | { readonly entries: readonly [OmittedFields | null, OmittedFields | null] }
   | { readonly cases: Readonly<Record<string, OmittedFields>> };
 
-/** Most types that one search looks at; what comes after is left as the ledger wrote it. */
+/** Maximum number of types that one search visits; types after that stay as the ledger wrote them. */
 const typeLimit = 2000;
 
 interface Walk {
@@ -32,14 +34,14 @@ interface Walk {
 }
 
 /**
- * The omitted fields of a data type's values; undefined when nothing can be missing. A type inside of itself is completed only on
- * the outside, one with parameters three times, and types of unknown packages stay as they are.
+ * The omitted fields of a data type's values; undefined if nothing can be missing. A type nested in itself is completed
+ * only at the outer level, one with parameters three times; types of unknown packages are not completed.
  */
 export function omittedFieldsOf(name: TypeName, packages: PackageLookup): OmittedFields | undefined {
   return omittedFieldsOfType({ kind: 'named', name, arguments: [] }, packages);
 }
 
-/** The same for a type as it is used, e.g. the result of a choice. */
+/** The same for a type in use, e.g. the result of a choice. */
 export function omittedFieldsOfType(type: DamlType, packages: PackageLookup): OmittedFields | undefined {
   return omittedIn(type, { packages, left: typeLimit }, []);
 }
@@ -58,7 +60,7 @@ function omittedIn(type: DamlType, walk: Walk, around: readonly TypeName[]): Omi
   return type.kind === 'list' ? { items: found } : { values: found };
 }
 
-/** An Optional alone is its value or null; in an Optional, each of them is an array of at most one value. */
+/** An Optional alone is its value or null; in an Optional, each Optional is an array of at most one value. */
 function omittedInOptional(of: DamlType, walk: Walk, around: readonly TypeName[]): OmittedFields | undefined {
   let levels = 1;
   let inside = of;

@@ -1,6 +1,6 @@
 /**
- * A package as a participant hands it out: the protobuf message ArchivePayload, or the message Archive around it that .dalf
- * files hold. Of the language version 2 the types are read; expressions are skipped by their length.
+ * Reads a package as a participant returns it: the protobuf message ArchivePayload, or the message Archive around it,
+ * as in .dalf files. For language version 2, types are read and expressions are skipped by length.
  */
 import { createHash } from 'node:crypto';
 import { IndexerError } from '../errors/indexer-error.ts';
@@ -17,10 +17,10 @@ const packageVersion = /^\d{1,20}(?:\.\d{1,20}){0,31}$/;
 
 /**
  * Reads the types of a package.
- * @param bytes ArchivePayload, as `GET /v2/packages/{id}` answers, or Archive, as in a DAR
- * @param expectedId the package that was asked for; without it, the hash in an Archive is checked alone
- * @throws IndexerError PACKAGE_UNREADABLE naming the package, when the bytes are damaged, are not the package expected, or
- * are of language version 1. One package less: whoever reads packages goes on with the next.
+ * @param bytes ArchivePayload, as `GET /v2/packages/{id}` returns it, or Archive, as in a DAR
+ * @param expectedId id of the requested package; without it, only the hash in an Archive is checked
+ * @throws IndexerError PACKAGE_UNREADABLE naming the package, if the bytes are damaged, are not the expected package,
+ * or are of language version 1. Only this package is missing then: callers continue with the next one.
  */
 export function readPackageArchive(bytes: Uint8Array, expectedId?: string): PackageModel {
   let packageId = expectedId;
@@ -55,7 +55,7 @@ function payloadOf(bytes: Uint8Array): Uint8Array {
   if (!/^[0-9a-f]{64}$/.test(hash)) return bytes;
   if (numberIn(bytes, 1) !== 0) throw new Error('its hash function is not known');
   const payload = messagesIn(bytes, 3).at(-1) ?? new Uint8Array();
-  if (sha256(payload) !== hash) throw new Error('it does not have the hash it is said to have');
+  if (sha256(payload) !== hash) throw new Error('its hash differs from the hash in the archive');
   return payload;
 }
 
@@ -69,7 +69,7 @@ function readPayload(payload: Uint8Array, packageId: string): PackageModel {
     4: bytesField((bytes) => (languageTwo = bytes)),
   });
   if (languageOne) throw new Error('it is written in Daml-LF 1');
-  if (languageTwo === undefined) throw new Error('it holds no package of Daml-LF 2');
+  if (languageTwo === undefined) throw new Error('it does not contain a package of Daml-LF 2');
   if (!minorVersion.test(minor)) throw new Error('its version of Daml-LF is not known');
   return readPackage(languageTwo, packageId, `2.${minor}`);
 }
@@ -89,7 +89,7 @@ function readPackage(bytes: Uint8Array, packageId: string, languageVersion: stri
     5: bytesField((type) => interned.push(type)),
     9: bytesField((message) => readMessage(message, { 1: textField((id) => imports.push(id)) })),
   });
-  if (metadata === undefined) throw new Error('it does not say its name');
+  if (metadata === undefined) throw new Error('it has no name');
   const names = new InternedNames({ strings, dotted, imports }, packageId);
   const definitions = readDefinitions(modules, names, new TypeTerms(names, interned), packageId);
   return {
@@ -103,7 +103,7 @@ function readPackage(bytes: Uint8Array, packageId: string, languageVersion: stri
 }
 
 function matching(pattern: RegExp, text: string, what: string): string {
-  if (!pattern.test(text)) throw new Error(`its ${what} is not one that packages can have`);
+  if (!pattern.test(text)) throw new Error(`its ${what} is not valid for a package`);
   return text;
 }
 

@@ -1,24 +1,24 @@
 /**
- * What a compiled package says of its types, as far as readers need it: templates, choices, interfaces and the data types
- * their payloads are made of. Plain JSON, so that it can be stored. Expressions and keys are left out.
+ * Model of a compiled package, as far as readers need it: templates, choices, interfaces and the data types of their
+ * payloads. Plain JSON, so that it can be stored. Expressions and keys are omitted.
  */
 
 /** `package-id:Module.Path:Name`; resolved, so that types of other packages are named by their package. */
 export type TypeName = string;
 
-/** A type as it is used in a field. */
+/** A type as used in a field. */
 export type DamlType =
   | { readonly kind: 'builtin'; readonly name: BuiltinName }
-  /** `scale` is the number of digits after the decimal point; not there when it is a parameter of the data type. */
+  /** `scale` is the number of digits after the decimal point; missing if it is a parameter of the data type. */
   | { readonly kind: 'numeric'; readonly scale?: number }
   | { readonly kind: 'optional' | 'list' | 'textmap'; readonly of: DamlType }
   | { readonly kind: 'genmap'; readonly key: DamlType; readonly of: DamlType }
   | { readonly kind: 'contract_id'; readonly of: DamlType }
   /** A record, variant or enum, with its type arguments. */
   | { readonly kind: 'named'; readonly name: TypeName; readonly arguments: readonly DamlType[] }
-  /** A parameter of the data type it stands in. */
+  /** A parameter of the surrounding data type. */
   | { readonly kind: 'variable'; readonly name: string }
-  /** Something that payloads do not have, e.g. a function. */
+  /** A type that payloads cannot have, e.g. a function. */
   | { readonly kind: 'opaque' };
 
 export type BuiltinName = 'unit' | 'bool' | 'int64' | 'text' | 'party' | 'date' | 'timestamp' | 'any';
@@ -44,7 +44,7 @@ export interface TemplateModel {
   readonly moduleName: string;
   readonly entityName: string;
   readonly choices: readonly ChoiceModel[];
-  /** Interfaces it implements. */
+  /** Implemented interfaces. */
   readonly implements: readonly TypeName[];
   /** Type of the contract key; undefined without one. */
   readonly key: DamlType | undefined;
@@ -56,7 +56,7 @@ export interface InterfaceModel {
   readonly choices: readonly ChoiceModel[];
   /** Type of the view. */
   readonly view: DamlType;
-  /** Interfaces that implementing it requires as well. */
+  /** Interfaces that must be implemented as well. */
   readonly requires: readonly TypeName[];
 }
 
@@ -70,9 +70,9 @@ export interface PackageModel {
   readonly interfaces: readonly InterfaceModel[];
   /** Serializable data types by `Module.Path:Name`; a template's payload is the record of its own name. */
   readonly dataTypes: Readonly<Record<string, DataType>>;
-  /** Packages that its types are made of, apart from itself; sorted. */
+  /** Packages whose types it uses, apart from itself; sorted. */
   readonly dependencies: readonly string[];
 }
 
-/** The package with an id; undefined when it is not known. */
+/** Looks up a package by id; undefined if it is unknown. */
 export type PackageLookup = (packageId: string) => PackageModel | undefined;

@@ -1,9 +1,9 @@
-/** Payloads as columns: which columns a view of a record has, and where each finds its value in the payload's JSON. */
+/** Payloads as columns: the columns of a record's view, and the path of each value in the payload's JSON. */
 import type { BuiltinName, DamlType, DataType, PackageLookup, TypeName } from './package-model.ts';
 import { bindParameters, fieldType, findDataType, isRepeated, qualifiedName } from './type-walk.ts';
 import { identifierLimit, shortName, withoutHumps } from './identifiers.ts';
 
-/** `interval`: the value is a number of microseconds as text. All others cast from the text of the JSON value. */
+/** `interval`: the value is a number of microseconds as text. All others are cast from the text of the JSON value. */
 export type PostgresType = 'text' | 'numeric' | 'bigint' | 'boolean' | 'date' | 'timestamptz' | 'interval' | 'jsonb';
 
 export interface PayloadColumn {
@@ -15,11 +15,11 @@ export interface PayloadColumn {
   readonly description: string;
 }
 
-/** Most levels of fields that become columns; what lies deeper is jsonb. */
+/** Maximum nesting depth of fields that become columns; deeper fields are jsonb. */
 const levelLimit = 3;
-/** Postgres takes 1,664 columns in a view, and a view has others beside these. */
+/** Postgres allows 1,664 columns in a view, and a view has others in addition to these. */
 const columnLimit = 1000;
-/** Most types looked at for one view, since fields without a column would not count otherwise. */
+/** Maximum number of types visited for one view; fields without a column would not count otherwise. */
 const visitLimit = 10_000;
 
 const builtinColumns: Readonly<Record<BuiltinName, PostgresType>> = {
@@ -37,12 +37,12 @@ type NamedType = Extract<DamlType, { kind: 'named' }>;
 type RecordType = Extract<DataType, { kind: 'record' }>;
 type UnnamedColumn = Omit<PayloadColumn, 'name'>;
 
-/** Where in the payload a type stands. */
+/** Position of a type in the payload. */
 interface Place {
   readonly path: readonly string[];
-  /** Levels of fields that may follow. */
+  /** Levels of fields that may still follow. */
   readonly levels: number;
-  /** Records around this place. */
+  /** Records that contain this position. */
   readonly around: readonly TypeName[];
   readonly optional: boolean;
 }
@@ -54,11 +54,11 @@ interface Walk {
 }
 
 /**
- * Columns of a record, in the order of its fields, those of nested records in the place of the record. Their names are the
- * names of the fields on the way, in lower case with `_` at the humps.
+ * Columns of a record, in the order of its fields; the columns of nested records replace the column of the record.
+ * Column names are the field names on the path, in snake_case.
  *
- * None for anything else than a known record, and at most 1,000: where there were more, records stay whole as jsonb.
- * @param reserved column names that the view has for something else
+ * Empty for anything but a known record. At most 1,000: beyond that, nested records stay one jsonb column.
+ * @param reserved names of other columns of the view
  */
 export function columnsOf(
   name: TypeName,
@@ -88,14 +88,14 @@ function addType(type: DamlType, place: Place, walk: Walk): void {
   if (type.kind === 'named') {
     addNamed(type, place, walk);
   } else if (type.kind === 'optional' && !place.optional && type.of.kind !== 'optional') {
-    // An optional value in an optional value is in brackets, so only one alone leaves its value plain.
+    // An Optional in an Optional is in brackets, so only a single Optional leaves its value plain.
     addType(type.of, { ...place, optional: true }, walk);
   } else if (place.optional || type.kind !== 'builtin' || type.name !== 'unit') {
     walk.columns.push(column(plainType(type), type, place));
   }
 }
 
-/** @param key of the value, where it lies one deeper than its field */
+/** @param key of the value, if it is one level below its field */
 function column(type: PostgresType, daml: DamlType, place: Place, key?: string): UnnamedColumn {
   const text = typeText(place.optional ? { kind: 'optional', of: daml } : daml);
   const path = key === undefined ? place.path : [...place.path, key];
@@ -168,7 +168,7 @@ function freeColumnName(name: string, identity: string, taken: ReadonlySet<strin
   }
 }
 
-// Types as people write them, for descriptions.
+// Types in human-readable form, for descriptions.
 
 const longest = 200;
 
@@ -187,12 +187,12 @@ const containerTexts = { optional: 'Optional', textmap: 'TextMap', contract_id: 
 
 /**
  * The type in Daml's notation, e.g. `Optional (TextMap Int)`; types of packages with their module, without the package.
- * What is longer than 200 characters ends with `…`.
+ * Text over 200 characters is truncated with `…`.
  */
 function typeText(type: DamlType): string {
   const pieces: string[] = [];
   let length = 0;
-  // Arguments may be shared, so a type can be far longer than the memory it takes: nothing is written past the end.
+  // Arguments may be shared, so the text can be far longer than the memory of the type: writing stops at the limit.
   const write = (piece: string): boolean => {
     if (length <= longest) pieces.push(piece);
     length += piece.length;
@@ -202,7 +202,7 @@ function typeText(type: DamlType): string {
   return length > longest ? `${pieces.join('').slice(0, longest)}…` : pieces.join('');
 }
 
-/** Takes the next piece; false when no more is wanted. */
+/** Receives the next piece; returns false to stop. */
 type Write = (piece: string) => boolean;
 
 function writeType(type: DamlType, write: Write): boolean {

@@ -1,10 +1,10 @@
-/** Reading protobuf messages of which only some fields matter. Whatever is thrown here means that the bytes are damaged. */
+/** Reads protobuf messages of which only some fields matter. Any exception here means that the bytes are damaged. */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
 /** Takes one field's value from the reader. */
 export type FieldReader = (reader: BinaryReader, wireType: WireType) => void;
 
-/** Reads the given fields of a message in the order of the bytes and skips the others. */
+/** Reads the listed fields of a message in the order of the bytes and skips the others. */
 export function readMessage(bytes: Uint8Array, fields: Readonly<Record<number, FieldReader>>): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
@@ -55,7 +55,7 @@ export function numbersField(take: (value: number) => void): FieldReader {
   };
 }
 
-/** The number in one field of a message; 0, which is not written, when it is missing. */
+/** The number in one field of a message; 0, which is not written, if the field is missing. */
 export function numberIn(bytes: Uint8Array, field: number): number {
   let found = 0;
   readMessage(bytes, { [field]: numberField((value) => (found = value)) });

@@ -1,12 +1,13 @@
 /**
- * Types as a package spells them: a head applied to arguments. Older language versions write all arguments beside the head,
- * newer ones apply them one by one; both become the same term. What payloads cannot hold becomes an opaque term.
+ * Types as a package encodes them: a head applied to arguments. Older language versions write all arguments next to the
+ * head, newer ones apply them one by one; both become the same term. Types that payloads cannot hold become an opaque
+ * term.
  */
 import type { InternedNames } from './interned-names.ts';
 import type { TypeName } from './package-model.ts';
 import { bytesField, numberField, readMessage } from './protobuf-message.ts';
 
-/** What stands at the front of a type. `code` is the number of the built-in type in the language's definition. */
+/** The head of a type. `code` is the number of the built-in type in the language's definition. */
 export type TypeHead =
   | { readonly kind: 'builtin'; readonly code: number }
   | { readonly kind: 'data'; readonly name: TypeName }
@@ -22,10 +23,10 @@ export interface TypeTerm {
   readonly depth: number;
 }
 
-/** Deepest nesting of a type, and most arguments of one; types of real payloads stay far below. */
+/** Limits on the nesting depth and the arguments of a type; types of real payloads stay far below. */
 export const depthLimit = 100;
 const argumentLimit = 100;
-/** Most messages that one type is written in, one inside the other: up to two for a level, and one for each argument. */
+/** Limit on the nested messages that encode one type: up to two for a level, and one for each argument. */
 const writtenLimit = 300;
 
 const opaque: TypeTerm = { head: { kind: 'opaque' }, arguments: [], depth: 1 };
@@ -37,13 +38,13 @@ function termOf(head: TypeHead, args: readonly TypeTerm[]): TypeTerm {
   return { head, arguments: args, depth };
 }
 
-/** Where a type stands: how deep in another, and before which entry of the table. */
+/** Position of a type: its depth in another, and the table entry that it must precede. */
 interface Position {
   readonly level: number;
   readonly before: number;
 }
 
-/** Reads Type messages of one package; of the table of types only the entries that are referred to, and each once. */
+/** Reads Type messages of one package; reads an entry of the type table once, and only if it is referenced. */
 export class TypeTerms {
   readonly #names: InternedNames;
   readonly #interned: readonly Uint8Array[];
@@ -55,13 +56,13 @@ export class TypeTerms {
     this.#interned = interned;
   }
 
-  /** A Type message; throws when it is damaged, or too large to be the type of a payload. */
+  /** Reads a Type message; throws if it is damaged, or too large to be the type of a payload. */
   read(bytes: Uint8Array): TypeTerm {
     return this.#read(bytes, { level: 1, before: this.#interned.length });
   }
 
   #read(bytes: Uint8Array, position: Position): TypeTerm {
-    // The terms are measured as well, but only once they are made: this bounds the way there.
+    // The depth of terms is checked as well, but only after they are built: this check limits the recursion.
     if (position.level > writtenLimit) throw new Error(`a type is written in more than ${writtenLimit} levels`);
     let term = opaque;
     const take = (read: (message: Uint8Array) => TypeTerm) => bytesField((message) => (term = read(message)));

@@ -1,10 +1,10 @@
 /**
- * What walking through types needs: the data type of a name across packages, arguments in the place of parameters, and
- * where to stop in types that are made of themselves.
+ * Helpers for walking types: data types by name across packages, replacement of parameters by arguments, and where to
+ * stop in recursive types.
  */
 import type { DamlType, DataType, PackageLookup, TypeName } from './package-model.ts';
 
-/** The data type with a name; undefined when its package is not known, or defines no such type that payloads can hold. */
+/** The data type of a name; undefined if its package is unknown, or defines no such type that payloads can hold. */
 export function findDataType(name: TypeName, packages: PackageLookup): DataType | undefined {
   const end = name.indexOf(':');
   const found = packages(name.slice(0, end));
@@ -17,10 +17,10 @@ export function qualifiedName(name: TypeName): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** What stands for each parameter, by the parameter's name. */
+/** The type of each parameter, by parameter name. */
 export type TypeBindings = ReadonlyMap<string, DamlType>;
 
-/** Parameters and arguments in pairs; a parameter without an argument stays as it is. */
+/** Binds parameters to arguments; a parameter without an argument stays as it is. */
 export function bindParameters(parameters: readonly string[], args: readonly DamlType[]): TypeBindings {
   const bindings = new Map<string, DamlType>();
   for (const [index, parameter] of parameters.entries()) {
@@ -30,7 +30,7 @@ export function bindParameters(parameters: readonly string[], args: readonly Dam
   return bindings;
 }
 
-/** The type with its parameters replaced. A parameter of which nothing is known stays. */
+/** The type with its parameters replaced. A parameter without a binding stays. */
 export function substitute(type: DamlType, bindings: TypeBindings): DamlType {
   if (bindings.size === 0) return type;
   if (type.kind === 'variable') return bindings.get(type.name) ?? type;
@@ -44,20 +44,20 @@ export function substitute(type: DamlType, bindings: TypeBindings): DamlType {
 }
 
 /**
- * The type of a field, with the parameters of its data type replaced, as the ledger writes its values in JSON. It writes
- * brackets for an Optional in an Optional only where a type spells both; when the inner one comes from an argument, the
- * value is written like that of the inner one alone.
+ * The type of a field, with the parameters of its data type replaced, as the ledger writes its values in JSON. The
+ * ledger writes brackets for an Optional in an Optional only if a type spells both; if the inner one comes from an
+ * argument, the value is written like that of the inner one alone.
  */
 export function fieldType(type: DamlType, bindings: TypeBindings): DamlType {
   const argument = type.kind === 'optional' && type.of.kind === 'variable' ? bindings.get(type.of.name) : undefined;
   return argument?.kind === 'optional' ? argument : substitute(type, bindings);
 }
 
-/** A tuple in a tuple is no recursion, so data types with parameters may stand in themselves this often. */
+/** A tuple in a tuple is not a recursion, so data types with parameters may be nested in themselves this often. */
 const genericLimit = 3;
 
 /**
- * Whether a data type at this place repeats one around it.
+ * Whether a data type at this position repeats one around it.
  * @param around names of the data types around it
  */
 export function isRepeated(type: Extract<DamlType, { kind: 'named' }>, around: readonly TypeName[]): boolean {

@@ -1,10 +1,10 @@
 /**
- * Names of the generated views, for people to type: `<package>__<template>`, of a choice `<package>__<template>__<choice>`,
- * in snake case. A name follows from what it names; what else there is matters only when two would be alike.
+ * Names of the generated views, easy to type: `<package>__<template>`, for a choice `<package>__<template>__<choice>`,
+ * in snake case. A name depends only on the object it names, unless two names would be alike.
  */
 import { hashedName, identifierLimit, withoutHumps } from './identifiers.ts';
 
-/** What the view of all contracts of a template has at the end of its name. */
+/** Suffix of the view of all contracts of a template. */
 export const historySuffix = '__history';
 
 export interface NamedThing {
@@ -17,10 +17,11 @@ export interface NamedThing {
 }
 
 /**
- * The last two words of the package, then the template, then the choice without the template's name before it. Where that
- * is taken: the choice as it is, the whole package, the module as well, at last a hash. At most 63 bytes, of a template 54,
- * so that `__history` fits: what is too long loses words of the package from the left, then of the module.
- * @param taken names of views of other things; those with `__history` need not be listed
+ * The last two words of the package, then the template, then the choice without a leading template name. If that is
+ * taken, the next candidates are: the choice unchanged, the complete package name, the module as well, and finally a
+ * hash. At most 63 bytes, for a template 54, so that `__history` fits: longer names lose words of the package from the
+ * left, then of the module.
+ * @param taken names of views of other objects; those with `__history` need not be listed
  */
 export function viewName(thing: NamedThing, taken: ReadonlySet<string>): string {
   const limit = thing.choice === '' ? identifierLimit - historySuffix.length : identifierLimit;
@@ -51,7 +52,7 @@ function candidatesOf({ packageName, moduleName, entityName, choice }: NamedThin
   return starts.flatMap((start) => ends.map((end) => fitted(start, end, limit)));
 }
 
-/** Runs of anything but letters and digits become one `_`. */
+/** Replaces each run of characters other than letters and digits by one `_`. */
 function snakeCase(name: string): string {
   const plain = withoutHumps(name)
     .replaceAll(/[^a-z0-9]+/g, '_')
@@ -59,7 +60,7 @@ function snakeCase(name: string): string {
   return plain === '' ? 'x' : plain;
 }
 
-/** A number or version goes with the word before it. */
+/** A number or version belongs to the word before it. */
 function lastTwoWords(name: string): string {
   return name
     .split(/_(?!v?\d)/)
@@ -78,13 +79,13 @@ function fitted(start: readonly string[], end: readonly string[], limit: number)
   return whole(parts, end).slice(0, limit).replace(/_+$/, '');
 }
 
-/** What begins with a digit would need quotes. */
+/** A name that begins with a digit would need quotes. */
 function whole(start: readonly string[], end: readonly string[]): string {
   const name = [...start, ...end].join('__');
   return /^\d/.test(name) ? `_${name}` : name;
 }
 
-/** A choice called History must not get the name of the template's second view, nor the other way round. */
+/** A choice called History must not get the name of the template's second view, nor the other way around. */
 function isFree(name: string, taken: ReadonlySet<string>): boolean {
   if (taken.has(name) || taken.has(name + historySuffix)) return false;
   return !name.endsWith(historySuffix) || !taken.has(name.slice(0, -historySuffix.length));

@@ -1,7 +1,7 @@
 /**
- * Postgres as the pipeline writes to it: what the shelves can do, bound to one database and one candidate. The port is the
- * pipeline's (src/pipeline/ports/sink.ts), which stands above this room; the composition root has the compiler hold one
- * against the other.
+ * Implements the pipeline's sink with Postgres: the functions of the store's submodules, bound to one database and one
+ * lock candidate. The port belongs to the pipeline (src/pipeline/ports/sink.ts), a module above the store; in the
+ * composition root the compiler checks one against the other.
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
 import type { WantedFilterExtension } from '../model/stream.ts';
@@ -52,14 +52,17 @@ import { openSession } from './write/session.ts';
 export interface PostgresSinkOptions {
   /** `never`: tables of another version are refused. */
   readonly migrate: 'auto' | 'never';
-  /** How a new schema stores arguments and results of exercises; one that is there and stores them otherwise is refused. */
+  /**
+   * How a new schema stores arguments and results of exercises; an existing schema that stores them otherwise is
+   * refused.
+   */
   readonly exerciseJson: ExerciseJson | undefined;
-  /** Whether commits are told to listeners of the database. */
+  /** Whether commits notify listeners of the database. */
   readonly notify: boolean;
   readonly onNotice?: OnNotice | undefined;
 }
 
-/** The sink over `database`; `candidate` is this process's claim to the right to write. Both stay the caller's to close. */
+/** The sink over `database`; `candidate` is this process's candidate for the writer lock. The caller closes both. */
 export function postgresSink(database: Database, candidate: WriterCandidate, options: PostgresSinkOptions) {
   const { notify, onNotice } = options;
   const session = { notify, onNotice, assertHeld: () => candidate.assertHeld() };
@@ -112,7 +115,7 @@ function preparation(
   let prepared = false;
   return async () => {
     if (prepared) return;
-    // Before anything else: behind a pooler, even the settings of our sessions would reach others.
+    // First: behind a pooler, even the settings of our sessions would reach other clients.
     await candidate.checkAddress();
     await checkServer(database);
     await assertWritable(database);
@@ -123,14 +126,14 @@ function preparation(
 }
 
 /**
- * Where a reseed gathers and what it merges into. To be used by the holder of the writer lock only.
+ * Where a reseed stages contracts and what it merges into. Only the holder of the writer lock uses it.
  * @param database the stream's own
  * @param staging the handle of its staging schema
  */
 export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
   return {
     prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'reseed', wanted),
-    // Nobody listens to what is only gathered.
+    // Staged rows have no listeners.
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
     merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
       const gathered = await readStream(staging);
@@ -140,7 +143,7 @@ export function postgresStaging(database: Database, staging: Database, options: 
 }
 
 /**
- * Where views of interfaces are gathered that came later. To be used by the holder of the writer lock only.
+ * Staging for views of interfaces that were added later. Only the holder of the writer lock uses it.
  * @param database the stream's own, with time for long statements; both handles are closed by `close`
  * @param staging the handle of its staging schema
  */
@@ -159,8 +162,8 @@ export function postgresViewStaging(database: Database, staging: Database, asser
 }
 
 /**
- * Where active contracts of a wider filter are gathered, and how they become part of the stream. To be used by the holder of
- * the writer lock only.
+ * Staging for active contracts of an extended filter, and their merge into the stream. Only the holder of the writer
+ * lock uses it.
  * @param database the stream's own, with time for long statements; both handles are closed by `close`
  * @param staging the handle of its staging schema
  */
@@ -183,7 +186,7 @@ export function postgresFilterExtensionPlace(database: Database, staging: Databa
 }
 
 /**
- * Where history from before a wider filter is stored. To be used by the holder of the writer lock only.
+ * Storage for history from before the filter was extended. Only the holder of the writer lock uses it.
  * @param database the stream's own, with time for long statements; closed by `close`
  */
 export function postgresEarlierPlace(database: Database, assertHeld: () => void) {

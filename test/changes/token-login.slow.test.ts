@@ -32,7 +32,7 @@ describe('a token whose login has another password', needs(noLimits), () => {
     expect(await asks(reader?.token)).toEqual({
       status: 403,
       body: {
-        error: `Postgres refuses the password of "${login}", the login of this token: somebody changed it, as everybody who has the token can`,
+        error: `Postgres refuses the password of "${login}", the login of this token: it was changed, which every holder of the token can do`,
         code: 'READER_TOKEN_LOGIN_REFUSED',
         remedy:
           `run \`ledger-indexer reader-token revoke ${String(reader?.id)}\` and \`ledger-indexer reader-token create --role ${String(reader?.role)}\`, ` +

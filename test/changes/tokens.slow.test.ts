@@ -198,7 +198,7 @@ describe('a token', needs(noLimits), () => {
     const plan = 'explain (analyze, costs off) select 1 from ledger.updates where "offset" = 1 and command_id < $$z$$';
     for (const statement of [plan, `/* a */ -- b\n ${plan.toUpperCase()}`, 'EXPLAIN select 1;']) {
       const { status, body } = await world.question(one.token, statement);
-      expect([status, body]).toEqual([400, expect.stringContaining('explain shows values of rows')]);
+      expect([status, body]).toEqual([400, expect.stringContaining('explain reveals values of rows')]);
     }
     // No function that reads runs it.
     const within = await world.question(one.token, `select query_to_xml('${plan}', true, false, '')`);

@@ -227,7 +227,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   'reader-token': [/there is no token/, 'list'],
   webhook: [/there is no webhook/, 'list'],
   jobs: [/there are no jobs/, 'list'],
-  redact: [/no contract of this party is here/, 'party', 'nobody::1220', '--reason', 'none'],
+  redact: [/no contract of this party is stored here/, 'party', 'nobody::1220', '--reason', 'none'],
   reset: [/going back to offset 10 would remove/, '--to', '10'],
   reseed: [/the active contracts are read at/],
   rebuild: [/is filled from the ledger until it has caught up/],

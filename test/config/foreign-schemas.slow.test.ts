@@ -60,7 +60,7 @@ it.each([
   const line = (await check(env(name))).find((one) => one.name === 'schema');
   expect(line).toMatchObject({ state: 'fail', code: 'SCHEMA_OWNER_MISMATCH' });
   expect(line?.found).toContain(`belongs to the stream in schema "${stream}" of this database`);
-  expect(line?.fix).toContain('name another POSTGRES_SCHEMA');
+  expect(line?.fix).toContain('choose another POSTGRES_SCHEMA');
   const ended = await run(env(name));
   expect(ended.code).toBe(78);
   expect(ended.stdout + ended.stderr).toContain('SCHEMA_OWNER_MISMATCH');

@@ -85,7 +85,7 @@ it('statement: notes nothing of an instrument that the party had, if not in thes
 it('redact party: refuses an unknown party with the nearest', async () => {
   const { code, stderr } = await run('redact', 'party', 'alice', '--reason', 'left');
   expect(code).toBe(78);
-  expect(stderr).toContain(`no contract of this party is here (nearest parties: ${frames.alice}`);
+  expect(stderr).toContain(`no contract of this party is stored here (nearest parties: ${frames.alice}`);
 });
 
 it.each([

@@ -132,7 +132,7 @@ describe('crafted packages', () => {
       [3, build.synonymDefinition('B', [], a ?? message())],
       [4, build.dataType('R', [build.field('x', a ?? message())])],
     );
-    expect(attempt(build.payload())).toContain('stands for itself');
+    expect(attempt(build.payload())).toContain('refers to itself');
   });
 
   it('refuses type synonyms that double each other', () => {
@@ -161,7 +161,7 @@ describe('crafted packages', () => {
   it('refuses names that are none', () => {
     const build = new PackageBuilder();
     build.module('Main', [4, build.dataType('R', [build.field('x"; drop', build.builtin(code.text))])]);
-    expect(attempt(build.payload())).toContain('no identifier');
+    expect(attempt(build.payload())).toContain('not an identifier');
   });
 
   it('bears data types that are made of each other in very many ways', () => {

@@ -90,11 +90,11 @@ describe('what the language allows', () => {
 
   it.each([
     ['language version 1', message([2, message()], [3, '17']), 'Daml-LF 1'],
-    ['no package', message([3, '1']), 'no package of Daml-LF 2'],
+    ['no package', message([3, '1']), 'not contain a package of Daml-LF 2'],
     ['an odd version of the language', new PackageBuilder().payload({ minor: '1; drop' }), 'version of Daml-LF'],
     ['an odd package name', new PackageBuilder().payload({ name: 'a b' }), 'name'],
     ['an odd package version', new PackageBuilder().payload({ version: 'x' }), 'version'],
-    ['no bytes at all', new Uint8Array(), 'no package'],
+    ['no bytes at all', new Uint8Array(), 'not contain a package'],
   ])('refuses %s', (_, bytes, reason) => {
     const error = failure(() => readPackageArchive(bytes));
     expect([error.code, error.exitCode]).toEqual(['PACKAGE_UNREADABLE', 65]);

@@ -237,7 +237,7 @@ describe('a database that cannot be used', () => {
         await commandToEnd(env, ['run']),
         78,
         'SCHEMA_EXERCISE_JSON',
-        /as json, and INDEXER_EXERCISE_JSON says jsonb/,
+        /as json, and INDEXER_EXERCISE_JSON is jsonb/,
       );
     }
     expect(await rowsStored(own.url)).toBe(0);

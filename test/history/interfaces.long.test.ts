@@ -91,7 +91,10 @@ describe('interfaces that are named later', () => {
       url(),
       'select status, reason from explore.coverage order by from_offset desc, recorded_at desc',
     );
-    expect(newest).toMatchObject({ status: 'partial', reason: expect.stringMatching(/are shown by .*HoldingV1/) });
+    expect(newest).toMatchObject({
+      status: 'partial',
+      reason: expect.stringMatching(/are visible through .*HoldingV1/),
+    });
     expect(await world.broken()).toEqual([]);
   });
 });

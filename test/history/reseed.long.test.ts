@@ -261,7 +261,7 @@ describe('offsets of another history', () => {
     );
     const before = await digestOf(world.database.url, 'ledger');
     const refused = world.command('reseed --yes');
-    await expect(refused).rejects.toThrow(/[1-9]\d* contracts stand there where other contracts stand here/);
+    await expect(refused).rejects.toThrow(/[1-9]\d* contracts there are at the position of other contracts here/);
     await expect(refused).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });

@@ -132,7 +132,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     await waitFor('the former indexer parks', () =>
       former.output().includes('STREAM_HANDED_OVER') ? true : undefined,
     );
-    expect(former.output()).toContain(`goes on in database 127.0.0.1:${String(server.port)}/ledger_indexer`);
+    expect(former.output()).toContain(`continues in database 127.0.0.1:${String(server.port)}/ledger_indexer`);
     expect(await world.checkpoint()).toBe(at);
     expect(await equalToFresh(server.url)).toBe(true);
     expect(await brokenRules(server.url, 'ledger')).toEqual([]);

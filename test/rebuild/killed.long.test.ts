@@ -43,7 +43,7 @@ const isSwapped = async (): Promise<boolean> =>
   (await value(world, `select count(*) from pg_namespace where nspname = 'ledger_previous'`)) === '1';
 
 /** Three others are in one transaction with "carrying". `npm run chaos -- --operations` draws from all steps. */
-const killedAt = steps.filter((step) => !['locking', 'renaming', 'making views anew'].includes(step));
+const killedAt = steps.filter((step) => !['locking', 'renaming', 're-creating views'].includes(step));
 
 describe('a rebuild that is killed', { timeout: 240_000 }, () => {
   it.each(killedAt)('at "%s" goes on when it is run again, and nothing is lost or twice', async (step) => {

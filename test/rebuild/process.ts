@@ -19,7 +19,7 @@ export const steps = [
   'locking',
   'carrying',
   'renaming',
-  'making views anew',
+  're-creating views',
   'committing',
 ] as const;
 

@@ -52,7 +52,7 @@ describe('how a schema stores them', () => {
       code: 'SCHEMA_EXERCISE_JSON',
       retry: 'fatal',
       exitCode: 78,
-      message: expect.stringContaining('as json, and INDEXER_EXERCISE_JSON says jsonb') as unknown,
+      message: expect.stringContaining('as json, and INDEXER_EXERCISE_JSON is jsonb') as unknown,
       remedy: expect.stringContaining('ledger-indexer rebuild') as unknown,
     });
     await migrate(database, { exerciseJson: 'jsonb' });

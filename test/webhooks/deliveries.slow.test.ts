@@ -385,7 +385,7 @@ describe('history that was pruned', () => {
     receiver.reply = () => ({ status: 204 });
     await expect(webhook('resume', 'late')).rejects.toThrow('offset 20 cannot be held: history is here from 40');
     expect((await webhook('list'))[0]).toContain('late  disabled');
-    await expect(webhook('resume', 'late', '--after', '10')).rejects.toThrow('late was told more than that');
+    await expect(webhook('resume', 'late', '--after', '10')).rejects.toThrow('late has already received later changes');
     await webhook('resume', 'late', '--after', '40');
     const rest = await stored('"offset" > 40');
     await taken(rest);

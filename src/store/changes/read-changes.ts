@@ -1,6 +1,7 @@
 /**
- * What was committed after a place in history, in its order, a bounded page at a time: what is pushed to others. A change
- * is a row of explore.events: a create, an archive, an exercise, an assignment, an unassignment, a change of topology.
+ * Reads committed changes after a position in history, in order and one bounded page at a time, for the change feed and
+ * webhooks. A change is a row of explore.events: a create, an archive, an exercise, an assignment, an unassignment or a
+ * topology change.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import {
@@ -14,17 +15,22 @@ import type { Database } from '../connection/database.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { inSnapshot } from '../reads/snapshot-read.ts';
 
-/** Updates looked at for one page, however few of them are wanted. */
+/** Maximum number of updates searched for one page, even if few of them match. */
 const updatesLookedAt = 1_000;
 const mostRows = 1_000;
-/** Of one page, unless its first change alone has more. Thousands of clients may each hold one that they do not take. */
+/**
+ * Limit of one page, unless its first change alone is longer. Thousands of clients may each hold a page that they do
+ * not consume.
+ */
 const mostCharacters = 256_000;
 
 /**
- * One page, of one state of the database. What is committed is decided by the connection, what of it is shown by the role.
- * @param rows of changes at most, 1 to 1000
- * @param characters of changes at most, but that there is one: contents may be of any size, and a page is held in memory
- * @throws IndexerError STORE_NOT_PERMITTED where the role may not read or may not be taken; STORE_ errors
+ * Reads one page from one snapshot of the database. The connection determines what is committed, the role which rows
+ * are visible.
+ * @param rows maximum number of changes, 1 to 1000
+ * @param characters maximum length of all changes, but always at least one change: contents may be of any size, and a
+ * page is held in memory
+ * @throws IndexerError STORE_NOT_PERMITTED if the role may not read or this login may not switch to it; STORE_ errors
  */
 export function readChanges(
   database: Database,
@@ -39,7 +45,7 @@ export function readChanges(
     if (checkpoint === null || after.offset > checkpoint) {
       return { changes: [], next: after, atEnd: true, checkpoint, availableAfter };
     }
-    // Before the role is taken: under row security the server would look through all it may not see for its share.
+    // Before the role is set: under row security the server would search all hidden rows for it.
     const upTo = await endOfStretch(client, schemas, after, checkpoint);
     if (wanted.role !== null) await client.query(`set local role ${escapeIdentifier(wanted.role)}`);
     const limit = Math.max(1, Math.min(mostRows, rows));
@@ -56,10 +62,12 @@ export function readCheckpoint(database: Database): Promise<number | null> {
   return inSnapshot(database, async (client) => (await readStream(client, readSchemas(database.schema))).checkpoint);
 }
 
-/** What of a filter finds nothing: a party or template that nothing has, or an interface where a template is expected. */
+/**
+ * Kinds of unmatched filter names: a party or template that no row has, or an interface where a template is expected.
+ */
 export type UnseenName = 'party' | 'template' | 'interface';
 
-/** Names of a filter that nothing has which the role may see: a mistyped name would be waited for without a word. */
+/** Filter names that no row visible to the role has: a client with a mistyped name would wait without a warning. */
 export function unseenNames(
   database: Database,
   { role, template, party }: Pick<ChangesWanted, 'role' | 'template' | 'party'>,
@@ -82,7 +90,7 @@ interface StreamPlaces {
   readonly availableAfter: number | null;
 }
 
-/** Where the newest stretch of history without a gap begins, and where it ends. */
+/** Start of the newest history range without a gap, and its end. */
 async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise<StreamPlaces> {
   const schema = escapeIdentifier(storage);
   const { rows } = await client.query<StreamPlaces>(
@@ -97,7 +105,7 @@ async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise
   return rows[0] ?? { checkpoint: null, availableAfter: null };
 }
 
-/** The offset of the last update to be looked at: the checkpoint where few are left. */
+/** The offset of the last update to search: the checkpoint if few are left. */
 async function endOfStretch(
   client: ClientBase,
   { storage }: ReadSchemas,
@@ -120,7 +128,7 @@ interface Bounds {
 
 interface Stretch {
   readonly changes: readonly Change[];
-  /** Changes within the limit of rows, those included that would be too long together. */
+  /** Changes within the limit of rows, including those beyond the limit of characters. */
   readonly found: number;
 }
 
@@ -130,7 +138,7 @@ async function readStretch(
   { after, template, party, eventTypes }: ChangesWanted,
   { upTo, limit, characters }: Bounds,
 ): Promise<Stretch> {
-  // The page is cut first: only what is shown is unpacked and printed.
+  // The page is limited first: only events of the page are decompressed and printed.
   const { rows } = await client.query<Change & { readonly found: number }>(
     `with printed as (
      select e."offset", e.node_id as node,

@@ -1,6 +1,6 @@
 /**
- * Arrays as parameters, in the binary format: no text of them is made, and their values are asked for when they are sent.
- * Source: Postgres documentation, "Message Data Types", and array_recv.
+ * Arrays as parameters in the binary format: no text is built, and values are read when they are sent. Source: Postgres
+ * documentation, "Message Data Types", and array_recv.
  */
 import { types } from 'pg';
 import type { Microseconds } from '../../model/binary-timestamp.ts';
@@ -9,7 +9,7 @@ import type { Encoded } from './round-trip.ts';
 
 const { BYTEA, INT4, INT8, TEXT, TIMESTAMPTZ } = types.builtins;
 
-/** Values that can be gone through more than once. */
+/** Values that can be iterated more than once. */
 type Values<T> = () => Iterable<T | null>;
 
 /** A text[]. */
@@ -41,7 +41,7 @@ export function timestampArray(values: Values<Microseconds>): Encoded {
   return eightBytes(TIMESTAMPTZ, values);
 }
 
-/** A bytea[] of ids, as `id_text` reads them. Whoever gives them has looked whether each is one. */
+/** A bytea[] of ids, as `id_text` reads them. The caller has checked that each one is an id. */
 export function idArray(values: Values<string>): Encoded {
   return (bytes) => {
     bytes.array(BYTEA, values(), (value) => {

@@ -1,6 +1,5 @@
 /**
- * Bytes as Postgres receives them: numbers big-endian, texts in UTF-8 behind their length. One buffer that grows and is
- * used again.
+ * Bytes as Postgres receives them: numbers big-endian, texts in UTF-8 after their length. One growing buffer is reused.
  * Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
  */
 import { types } from 'pg';
@@ -8,26 +7,32 @@ import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
 
 const initialBytes = 64 * 1024;
 
-/** A buffer of which less than this part was used so many times is halved: one large batch does not make it large for ever. */
+/**
+ * A buffer that was filled less than this share for several batches is halved, so that one large batch does not keep it
+ * large.
+ */
 const usedPart = 1 / 4;
 const timesUnused = 16;
 
-/** In place of a length: there is no value. */
+/** In place of a length: the value is null. */
 const nullLength = -1;
 
 const word = 2 ** 32;
 
-/** Before what is kept as text because it is no id, base64 or trace as the ledger prints them. */
+/** Prefix of a value stored as text because it is not an id, base64 or trace in the ledger's notation. */
 const textMark = 0xff;
 
 const digits = '0123456789abcdef';
-/** Value of two hexadecimal digits by their codes; -1 for all else, capitals included, which would not come back as they were. */
+/**
+ * Value of two hexadecimal digits by their character codes; -1 for all others, including capitals, which could not be
+ * restored.
+ */
 const pairs = new Int16Array(2 ** 16).fill(-1);
 for (const high of digits) {
   for (const low of digits) pairs[(high.charCodeAt(0) << 8) | low.charCodeAt(0)] = Number.parseInt(high + low, 16);
 }
 
-/** Where digits stand in a text. */
+/** Range of digits in a text. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -48,19 +53,19 @@ function isTraceParent({ bytes, start, length }: Utf8): boolean {
   return length === 55 && bytes[start + 2] === dash && bytes[start + 35] === dash && bytes[start + 52] === dash;
 }
 
-/** More bytes than these are copied sooner by the engine. */
+/** Above this size in bytes, the engine's copy is faster. */
 const copiedByHand = 128;
 
-/** What of an id function id_text can give back. */
+/** Characters of an id that the function id_text can restore. */
 export const plainCharacters = /^[ -[\]-~]*$/;
 
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(initialBytes);
   #at = 0;
-  /** How often in a row little of the buffer was used. */
+  /** Number of consecutive batches that used little of the buffer. */
   #unused = 0;
 
-  /** Where the next byte goes. */
+  /** Position of the next byte. */
   get length(): number {
     return this.#at;
   }
@@ -75,7 +80,7 @@ export class ByteWriter {
     this.#at = 0;
   }
 
-  /** What was written since `clear`, until the next `clear`. */
+  /** Bytes written since `clear`; valid until the next `clear`. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }
@@ -123,12 +128,12 @@ export class ByteWriter {
     this.int32(value - high * word);
   }
 
-  /** Replaces the 32 bits at an earlier place. */
+  /** Replaces the 32 bits at an earlier position. */
   int32At(at: number, value: number): void {
     this.#bytes.writeInt32BE(value, at);
   }
 
-  /** A text behind its length in bytes; `prefix`, a byte, belongs to the length. */
+  /** A text after its length in bytes; the length includes `prefix`, a byte. */
   text(value: Text, prefix?: number): void {
     this.#reserve(5 + value.length * 3);
     const start = this.#at + (prefix === undefined ? 4 : 5);
@@ -139,8 +144,8 @@ export class ByteWriter {
   }
 
   /**
-   * An id behind its length: the bytes that its digits name, or what it is in ASCII behind a mark.
-   * @returns false, and nothing is written, where it is neither
+   * An id after its length: the bytes that its digits encode, or a mark and the ASCII text.
+   * @returns false, without writing anything, if it is neither
    */
   id(value: Text): boolean {
     if (this.#hexadecimal(utf8Of(value), wholly)) return true;
@@ -149,7 +154,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** Base64 behind its length: the bytes, or the text behind a mark where the bytes would not give it back. */
+  /** Base64 after its length: the bytes, or a mark and the text if the bytes could not restore it. */
   base64(value: Text): void {
     const text = stringOf(value);
     const bytes = Buffer.from(text, 'base64');
@@ -161,7 +166,7 @@ export class ByteWriter {
     this.raw(bytes);
   }
 
-  /** A W3C traceparent behind its length: its bytes, or any other text behind a mark. */
+  /** A W3C traceparent after its length: its bytes, or a mark and any other text. */
   trace(value: Text): void {
     const text = utf8Of(value);
     if (!isTraceParent(text) || !this.#hexadecimal(text, partsOfTrace)) this.text(value, textMark);
@@ -174,7 +179,9 @@ export class ByteWriter {
     return end - start;
   }
 
-  /** The digits of these parts of a text. False where they are none in pairs, or would look like a mark. */
+  /**
+   * Writes the digits of these parts of a text. False if they are not pairs of digits, or would be mistaken for a mark.
+   */
   #hexadecimal({ bytes, start, end }: Utf8, parts: readonly Part[]): boolean {
     this.#reserve(4 + ((end - start) >> 1));
     const target = this.#bytes;
@@ -196,7 +203,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** A text[] behind its length. */
+  /** A text[] after its length. */
   texts(values: readonly string[]): void {
     const start = this.#at;
     this.int32(0);
@@ -207,14 +214,14 @@ export class ByteWriter {
   }
 
   /**
-   * An array without its length: one dimension with subscripts from 1, or none when it is empty.
-   * @param oid of its elements
-   * @param write writes an element behind its length; null is written here
+   * An array without its length: one dimension with subscripts from 1, or none if it is empty.
+   * @param oid type of the elements
+   * @param write writes an element after its length; null is written here
    */
   array<T>(oid: number, values: Iterable<T | null>, write: (value: T) => void): void {
     const start = this.#at;
     this.int32(0);
-    // Whether there are nulls the server finds out itself.
+    // The server determines itself whether there are nulls.
     this.int32(0);
     this.int32(oid);
     const counted = this.#at;

@@ -1,7 +1,7 @@
 /**
- * The connection to Postgres. Promises: a lost or frozen connection never ends the process and never hangs it (every
- * wait has a limit on both sides), a client that saw a failure is destroyed rather than reused, a commit that was not
- * confirmed as COMMIT is an error, and everything thrown is an IndexerError. Nothing global is changed in the driver.
+ * The connection to Postgres. Guarantees: a lost or frozen connection never ends or hangs the process (every wait has a
+ * limit on both sides), a client that had a failure is destroyed rather than reused, a commit that was not confirmed as
+ * COMMIT is an error, and every exception is an IndexerError. No global setting of the driver is changed.
  */
 import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
@@ -29,7 +29,7 @@ import { toStoreError } from './store-error.ts';
 const connectLimitMs = 10_000;
 const idleInTransactionLimitMs = 60_000;
 const lockLimitMs = 30_000;
-/** How much longer the client waits than the server: the server's own refusal says more than a silent socket. */
+/** How much longer the client waits than the server: the server's own error is more informative than a timeout. */
 const queryGraceMs = 5_000;
 const rollbackLimitMs = 2_000;
 const closeLimitMs = 5_000;
@@ -39,39 +39,42 @@ export interface DatabaseOptions {
   readonly url: string;
   /** The file that holds the URL, if it comes from one; read again when the password is refused. */
   readonly urlFile?: string | undefined;
-  /** The schema every unqualified name refers to; need not exist yet. */
+  /** The schema of all unqualified names; need not exist yet. */
   readonly schema: string;
   /** Limit of one statement, milliseconds. */
   readonly statementTimeoutMs: number;
   readonly applicationName: string;
   /** Default 4. */
   readonly maxConnections?: number;
-  /** The server ends a transaction in which nothing happens for so long, milliseconds; default 60 s. */
+  /** The server ends a transaction that is idle for this long, milliseconds; default 60 s. */
   readonly idleInTransactionMs?: number;
-  /** Each connection is lent once, and cut when the server has sent so many bytes over it; default: neither. */
+  /** Each connection is lent once, and closed when the server has sent this many bytes over it; default: neither. */
   readonly oneUse?: { readonly mostBytes: number };
-  /** Told of every query of the pool. */
+  /** Called for every query of the pool. */
   readonly onQuery?: OnQuery;
 }
 
 export interface Database {
   readonly pool: Pool;
   readonly schema: string;
-  /** The servers of the URL, and which of them we use. */
+  /** The servers of the URL, and which of them is current. */
   readonly hosts: HostList;
-  /** The server ends a transaction in which nothing happens for so long, milliseconds. */
+  /** The server ends a transaction that is idle for this long, milliseconds. */
   readonly idleInTransactionMs: number;
   /** Lends one client. A failure of `work` destroys the client. Throws IndexerErrors only. */
   withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
   /** `work` between BEGIN and COMMIT; rolled back when it fails. After an error assume neither commit nor rollback. */
   transaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
-  /** Waits for lent clients (milliseconds, default 5000), then cuts every connection. Never rejects; may be called twice. */
+  /**
+   * Waits for lent clients (milliseconds, default 5000), then closes every connection. Never rejects; may be called
+   * twice.
+   */
   close(limitMs?: number): Promise<void>;
 }
 
 /**
- * Prepares a pool; connects only when a client is asked for.
- * @throws IndexerError `STORE_URL_INVALID` when the URL cannot be used
+ * Prepares a pool; connects only when a client is requested.
+ * @throws IndexerError `STORE_URL_INVALID` if the URL cannot be used
  */
 export function openDatabase(options: DatabaseOptions): Database {
   refuseMisread(options.url, options.schema);
@@ -80,10 +83,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const hosts = new HostList(options.url, options.urlFile);
   const { idleInTransactionMs = idleInTransactionLimitMs } = options;
   const pool = new Pool(poolConfig({ ...options, idleInTransactionMs }, hosts, sockets));
-  // Idle clients report their death here; without a listener it would end the process. The next query reconnects.
+  // Idle clients report lost connections here; without a listener the process would end. The next query reconnects.
   pool.on('error', ignore);
   const closing = new AbortController();
-  // Each caller that waits for a client is one, and any number may wait.
+  // One listener for each caller that waits for a client; their number is unlimited.
   setMaxListeners(0, closing.signal);
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -96,7 +99,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (error) {
       client.release(true);
       const failure = toStoreError(error);
-      // A server that became a standby keeps its connections; one that is gone is met by whoever connects next.
+      // A server that became a standby keeps its connections; a server that is gone is noticed at the next connection
+      // attempt.
       if (failure.code === 'STORE_READ_ONLY') hosts.moveOn(failure, met);
       throw failure;
     }
@@ -118,7 +122,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * The same pool, of which `most` connections are lent at once: who else shares it keeps the rest. Closed with the pool.
+ * The same pool, limited to `most` connections at once: other users of the pool keep the rest. Closed with the pool.
  */
 export function shareOf(database: Database, most: number): Database {
   const waiting: (() => void)[] = [];
@@ -142,7 +146,7 @@ export function shareOf(database: Database, most: number): Database {
   };
 }
 
-/** The same pool with a shorter limit of one statement, milliseconds. */
+/** The same pool with a shorter statement timeout, milliseconds. */
 export function withinTime(database: Database, statementMs: number): Database {
   const transaction = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
     database.transaction(async (client) => {
@@ -152,7 +156,7 @@ export function withinTime(database: Database, statementMs: number): Database {
   return { ...database, withClient: transaction, transaction };
 }
 
-/** A client of the current host. Each host is tried once; idle clients of a host that was left are ended. */
+/** A client of the current host. Each host is tried once; idle clients of other hosts are ended. */
 async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): Promise<PoolClient> {
   for (let tried = 1; ;) {
     const met = hosts.moves;
@@ -163,14 +167,14 @@ async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): P
     } catch (thrown) {
       const error = toStoreError(thrown);
       if (!hosts.moveOn(error, met)) throw error;
-      // A password that was changed says nothing about the host.
+      // A changed password does not mean that the host is unusable.
       if (error.code !== 'STORE_PASSWORD_REFUSED') tried += 1;
       if (tried > hosts.count) throw error;
     }
   }
 }
 
-/** The pool forgets who waits for a client when it ends; here they are refused at once. */
+/** The pool does not notify callers that wait for a client when it ends; here they are refused at once. */
 function lend(pool: Pool, closing: AbortSignal): Promise<PoolClient> {
   return new Promise((resolve, reject) => {
     const refuse = (): void => reject(closedError());
@@ -209,7 +213,7 @@ async function inTransaction<T>(client: PoolClient, work: (client: PoolClient) =
   }
 }
 
-/** Frees the locks of a failed transaction before somebody tries again. Never rejects: a dead connection needs none. */
+/** Releases the locks of a failed transaction before a retry. Never rejects: a dead connection holds no locks. */
 export async function rollBack(client: ClientBase): Promise<void> {
   const rollback: QueryConfig & { query_timeout: number } = { text: 'rollback', query_timeout: rollbackLimitMs };
   await client.query(rollback).catch(ignore);
@@ -240,7 +244,7 @@ function poolConfig(options: PoolOptions, hosts: HostList, sockets: Set<Socket>)
   };
 }
 
-/** The driver's client, for the host that is current when it is made. */
+/** The driver's client, connected to the host that is current when it is created. */
 function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: ClientConfig) => Client {
   return class extends Client {
     constructor(config?: ClientConfig) {
@@ -252,7 +256,7 @@ function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: 
   };
 }
 
-/** Own sockets are the only public way to end a connection that no longer answers. */
+/** Own sockets are the only public way to end a connection that no longer responds. */
 function trackedSocket(sockets: Set<Socket>, mostBytes: number | undefined): Socket {
   const socket = new Socket();
   sockets.add(socket);
@@ -261,7 +265,7 @@ function trackedSocket(sockets: Set<Socket>, mostBytes: number | undefined): Soc
   return socket;
 }
 
-/** The driver keeps a row until all of it is there, however large: what comes has to be counted beside it. */
+/** The driver buffers a row until it is complete, however large: received bytes have to be counted separately. */
 function cutBeyond(socket: Socket, mostBytes: number): void {
   const watch = setInterval(() => {
     if (socket.bytesRead > mostBytes) socket.destroy(answerTooLarge(mostBytes));
@@ -270,9 +274,9 @@ function cutBeyond(socket: Socket, mostBytes: number): void {
 }
 
 function answerTooLarge(mostBytes: number): IndexerError {
-  return new IndexerError(`the answer is larger than ${String(mostBytes / 1024 / 1024)} MiB`, {
+  return new IndexerError(`the result is larger than ${String(mostBytes / 1024 / 1024)} MiB`, {
     code: 'QUERY_REFUSED',
-    remedy: 'ask for fewer rows, or for less of each',
+    remedy: 'select fewer rows, or fewer columns of each',
   });
 }
 
@@ -297,10 +301,10 @@ interface SessionFacts {
   readonly citus: boolean;
 }
 
-/** SQL: true on a standby, and where nothing may be written by default. */
+/** SQL: true on a standby, and if sessions are read-only by default. */
 export const isReadOnly = `(pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean)`;
 
-/** With several hosts, one that takes no writes is not the one that is meant. @throws IndexerError STORE_READ_ONLY */
+/** With several hosts, a read-only one is not the one to use. @throws IndexerError STORE_READ_ONLY */
 export function refuseReadOnly(readOnly: boolean): void {
   if (!readOnly) return;
   throw new IndexerError('Postgres accepts no writes: this host is a standby, or set to read-only', {
@@ -338,7 +342,7 @@ function refuseUnusableUrl(url: string): void {
     // The constructor parses the URL and reads the certificates it names; it does not connect.
     for (const connectionString of urlsOf(url)) void new Client({ connectionString });
   } catch (thrown) {
-    // The driver's error holds the URL and with it the password: it is neither shown nor kept as a cause.
+    // The driver's error contains the URL and with it the password: it is neither printed nor kept as a cause.
     const file = unreadableFile(thrown);
     if (file === undefined) throw misread();
     throw new IndexerError(`the database URL names a certificate file that cannot be read: ${file}`, {
@@ -348,7 +352,7 @@ function refuseUnusableUrl(url: string): void {
   }
 }
 
-/** The path and why, when an error is one of a file. */
+/** The path and the reason, if an error is one of a file. */
 function unreadableFile(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const { path, code, syscall } = thrown as NodeJS.ErrnoException;
@@ -357,21 +361,21 @@ function unreadableFile(thrown: unknown): string | undefined {
 
 function ignore(): void {}
 
-// How values of the server become values here; differs from the driver's own way for int8, which must stay exact.
+// Conversion of server values to JavaScript; differs from the driver's only for int8, which must stay exact.
 
 const int8 = 20;
 const int8Array = 1016;
-/** The driver's table without its closed list of type numbers: the server sends types that the list does not know. */
+/** The driver's table without its closed list of type numbers: the server sends types that are not in the list. */
 const driverParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
 
-/** int8 as a number while that is exact, else as a bigint; everything else as the driver does it. */
+/** int8 as a number if that is exact, otherwise as a bigint; other types as the driver converts them. */
 function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
   if (format !== 'binary' && oid === int8) return parseInt8;
   if (format !== 'binary' && oid === int8Array) return parseInt8Array;
   return driverParser(oid, format);
 }
 
-/** int8 exactly; everything else as the driver does it. Changes nothing for other users of the driver. */
+/** int8 exactly; other types as the driver converts them. Does not affect other users of the driver. */
 const exactTypes: CustomTypesConfig = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 
 function parseInt8(text: string): number | bigint {

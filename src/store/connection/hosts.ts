@@ -1,40 +1,43 @@
 /**
- * Several servers in one database URL, `postgres://user:password@h1:5432,h2:5432/database`: one primary and its standbys.
- * The driver knows neither such lists nor `target_session_attrs`, so the list is kept here: everybody connects to the
- * current host, and whoever finds it gone or read-only moves all of us on to the next one.
+ * Several servers in one database URL, `postgres://user:password@h1:5432,h2:5432/database`: a primary and its standbys.
+ * The driver supports neither such lists nor `target_session_attrs`, so the list is kept here: all clients connect to
+ * the current host, and the first that finds it unreachable or read-only switches all of them to the next host.
  */
 import type { ClientBase } from 'pg';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isLoopback } from '../../config/loopback.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 
-/** What a client meets on a host that is not, or no longer, the one to write to. */
+/** Errors which mean that a host is not, or no longer, the one to write to. */
 const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
 
-/** One URL for each host of a URL, in their order. Anything that is not such a list is one URL. */
+/** One URL for each host of a URL, in order. A URL that is not such a list is returned as one URL. */
 export function urlsOf(given: string): readonly string[] {
   const url = withTrustedAuthorities(given);
-  // Greedy up to the last @, as passwords with an unescaped @ are read elsewhere too.
+  // Greedy up to the last @, because other clients also accept passwords with an unescaped @.
   const parts = /^(postgres(?:ql)?:\/\/(?:.*@)?)([^/?#@]*)([/?#].*)?$/s.exec(url);
   const hosts = (parts?.[2] ?? '').split(',').filter((host) => host !== '');
   return hosts.length < 2 ? [url] : hosts.map((host) => `${parts?.[1] ?? ''}${host}${parts?.[3] ?? ''}`);
 }
 
 /**
- * `sslrootcert=system` names no file: as in libpq it stands for the authorities that this system trusts, and for
+ * `sslrootcert=system` does not name a file: as in libpq it means the authorities that this system trusts, and
  * `verify-full`. The driver would read a file of this name.
  */
 function withTrustedAuthorities(url: string): string {
   return url.replace(/(?<=[?&])sslrootcert=system(?=[&#]|$)/, 'sslmode=verify-full');
 }
 
-/** Which database a URL means, `host:port/name` as it is written there, without user, password and settings. */
+/** The database of a URL, `host:port/name` as written there, without user, password and settings. */
 export function placeOf(url: string): string {
   const parts = /^postgres(?:ql)?:\/\/(?:.*@)?([^/?#@]*)(\/[^?#]*)?/s.exec(url);
   return `${parts?.[1] ?? ''}${parts?.[2] ?? ''}`;
 }
 
-/** Whether two such places name one database, as far as names can tell: loopback has several, and 5432 need not be said. */
+/**
+ * Whether two such labels name one database, judged by the names: loopback has several, and port 5432 may be
+ * omitted.
+ */
 export function samePlace(one: string, other: string): boolean {
   return usualName(one) === usualName(other);
 }
@@ -55,7 +58,7 @@ export class HostList {
   readonly #bornAt = new WeakMap<ClientBase, number>();
   #moves = 0;
 
-  /** @param file where the URL comes from, read again when the password is refused: secrets are rotated in place */
+  /** @param file source of the URL, read again if the password is refused: secrets are rotated in place */
   constructor(url: string, file?: string) {
     this.#url = url;
     this.#file = file;
@@ -66,7 +69,7 @@ export class HostList {
     return this.#urls.length;
   }
 
-  /** How often the current host was changed: what one remembers to tell later which host was meant. */
+  /** Number of changes of the current host: callers remember it to say later which host they used. */
   get moves(): number {
     return this.#moves;
   }
@@ -76,20 +79,20 @@ export class HostList {
     return this.#urls[this.#moves % this.#urls.length] ?? '';
   }
 
-  /** Remembers to which host a new client connects. */
+  /** Records to which host a new client connects. */
   note(client: ClientBase): void {
     this.#bornAt.set(client, this.#moves);
   }
 
-  /** False for a client of a host that we have left since. */
+  /** False for a client of a host that is no longer current. */
   isCurrent(client: ClientBase): boolean {
     return (this.#bornAt.get(client) ?? this.#moves) === this.#moves;
   }
 
   /**
-   * Moves on to the next host when this error means that the current one is of no use, and to what the file of the URL
-   * holds by now when it means that the password is of no use. True when it is worth trying again at once.
-   * @param met value of `moves` when the host that failed was chosen: a host that was left already is not left twice
+   * Switches to the next host if this error means that the current one is unusable, and reads the URL's file again if
+   * it means that the password is invalid. True if an immediate retry is worthwhile.
+   * @param met value of `moves` when the failed host was chosen: a host that is no longer current is not left twice
    */
   moveOn(error: IndexerError, met: number): boolean {
     if (error.code === 'STORE_PASSWORD_REFUSED') return this.#readAgain();

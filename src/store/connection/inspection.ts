@@ -8,7 +8,7 @@ export interface ServerInspection {
   readonly encoding: string;
   readonly database: string;
   readonly role: string;
-  /** Of the whole database, bytes. */
+  /** Size of the complete database, bytes. */
   readonly databaseBytes: number;
   /** Of the tables and indexes of the schema, bytes; 0 without it. */
   readonly schemaBytes: number;
@@ -36,7 +36,7 @@ export async function inspectServer(database: Database): Promise<ServerInspectio
   return row;
 }
 
-/** Who holds the writer lock of the schema; undefined when nobody does. */
+/** Holder of the writer lock of the schema; undefined if it is free. */
 export async function writerLockHolder(database: Database): Promise<LockHolder | undefined> {
   const { rows } = await database.withClient((client) =>
     client.query<LockHolder>(
@@ -52,7 +52,7 @@ export async function writerLockHolder(database: Database): Promise<LockHolder |
   return rows[0];
 }
 
-/** Host and process that wrote last, as they named themselves; undefined when nothing was written. */
+/** Host and process of the last writer, as it named itself; undefined if nothing was written. */
 export async function lastWriter(database: Database): Promise<string | undefined> {
   const stream = await database.withClient((client) =>
     tablesOf(client).selectFrom('stream').select('writer').executeTakeFirst(),
@@ -60,7 +60,7 @@ export async function lastWriter(database: Database): Promise<string | undefined
   return stream?.writer ?? undefined;
 }
 
-/** Whether the schema has tables of ours. */
+/** Whether the schema has tables of this program. */
 export async function hasTables(database: Database): Promise<boolean> {
   const { rowCount } = await database.withClient((client) =>
     client.query(`select from pg_tables where schemaname = $1 and tablename = 'schema_migrations'`, [database.schema]),
@@ -68,7 +68,7 @@ export async function hasTables(database: Database): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** How full the queue of notices is, 0 to 1: one for the whole server. */
+/** Usage of the notification queue, 0 to 1; one queue for the entire server. */
 export async function noticeQueueUsage(database: Database): Promise<number> {
   const { rows } = await database.withClient((client) =>
     client.query<{ usage: number }>('select pg_notification_queue_usage() as usage'),
@@ -76,17 +76,20 @@ export async function noticeQueueUsage(database: Database): Promise<number> {
   return rows[0]?.usage ?? 0;
 }
 
-/** Connections that this login may have. */
+/** Connection limits of this login. */
 export interface ConnectionLimits {
-  /** Of the role, of the database, and of the server without what it keeps for others; null: no limit. */
+  /** Limits of the role, the database, and the server without reserved connections; null: no limit. */
   readonly role: number | null;
   readonly database: number | null;
   readonly server: number;
-  /** Open now by other programs, of whatever role. */
+  /** Connections now open by other programs, of any role. */
   readonly others: number;
 }
 
-/** A superuser has no limit but that of the server. Of sessions of other roles, Postgres shows little more than that they are there. */
+/**
+ * A superuser has only the limit of the server. Of sessions of other roles, Postgres reveals little more than their
+ * existence.
+ */
 export async function connectionLimits(database: Database): Promise<ConnectionLimits> {
   const { rows } = await database.withClient((client) =>
     client.query<ConnectionLimits>(

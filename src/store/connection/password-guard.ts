@@ -1,6 +1,7 @@
 /**
- * What a server may ask of a login. The driver sends a password in clear text, or as an MD5 hash that is nearly as good,
- * to whoever says that it is Postgres. SCRAM shows it to nobody, and a server that does not know it fails.
+ * Limits what a server may request at login. The driver sends a password in clear text, or as an MD5 hash that is
+ * nearly as good, to any server that claims to be Postgres. SCRAM does not reveal the password, and fails at a server
+ * that does not know it.
  */
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -14,13 +15,13 @@ const revealing = {
 } as const;
 
 /**
- * Ends the connection of a client when its server asks for a password that others could read on the network. To be called
- * before it connects.
+ * Ends the connection of a client if its server requests a password that others could read on the network. Call it
+ * before the client connects.
  */
 export function guardPassword(client: Client): void {
   const { connection } = client;
   for (const [message, how] of Object.entries(revealing)) {
-    // Ahead of the driver's own listener: what that writes to a connection that is destroyed goes nowhere.
+    // Before the driver's own listener: what the driver writes to a destroyed connection is discarded.
     connection.prependListener(message, () => {
       const socket = connection.stream as Socket;
       if (!staysPrivate(socket)) socket.destroy(refusal(client, how));
@@ -28,7 +29,7 @@ export function guardPassword(client: Client): void {
   }
 }
 
-/** Whether nobody else reads what is sent: it is encrypted, or stays on this machine. */
+/** Whether sent data is private: it is encrypted, or stays on this machine. */
 function staysPrivate(socket: Socket): boolean {
   if (socket instanceof TLSSocket) return true;
   // A socket of the file system has no address.
@@ -37,9 +38,9 @@ function staysPrivate(socket: Socket): boolean {
 }
 
 function refusal({ host, port }: Client, how: string): IndexerError {
-  return new IndexerError(`Postgres at ${host}:${String(port)} asks for the password ${how}, without encryption`, {
+  return new IndexerError(`Postgres at ${host}:${String(port)} requests the password ${how}, without encryption`, {
     code: 'STORE_TLS_REFUSED',
     remedy:
-      'write sslmode=verify-full into the database URL; or have the server ask by scram-sha-256 (pg_hba.conf, auth_type of PgBouncer)',
+      'write sslmode=verify-full into the database URL; or set the server to scram-sha-256 (pg_hba.conf, auth_type of PgBouncer)',
   });
 }

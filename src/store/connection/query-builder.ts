@@ -1,7 +1,7 @@
 /**
- * Statements over the tables, built with Kysely so that a column that is renamed or changes its type fails the build. Kysely
- * spells them and no more: they are sent by a lent client as any other, so time-outs, timing, transactions and what becomes
- * of errors are those of `Database`.
+ * Statements over the tables, built with Kysely so that a renamed column or a changed type fails the build. Kysely only
+ * writes the SQL: statements are sent by a lent client as any other, so timeouts, timing, transactions and error
+ * handling are those of `Database`.
  */
 import { createRequire } from 'node:module';
 import type * as KyselyPackage from 'kysely';
@@ -27,7 +27,10 @@ const { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQuer
 /** A template tag for parts of a statement in SQL. */
 export { sql };
 
-/** Builds statements that are sent by this client; unqualified names are those of its search path. Throws what the driver throws. */
+/**
+ * Builds statements that are sent by this client; unqualified names are those of its search path. Throws as the driver
+ * does.
+ */
 export function tablesOf(client: ClientBase): QueryCreator<Tables> {
   return new Kysely<Tables>({
     dialect: {
@@ -39,20 +42,20 @@ export function tablesOf(client: ClientBase): QueryCreator<Tables> {
   });
 }
 
-/** To be selected: how many rows there are, as `count`. */
+/** A selection: the number of rows, as `count`. */
 export function countRows<T extends keyof Tables>(from: ExpressionBuilder<Tables, T>) {
   return from.fn.countAll<number>().as('count');
 }
 
 /**
- * A limit of one row, spelled out: the sessions plan without a look at parameters (session-settings.ts), and a limit that
- * is one is taken for a tenth of the rows.
+ * A limit of one row, as a literal: the sessions plan without parameter values (session-settings.ts), and a limit given
+ * as a parameter is estimated as a tenth of the rows.
  */
 export const one = sql<number>`1`;
 
 /**
- * Columns of a table with new values, where they are not a literal in the call. The compiler looks for names that no table
- * has in literals of a known type only: not in what is spread into one, nor in what a callback returns.
+ * Columns of a table with new values, if they are not a literal in the call. The compiler only checks literals of a
+ * known type for unknown columns: not spread objects, nor results of a callback.
  */
 export type Change<T extends keyof Tables> = Updateable<Tables[T]>;
 
@@ -61,7 +64,7 @@ export type TablesWith<C extends string> = {
   [T in keyof Tables]: C extends keyof Tables[T] ? T : never;
 }[keyof Tables];
 
-/** Neither connects nor begins anything: whoever lent the client does. So it is the connection as well. */
+/** Neither connects nor begins a transaction: the lender of the client does. So it is also the connection. */
 class ClientDriver extends DummyDriver implements DatabaseConnection {
   readonly #client: ClientBase;
 
@@ -79,7 +82,7 @@ class ClientDriver extends DummyDriver implements DatabaseConnection {
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
-  /** Kysely wants it of every connection; what is too much for memory is read through a cursor instead. */
+  /** Kysely requires it of every connection; large results are read through a cursor instead. */
   streamQuery(): never {
     throw new TypeError('statements of the query builder are not streamed');
   }

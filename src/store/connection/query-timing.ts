@@ -1,13 +1,13 @@
-/** How long queries take, told to whoever wants to know: two readings of the clock for each, none per row. */
+/** Reports how long queries take: two clock readings for each query, none per row. */
 import type { Client } from 'pg';
 
 /**
- * What a query is for. `batch` is a whole batch in one round trip; where batches overlap, `copy` are its rows, sent ahead,
- * and `finish` is the rest with its COMMIT. `commit` ends any other transaction.
+ * Purpose of a query. `batch` is a complete batch in one round trip; if batches overlap, `copy` is their rows, sent
+ * ahead, and `finish` is the rest with its COMMIT. `commit` ends any other transaction.
  */
 export type QueryOp = 'batch' | 'copy' | 'finish' | 'commit' | 'read' | 'write' | 'ddl' | 'session';
 
-/** Told when a query has ended, well or not. Must not throw. */
+/** Called when a query has ended, successful or not. Must not throw. */
 export type OnQuery = (op: QueryOp, seconds: number) => void;
 
 const bySpelling: ReadonlyMap<string, QueryOp> = new Map([
@@ -27,7 +27,7 @@ const bySpelling: ReadonlyMap<string, QueryOp> = new Map([
 const ofSession = /^\s*select\s+(?:set_config|pg_\w*advisory\w*|pg_notify)\s*\(/i;
 const changing = /\b(?:insert\s+into|update|delete\s+from)\s/i;
 
-/** What a statement is for, by how it begins. */
+/** The purpose of a statement, by its first word. */
 export function opOfText(text: string): QueryOp {
   const word = /^\s*([a-z]+)/i.exec(text)?.[1]?.toLowerCase() ?? '';
   const op = bySpelling.get(word) ?? 'ddl';
@@ -36,7 +36,7 @@ export function opOfText(text: string): QueryOp {
   return word === 'with' && changing.test(text) ? 'write' : 'read';
 }
 
-/** From now on every query of this client is timed. */
+/** Times every later query of this client. */
 export function timeQueries(client: Client, onQuery: OnQuery): void {
   const query = client.query.bind(client) as (...given: unknown[]) => unknown;
   const timed = (...given: unknown[]): unknown => {
@@ -45,14 +45,17 @@ export function timeQueries(client: Client, onQuery: OnQuery): void {
     const ended = (): void => onQuery(op, (performance.now() - startedMs) / 1000);
     const told = withCallback(given, ended);
     const result = query(...given);
-    // A failure is for whoever asked.
+    // The caller handles failures.
     if (!told && result instanceof Promise) result.catch(() => undefined).finally(ended);
     return result;
   };
   client.query = timed as Client['query'];
 }
 
-/** A query that is told its end by a callback, as an argument or of its own, tells us first. */
+/**
+ * Replaces a callback, an argument or a property of the query, with one that calls `done` first; false if there is
+ * none.
+ */
 function withCallback(given: unknown[], done: () => void): boolean {
   const last = given.at(-1);
   if (typeof last === 'function') {

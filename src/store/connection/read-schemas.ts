@@ -1,4 +1,4 @@
-/** The schemas that stand beside a storage schema, and what they are called. */
+/** Names of the schemas that belong to a storage schema. */
 
 import { escapeIdentifier } from 'pg';
 
@@ -8,13 +8,13 @@ export interface ReadSchemas {
   readonly explore: string;
   readonly typed: string;
   readonly pqs: string;
-  /** What differs from `pqs` where a contract is one row on several synchronizers. */
+  /** The variant of `pqs` in which a contract is one row on several synchronizers. */
   readonly multisync: string;
 }
 
 const defaultStorage = 'ledger';
 
-/** The schemas that belong to a storage schema: plain names beside `ledger`, names with a prefix beside any other. */
+/** The schemas that belong to a storage schema: plain names for `ledger`, names with a prefix for any other. */
 export function readSchemas(storage: string): ReadSchemas {
   const prefix = storage === defaultStorage ? '' : `${storage}_`;
   return {
@@ -26,7 +26,7 @@ export function readSchemas(storage: string): ReadSchemas {
   };
 }
 
-/** Where readers find unqualified names: of those that stand in two schemas, the one for people. */
+/** Search path of readers: if a name exists in two schemas, the readable view comes first. */
 export function readersPath({ storage, explore, typed, pqs }: ReadSchemas): string {
   return [explore, typed, pqs, storage].map((schema) => escapeIdentifier(schema)).join(', ');
 }

@@ -1,6 +1,6 @@
 /**
- * The writer's sessions avoid scans, because its statements touch few rows of large tables. Statements that read whole
- * tables, for as long as it takes, are planned as Postgres does by itself: for one transaction, until it ends.
+ * The writer's sessions avoid scans, because its statements touch few rows of large tables. Statements that read
+ * complete tables and may take long use the planner's defaults: for one transaction, until it ends.
  */
 export const reportPlanning = [
   'set local plan_cache_mode = auto',

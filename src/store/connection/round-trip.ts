@@ -1,9 +1,8 @@
 /**
- * Several statements in one round trip: everything is sent at once, COPY data included, and ends with one Sync. Without
- * a BEGIN among them they are one transaction of this server, which commits at the Sync; Citus commits each on its workers
- * then, so whoever writes says BEGIN and COMMIT. The first that fails takes all others with it, because Postgres skips what
- * follows up to the Sync.
- * Source: Postgres documentation, "Extended Query", "Pipelining", "COPY Operations" and "Message Formats".
+ * Several statements in one round trip: everything is sent at once, including COPY data, and ends with one Sync.
+ * Without a BEGIN they are one transaction of this server, which commits at the Sync; Citus then commits each statement
+ * on its workers, so writers send BEGIN and COMMIT. If one fails, all fail, because Postgres skips everything up to the
+ * Sync. Source: Postgres documentation, "Extended Query", "Pipelining", "COPY Operations" and "Message Formats".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
 import { ByteWriter } from './byte-writer.ts';
@@ -18,15 +17,17 @@ export type Encoded = (bytes: ByteWriter) => void;
 export type Parameter = string | number | Encoded | null;
 
 export interface Statement {
-  /** Under this name it is prepared once per connection: one name, one text. */
+  /** The statement is prepared once per connection under this name: one name, one text. */
   readonly name: string;
   readonly text: string;
   readonly values?: readonly Parameter[];
   /** The CopyData messages of a COPY. */
   readonly copy?: Buffer;
-  /** How long it may take where that is longer than others may, milliseconds; the server has to be told as well. */
+  /**
+   * Time limit if it is longer than that of other statements, milliseconds; the server's limit has to be set as well.
+   */
   readonly limitMs?: number;
-  /** What its failure means, where SQLSTATE alone does not say it; undefined: what SQLSTATE says. */
+  /** Error for a failure that SQLSTATE alone does not explain; undefined: the error of the SQLSTATE. */
   readonly explain?: (sqlstate: string) => Error | undefined;
 }
 
@@ -37,14 +38,14 @@ const bindCode = 'B'.charCodeAt(0);
 interface Known {
   /** Names of the statements that are prepared. */
   readonly prepared: Set<string>;
-  /** What is being sent. The server has read it when it answers, so the next round trip may use the memory. */
+  /** Bytes being sent. The server has read them when it responds, so the next round trip may reuse the memory. */
   readonly bytes: ByteWriter;
 }
 const known = new WeakMap<Connection, Known>();
 
 /**
- * Resolves to the rows each statement has touched when all are done (and committed, without a BEGIN). The values and
- * COPY data must stay as they are until then. After a failure the client is not to be used for anything but ROLLBACK.
+ * Resolves to the number of rows each statement has touched when all are done (and committed, without a BEGIN). Values
+ * and COPY data must not change until then. After a failure, use the client for ROLLBACK only.
  * @throws IndexerError
  */
 export function inOneRoundTrip(client: ClientBase, statements: readonly Statement[]): Promise<readonly number[]> {
@@ -61,7 +62,7 @@ export function inOneRoundTrip(client: ClientBase, statements: readonly Statemen
 export const begin: Statement = { name: 'begin', text: 'begin' };
 export const commit: Statement = { name: 'commit', text: 'commit' };
 
-/** The same as one transaction, wherever the rows are. */
+/** The same as one transaction, with or without Citus. */
 export async function inOneTransaction(client: ClientBase, statements: readonly Statement[]): Promise<void> {
   try {
     await inOneRoundTrip(client, [begin, ...statements, commit]);
@@ -73,11 +74,11 @@ export async function inOneTransaction(client: ClientBase, statements: readonly 
 
 type OnDone = (error: Error | null, rows: readonly number[]) => void;
 
-/** What the driver calls while a query of another make is at work on its connection. */
+/** Query object that the driver calls while it is active on its connection. */
 class PipelinedStatements implements Submittable {
   /** The driver wraps it to stop its clock. */
   callback: OnDone;
-  /** How long the driver waits; undefined: as for every query. */
+  /** How long the driver waits; undefined: the limit of all queries. */
   readonly query_timeout: number | undefined;
   readonly #statements: readonly Statement[];
   readonly #rows: number[] = [];
@@ -88,7 +89,7 @@ class PipelinedStatements implements Submittable {
     this.query_timeout = statements.findLast(({ limitMs }) => limitMs !== undefined)?.limitMs;
   }
 
-  /** For those who time queries. */
+  /** For query timing. */
   get op(): QueryOp {
     const [begins, commits] = [this.#statements[0] === begin, this.#statements.at(-1) === commit];
     if (begins === commits) return 'batch';
@@ -131,7 +132,7 @@ class PipelinedStatements implements Submittable {
     this.callback(null, this.#rows);
   }
 
-  // The data is on its way already; rows are not asked for.
+  // The data is on its way already, and no rows are requested.
   handleCopyInResponse(): void {}
   handleRowDescription(): void {}
   handleDataRow(): void {}
@@ -145,7 +146,7 @@ function knownOf(connection: Connection): Known {
   return found;
 }
 
-/** The message Bind. The driver's own copies values several times, each time into memory that nobody uses again. */
+/** The message Bind. The driver copies values several times, each time into memory that is not reused. */
 function bind(bytes: ByteWriter, statement: string, values: readonly Parameter[]): void {
   bytes.byte(bindCode);
   const start = bytes.length;

@@ -1,6 +1,6 @@
 /**
- * Whether this server can hold the index at all: version, encoding, and the rights of the role. Asked once at start, so
- * that a wrong server is refused with a sentence instead of failing in the middle of the seed.
+ * Checks whether this server can hold the index: version, encoding, and rights of the role. Checked once at start, so
+ * that an unsuitable server is refused with a clear error instead of failing during the seed.
  */
 import { escapeIdentifier } from 'pg';
 import type { StoreErrorCode } from '../../errors/catalogue.ts';
@@ -16,7 +16,7 @@ interface ServerFacts {
   readonly role: string;
   readonly database: string;
   readonly may_create_schema: boolean;
-  /** Null when the schema does not exist. */
+  /** Null if the schema does not exist. */
   readonly may_use: boolean | null;
   readonly may_create_tables: boolean | null;
   readonly has_tables: boolean;
@@ -68,14 +68,14 @@ export async function checkServer(database: Database): Promise<void> {
   });
 }
 
-/** The missing right, as it stands in a GRANT. */
+/** The missing right, in the words of GRANT. */
 function lackingRight(facts: ServerFacts, schema: string): string | undefined {
   if (facts.may_use === null) return facts.may_create_schema ? undefined : `create on database "${facts.database}"`;
   if (!facts.may_use) return `usage on schema "${schema}"`;
   return facts.has_tables || facts.may_create_tables === true ? undefined : `create on schema "${schema}"`;
 }
 
-/** Advisory locks that a run takes: the right to write, migrations, typed views, pruning. */
+/** Advisory lock functions that a run calls: for the writer lock, migrations, typed views and pruning. */
 const lockFunctions = [
   'pg_try_advisory_lock(integer, integer)',
   'pg_advisory_xact_lock(bigint)',
@@ -88,13 +88,13 @@ interface SessionFacts {
   readonly database: string;
   readonly standby: boolean;
   readonly read_only: boolean;
-  /** Where the server has the setting from, as pg_settings names it. */
+  /** Source of the setting, as pg_settings names it. */
   readonly source: string;
-  /** The same in the row of pg_db_role_setting that holds for this session; null without one. */
+  /** The same in the row of pg_db_role_setting that applies to this session; null without one. */
   readonly of_role: boolean | null;
   readonly of_database: boolean | null;
   readonly locks: readonly string[];
-  /** Not so of a reader's role; true where there are no tables yet. */
+  /** False for a reader's role; true if there are no tables yet. */
   readonly is_writer: boolean;
 }
 
@@ -131,7 +131,7 @@ export async function assertWritable(database: Database): Promise<void> {
 
 function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: SessionFacts): void {
   if (locks.length === 0) return;
-  // A reader is not to be given locks.
+  // A reader must not get locks.
   if (!isWriter) throw notTheWriter(role);
   const grant = `grant execute on function ${locks.map((name) => `pg_catalog.${name}`).join(', ')} to ${escapeIdentifier(role)}`;
   throw new IndexerError(
@@ -167,7 +167,7 @@ function readOnlySessions({ role, login, database, source, of_role: ofRole, of_d
   } else if (ofRole === false) {
     const all = ofDatabase === true ? `database ${place}` : 'role all';
     found = ofDatabase === true ? `database "${database}"` : 'all roles';
-    // The sessions of whoever runs it are read-only as well.
+    // Sessions of the role that runs the statement are read-only as well.
     remedy = `let its owner or a superuser run \`begin read write; alter ${all} reset ${name}; commit\``;
   }
   return new IndexerError(

@@ -1,6 +1,7 @@
 /**
- * Settings of the server that decide what a long history costs. None is needed, and none can be set from here: they belong to
- * whoever runs the server. Told is what a new session of this role gets, whatever our own sessions set for themselves.
+ * Settings of the server that determine the cost of a long history. None is required, and none can be set from here:
+ * they belong to the operator of the server. Reports the values that a new session of this role gets, whatever our own
+ * sessions set for themselves.
  */
 import type { PoolClient } from 'pg';
 import type { Database } from './database.ts';
@@ -19,18 +20,18 @@ export type ServerSettingName = (typeof names)[number];
 export interface ServerSetting {
   /** As Postgres writes it, e.g. `128MB`, `5min`, `on`. */
   readonly shown: string;
-  /** Bytes, milliseconds, or without a unit; NaN of a word. */
+  /** Bytes, milliseconds, or without a unit; NaN for a word. */
   readonly amount: number;
-  /** The words it may be set to; empty of numbers and switches. */
+  /** Allowed words; empty for numbers and switches. */
   readonly words: readonly string[];
-  /** Given where the server is started, which no statement overrides for the whole server. */
+  /** Set at server start; no statement overrides it for the entire server. */
   readonly givenAtStart: boolean;
 }
 
 export interface ServerSettings {
-  /** The database we are connected to, as statements name it. */
+  /** The database of this connection, as statements name it. */
   readonly database: string;
-  /** Undefined when this server has no such setting, as some services have not. */
+  /** Undefined if this server has no such setting, as some managed services. */
   readonly get: (name: ServerSettingName) => ServerSetting | undefined;
   /** Whether the server can compile plans: it was built with LLVM. */
   readonly canCompile: boolean;
@@ -45,7 +46,7 @@ interface Row {
   readonly givenAtStart: boolean;
 }
 
-/** Sessions cannot change those with a unit, so what they read is what everybody has. */
+/** Sessions cannot change the settings with a unit, so their values apply to all sessions. */
 const settingRows = `
 select name, reset_val as value, unit, case when unit is null then reset_val else current_setting(name) end as shown,
        enumvals as words, source = 'command line' as "givenAtStart"
@@ -60,7 +61,7 @@ export async function serverSettings(database: Database): Promise<ServerSettings
   });
 }
 
-/** Postgres looks for LLVM only where it may use it, so it is told that it may. */
+/** Postgres looks for LLVM only if jit is on, so jit is set first. */
 async function facts(client: PoolClient): Promise<Pick<ServerSettings, 'database' | 'canCompile'>> {
   await client.query('set local jit = on');
   const { rows } = await client.query<{ database: string; canCompile: boolean }>(

@@ -1,6 +1,6 @@
 /**
- * What every session of ours relies on, set by itself: defaults of the server, the database or the role may be anything.
- * What is a choice of the operator (synchronous_commit, work_mem, tablespaces, a role to work as) is left as it is.
+ * Settings that every session relies on and sets explicitly: defaults of the server, the database or the role may
+ * differ. Choices of the operator (synchronous_commit, work_mem, tablespaces, a role to work as) are not changed.
  */
 import { escapeIdentifier } from 'pg';
 
@@ -8,9 +8,9 @@ import { escapeIdentifier } from 'pg';
 export type Setting = readonly [name: string, value: string];
 
 /**
- * The same few statements run for ever, each for a few rows of large tables. Their plans are made once, and for tables
- * that have grown: statistics of the first minute, when everything is small, would choose scans that never end. What is
- * switched off here counts as a cost beyond all measure, for which a server with LLVM would compile every plan.
+ * The same few statements run repeatedly, each for a few rows of large tables. Their plans are made once, for tables
+ * that have grown: statistics of the first minute, when all tables are small, would lead to plans with long scans. A
+ * disabled plan node has a huge cost, for which a server with LLVM would compile every plan.
  */
 const planning: readonly Setting[] = [
   ['plan_cache_mode', 'force_generic_plan'],
@@ -24,7 +24,7 @@ const planning: readonly Setting[] = [
   ['jit', 'off'],
 ];
 
-/** How texts are read and written, and what a statement means. */
+/** How texts are read and written, and the meaning of a statement. */
 const meaning: readonly Setting[] = [
   ['datestyle', 'ISO, MDY'],
   ['intervalstyle', 'postgres'],
@@ -37,10 +37,10 @@ const meaning: readonly Setting[] = [
   ['quote_all_identifiers', 'off'],
   ['row_security', 'on'],
   ['gin_fuzzy_search_limit', '0'],
-  // A statement that is refused is answered for, and says more than a session that is gone.
+  // A refused statement returns an error, which says more than a closed session.
   ['exit_on_error', 'off'],
   ['default_table_access_method', 'heap'],
-  // Whoever waited for a lock must see what its holder has committed.
+  // A session that waited for a lock must see what its holder has committed.
   ['default_transaction_isolation', 'read committed'],
   ['default_transaction_deferrable', 'off'],
 ];
@@ -50,13 +50,13 @@ export interface SessionLimits {
   readonly statementTimeoutMs: number;
   /** Limit of waiting for a lock, milliseconds. */
   readonly lockTimeoutMs: number;
-  /** The server ends a transaction in which nothing happens for so long, milliseconds. */
+  /** The server ends a transaction that is idle for this long, milliseconds. */
   readonly idleInTransactionMs: number;
-  /** The server ends a session in which nothing happens for so long, milliseconds; 0: never. */
+  /** The server ends a session that is idle for this long, milliseconds; 0: never. */
   readonly idleSessionMs: number;
 }
 
-/** Everything a session sets before anything else. @param schema the one that every unqualified name refers to */
+/** All settings of a session, set before anything is run. @param schema schema of all unqualified names */
 export function sessionSettings(schema: string, limits: SessionLimits): readonly Setting[] {
   return [
     ['search_path', escapeIdentifier(schema)],
@@ -69,26 +69,26 @@ export function sessionSettings(schema: string, limits: SessionLimits): readonly
   ];
 }
 
-/** SQL: whether the database has Citus, whose catalog is there only then. */
+/** SQL: whether the database has Citus, whose catalog exists only then. */
 export const hasCitus = `to_regclass('pg_catalog.pg_dist_partition') is not null`;
 
 /**
- * Where the tables are distributed, a plan has to know the values: they say which worker is asked, and Citus makes no plan
- * without. What is switched off above holds on the coordinator; workers plan their parts as they are set up to.
+ * For distributed tables, a plan must know the values: they determine the worker, and Citus makes no plan without them.
+ * The planner settings above apply on the coordinator; workers plan their parts with their own settings.
  */
 export const planDistributed = `
 select set_config('plan_cache_mode', 'force_custom_plan', false)
   from pg_dist_partition where logicalrelid = to_regclass('updates')`;
 
-/** A seed, a COPY or a verify takes as long as it takes. */
+/** A seed, a COPY or a verify may take any time. */
 const noTransactionTimeout: Setting = ['transaction_timeout', '0'];
 
-/** Of later versions: not set where there are none. A server that is too old is told so by the server check, not here. */
+/** Settings of later versions: not set on servers that lack them. The server check reports a server that is too old. */
 const later: ReadonlySet<string> = new Set(['idle_session_timeout', 'transaction_timeout']);
 
 /**
  * By query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL would replace
- * ours. @param columns further columns of the one row that is answered
+ * ours. @param columns further columns of the one row returned
  */
 export function setUpQuery(
   settings: readonly Setting[],

@@ -1,4 +1,7 @@
-/** Transactions that give way to other sessions: whoever queues behind one that waits for a lock waits as long as it does. */
+/**
+ * Transactions that give way to other sessions: a session that queues behind a transaction waiting for a lock waits
+ * just as long.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -8,12 +11,12 @@ interface GivingWay {
   /** Longest wait for one lock. */
   readonly lockTimeoutMs: number;
   readonly attempts: number;
-  /** Before the next attempt, after so many. */
+  /** Pause before the next attempt, by the number of attempts so far. */
   readonly pauseMs: (attempt: number) => number;
   readonly isRetried: (error: IndexerError) => boolean;
 }
 
-/** For rows: of prune, redact and holds. */
+/** For rows: prune, redact and holds. */
 const ofRows: GivingWay = {
   lockTimeoutMs: 2_000,
   attempts: 5,
@@ -22,8 +25,8 @@ const ofRows: GivingWay = {
 };
 
 /**
- * For changes of tables and views in use. The writer queues behind them, and stores between two attempts; the transaction of a
- * reader is waited for up to half a minute.
+ * For changes of tables and views in use. The writer queues behind them, and writes between two attempts; they wait up
+ * to half a minute for a reader's transaction.
  */
 const ofTables: GivingWay = {
   lockTimeoutMs: 500,
@@ -51,12 +54,15 @@ async function givingWay<T>(
   }
 }
 
-/** `work` on rows. It waits two seconds for a lock at most, five times. @throws IndexerError of the last attempt */
+/** Runs `work` on rows. Waits at most two seconds for a lock, five times. @throws IndexerError of the last attempt */
 export function shortTransaction<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return givingWay(database, ofRows, work);
 }
 
-/** `work` on tables and views. It waits half a second for a lock at most, twenty times. @throws IndexerError STORE_LOCKED then */
+/**
+ * Runs `work` on tables and views. Waits at most half a second for a lock, twenty times. @throws IndexerError
+ * STORE_LOCKED after that
+ */
 export function shortChange<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return givingWay(database, ofTables, work);
 }

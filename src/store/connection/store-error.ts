@@ -1,14 +1,16 @@
 /**
- * Translates what Postgres and its driver throw into IndexerErrors: SQLSTATE and errno decide what may be done about
- * it. The text is ours: the server's message, detail and context can quote row contents and are dropped, which is also
- * why the original is not kept as a cause (loggers print causes).
+ * Translates exceptions of Postgres and its driver into IndexerErrors: SQLSTATE and errno determine the reaction. The
+ * text is ours: the server's message, detail and context can quote row contents and are dropped; for the same reason
+ * the original is not kept as a cause (loggers print causes).
  */
 import { DatabaseError } from 'pg';
 import { catalogue, type StoreErrorCode } from '../../errors/catalogue.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { isTlsErrno } from '../../errors/tls-errno.ts';
 
-/** SQLSTATEs, or their beginnings, and what they are here. The first that matches holds: exact codes stand before their class. */
+/**
+ * SQLSTATEs, or their beginnings, and the code of each. The first match applies: exact codes come before their class.
+ */
 const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorCode])[] = [
   [['53100', '58030'], 'STORE_FULL'],
   [['53300'], 'STORE_TOO_MANY_CONNECTIONS'],
@@ -33,8 +35,9 @@ const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorC
 ];
 
 /**
- * What Citus says when a worker does not answer, under the code of a broken connection, of a disk or of a defect. The last
- * ones are words of the worker's server and of the library it is spoken to with, which COPY hands on without their code.
+ * Messages of Citus about a worker that does not respond, under the SQLSTATE of a broken connection, a disk or an
+ * internal error. The last ones come from the worker's server and its client library, which COPY passes on without
+ * their code.
  */
 const workerLost = new RegExp(
   '^(?:connection to the remote node |failure on connection marked as essential|failed to (?:complete )?COPY (?:on|to shard) ' +
@@ -43,10 +46,10 @@ const workerLost = new RegExp(
     '|terminating connection |the database system is )',
 );
 const citusHidesIn: ReadonlySet<string> = new Set(['XX000', '58030', '08006', '08000', '08001']);
-/** Host and port, and nothing else of the message. */
+/** Host and port; no other part of the message. */
 const workerName = /^[^:]*?(?:node (?:[^@\s]*@)?| on |essential: )([\w.-]{1,253}:\d{1,5})(?!\S)/;
 
-/** What Citus says of a statement that it makes no plan for; Postgres says none of it under this code. */
+/** Messages of Citus about a statement that it cannot plan; Postgres uses none of them under this SQLSTATE. */
 const workersRefused = new RegExp(
   '^(?:complex joins are only supported|direct joins between|could not (?:create|run) distributed |cannot perform (?:distributed planning|a lateral outer join)' +
     '|cannot push ?down |correlated subqueries are not supported|(?:data-modifying|multi-shard|modifying|multi-row) |subqueries (?:are|in) ' +
@@ -54,14 +57,13 @@ const workersRefused = new RegExp(
   'i',
 );
 
-/** What the driver says in plain Errors without a code when a connection is gone, frozen or not obtained. */
+/** Messages of plain driver Errors without a code when a connection is lost, frozen or not obtained. */
 const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
 const errnoGone = /^E(?!RR_)[A-Z_]+$/;
 
 /**
- * Anything thrown by a query, a client or the pool, as an IndexerError. IndexerErrors pass through; what comes neither
- * from Postgres nor from its driver is a defect and fatal. Facts: `sqlstate`, `table`, `constraint`,
- * `column` or `errno`.
+ * Any exception of a query, a client or the pool, as an IndexerError. IndexerErrors pass through; an exception from
+ * neither Postgres nor its driver is a bug and fatal. Facts: `sqlstate`, `table`, `constraint`, `column` or `errno`.
  */
 export function toStoreError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
@@ -70,12 +72,15 @@ export function toStoreError(thrown: unknown): IndexerError {
   const errno = text(thrown, 'code');
   if (errno !== undefined && isTlsErrno(errno)) return tlsFailure(errno);
   if (errno !== undefined && errnoGone.test(errno)) return unreachableAt(thrown, errno);
-  // Subclasses (TypeError, RangeError …) are defects of the program, never the driver's word about a connection.
+  // Subclasses (TypeError, RangeError …) are bugs of the program, never connection errors of the driver.
   if (errno !== undefined || thrown.name !== 'Error') return toIndexerError(thrown);
   return fromDriver(thrown);
 }
 
-/** A value refused before it was sent, with the class of one that Postgres refuses. @param found what it is, not the value */
+/**
+ * A value refused before it was sent, with the SQLSTATE class of a value that Postgres refuses. @param found
+ * description of the value, not the value itself
+ */
 export function dataRefused(table: string, found: string): IndexerError {
   return new IndexerError(`a value of table ${table} cannot be stored: ${found}`, {
     code: 'STORE_DATA_REFUSED',
@@ -113,10 +118,10 @@ function fromServer(error: DatabaseError): IndexerError {
   });
 }
 
-/** Where Postgres read a value of COPY into its column; once it has all of a row, it names the line alone. */
+/** Where Postgres read a value of COPY into its column; after it has read the complete row, it names only the line. */
 const readInto = /^COPY \S{1,130}, line \d+, column (\w{1,63})$/;
 
-/** In English; a server that speaks another language does not get its name repeated. */
+/** In English; a server with another message language does not get its name repeated. */
 const missingDatabase = /^database "([^"]{1,63})" does not exist$/;
 
 function databaseMissing(name: string, sqlstate: string): IndexerError {
@@ -129,13 +134,15 @@ function databaseMissing(name: string, sqlstate: string): IndexerError {
 }
 
 function slipOf(name: string): string | undefined {
-  if (name.endsWith('/'))
-    return `take the slash at the end of the URL away: it is read as a part of the name "${name}"`;
+  if (name.endsWith('/')) return `remove the slash at the end of the URL: it is read as part of the name "${name}"`;
   if (name === name.toLowerCase()) return undefined;
-  return `Postgres tells capitals apart: if it is called "${name.toLowerCase()}", write it so; otherwise create it`;
+  return `names in Postgres are case-sensitive: if it is called "${name.toLowerCase()}", write it so; otherwise create it`;
 }
 
-/** Kinds and names of objects in the words of Postgres, which says in no field what it refuses. Names are no contents. */
+/**
+ * Kinds and names of objects in the messages of Postgres, which has no field for the refused object. Names are not
+ * contents.
+ */
 const denials: readonly RegExp[] = [
   /^permission denied for ((?:[a-z]+ ){1,3}\S{1,130})$/,
   /^must be (owner of (?:[a-z]+ ){1,3}\S{1,130})$/,
@@ -143,7 +150,7 @@ const denials: readonly RegExp[] = [
   /^new row violates row-level security policy for (table "[^"]{1,63}")$/,
 ];
 
-/** What the role may not do, or on what; undefined if the server speaks another language. */
+/** The object or action that the role may not use; undefined if the server uses another message language. */
 function deniedObject(message: string): string | undefined {
   for (const denial of denials) {
     const [, object] = denial.exec(message) ?? [];
@@ -153,8 +160,8 @@ function deniedObject(message: string): string | undefined {
 }
 
 /**
- * Limits of the server that are not the data's fault, by the routine of Postgres that raised the error: messages are in the
- * language of the server. The name of an index is no content.
+ * Limits of the server that the data is not responsible for, by the Postgres routine that raised the error: messages
+ * are in the language of the server. The name of an index is not content.
  */
 function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): IndexerError | undefined {
   if (rowOfIndex.test(routine)) {
@@ -176,9 +183,9 @@ function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): 
 
 const rowOfIndex =
   /^(?:_bt_check_third_page|index_form_tuple(?:_context)?|GinFormTuple|spgdoinsert|_hash_doinsert|gistSplit)$/;
-const goesOn = '`ledger-indexer index create` makes one that takes any length; the indexer goes on by itself';
+const goesOn = '`ledger-indexer index create` makes one that accepts any length; the indexer resumes automatically';
 
-/** How Postgres ends what it says of a login that no line of pg_hba.conf allows, before version 14 and since. */
+/** End of the Postgres message for a login that no line of pg_hba.conf allows, before version 14 and since. */
 const unencrypted = /, (?:no encryption|SSL off)$/;
 
 function encryptionWanted(): IndexerError {
@@ -191,7 +198,7 @@ function encryptionWanted(): IndexerError {
   });
 }
 
-/** What poolers say, in a session or before there is one, of servers that they cannot reach and of their own limits. */
+/** SQLSTATEs that poolers use, in a session or before there is one, for unreachable servers and their own limits. */
 const ofPoolers: ReadonlySet<string> = new Set(['XX000', '58000']);
 
 function connectionRefused(sqlstate: string): IndexerError {
@@ -215,7 +222,7 @@ function notOverWorkers(sqlstate: string): IndexerError {
 
 function fromDriver(error: Error): IndexerError {
   if (error.message.startsWith('SASL')) {
-    return new IndexerError('the login failed: the password is missing or not what the server expects', {
+    return new IndexerError('the login failed: the password is missing or wrong', {
       code: 'STORE_PASSWORD_REFUSED',
     });
   }
@@ -223,12 +230,12 @@ function fromDriver(error: Error): IndexerError {
   if (!driverSaysGone.test(error.message)) return toIndexerError(error);
   return new IndexerError(`the connection to Postgres is gone: ${error.message}`, {
     code: 'STORE_UNREACHABLE',
-    remedy: 'check that the server is up and reachable; the indexer reconnects by itself',
+    remedy: 'check that the server is up and reachable; the indexer reconnects automatically',
   });
 }
 
 function unreachableAt(error: Error, errno: string): IndexerError {
-  // A name with several addresses fails with one error per address inside.
+  // A name with several addresses fails with one inner error per address.
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   const source = inner instanceof Error ? inner : error;
   const host = text(source, 'address') ?? text(source, 'hostname');
@@ -236,7 +243,7 @@ function unreachableAt(error: Error, errno: string): IndexerError {
   const place = [host, port].filter((part) => part !== undefined).join(':');
   return new IndexerError(`Postgres cannot be reached${place === '' ? '' : ` at ${place}`} (${errno})`, {
     code: 'STORE_UNREACHABLE',
-    remedy: 'check host, port and network; the indexer reconnects by itself',
+    remedy: 'check host, port and network; the indexer reconnects automatically',
     facts: { errno },
   });
 }

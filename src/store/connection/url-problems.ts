@@ -1,8 +1,8 @@
-/** What is wrong with a database URL before anything connects. None of these sentences repeats a part that may be of a password. */
+/** Checks a database URL before anything connects. No message repeats a part that may belong to a password. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 const percentEncode =
-  'percent-encode what is special in user and password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25';
+  'percent-encode special characters in user and password: @ is %40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25';
 
 /** As the driver takes them; `allow` of libpq may fall back to plain text, and nothing here does. */
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
@@ -12,13 +12,13 @@ const otherSchema = ['schema', 'currentSchema', 'search_path'];
 export function refuseMisread(url: string, schema: string): void {
   const [, authority = '', path = '', query = '', fragment = ''] =
     /^postgres(?:ql)?:\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
-  // A special letter of a password ends the host too early, and the @ before the true host follows it.
+  // A special character in a password ends the host too early, and the @ before the actual host follows it.
   if (/@/.test(path + fragment) || /\?[^=]*@/.test(query)) throw misread();
   for (const host of authority.slice(authority.lastIndexOf('@') + 1).split(',')) refuseHost(host);
   const settings = new URLSearchParams(query);
   const mode = settings.get('sslmode');
   if (mode !== null && !sslModes.includes(mode)) {
-    throw invalid('sslmode in the database URL has a value that is not known', `write one of ${sslModes.join(', ')}`);
+    throw invalid('sslmode in the database URL has an unknown value', `write one of ${sslModes.join(', ')}`);
   }
   const named = otherSchema.find((name) => settings.has(name) && settings.get(name) !== schema);
   if (named !== undefined) {

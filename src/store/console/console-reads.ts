@@ -1,7 +1,7 @@
 /**
- * What the query page reads: statements of people, `explain`, names of templates and parties. On connections of its own, one
- * for each question, as a login that can do nothing but read: with the rights of a superuser a statement reads files of the
- * server, in a transaction that only reads too.
+ * Reads of the query page: SQL statements of users, `explain`, names of templates and parties. Each request uses its
+ * own connection, as a login that can only read: with the rights of a superuser, a statement can read files of the
+ * server even in a read-only transaction.
  */
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
@@ -18,25 +18,25 @@ import { askBounded, type AnswerBounds, type BoundedAnswer } from '../reads/boun
 import { readExplained, type Explained } from '../reads/explain.ts';
 
 export interface ConsoleReadsOptions {
-  /** Of the login that reads; one that may do more than read is refused, or replaced as `makeReader` says. */
+  /** URL of the login that reads; one that may do more than read is refused, or replaced if `makeReader` is set. */
   readonly url: string;
   /** The file that holds the URL, if it comes from one. */
   readonly urlFile?: string | undefined;
   readonly schema: string;
   /** Of one statement, milliseconds. */
   readonly statementTimeoutMs: number;
-  /** The server is our own: a login that only reads is made there, with a password that nobody else knows. */
+  /** The server is our own: a read-only login is created there, with a password that only this process knows. */
   readonly makeReader: boolean;
-  /** Postgres refused the login of a token that is good. Called once for each login. */
+  /** Called if Postgres refuses the login of a valid token, once for each login. */
   readonly onLoginRefused?: (refusal: IndexerError) => void;
 }
 
 export interface QuestionReads {
-  /** @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; whatever, once `stop` is aborted */
+  /** @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; any error after `stop` is aborted */
   ask(statement: string, bounds: AnswerBounds, stop: AbortSignal): Promise<BoundedAnswer>;
-  /** What has this id, or this offset. @throws IndexerError QUERY_REFUSED, STORE_ errors */
+  /** Explains the object with this id, or at this offset. @throws IndexerError QUERY_REFUSED, STORE_ errors */
   explain(id: string): Promise<Explained>;
-  /** Templates, interfaces and parties whose names have this text in them. @throws as `ask` */
+  /** Templates, interfaces and parties whose names contain this text. @throws as `ask` */
   search(text: string, stop: AbortSignal): Promise<BoundedAnswer>;
 }
 
@@ -55,32 +55,35 @@ export interface TokenLogin extends Login {
 
 export interface ConsoleReads extends QuestionReads {
   /**
-   * The same as a login of its own, which can do nothing but read.
+   * The same reads with another login, which can only read.
    * @throws IndexerError as the others, and READER_TOKEN_LOGIN_REFUSED
    */
   as(login: TokenLogin): QuestionReads;
-  /** Cuts every connection. Never rejects. */
+  /** Closes every connection. Never rejects. */
   close(): Promise<void>;
 }
 
 const mebibyte = 1024 ** 2;
-/** Fifteen questions may be under way: three of this machine, twelve of tokens. Each is in memory as bytes and as text. */
+/**
+ * Up to fifteen requests run at once: three of this machine, twelve of tokens. Each result is in memory as bytes and as
+ * text.
+ */
 const shareOfHeap = 1 / 30;
 
 /**
- * Most bytes that the server may send for one question: an answer of huge values is cut while it comes.
+ * Maximum bytes that the server may send for one request: larger results are interrupted while they arrive.
  * @param heap limit of the heap, bytes
  */
 export function largestAnswer(heap: number): number {
   return Math.max(1, Math.min(64, Math.floor((heap * shareOfHeap) / mebibyte))) * mebibyte;
 }
-/** Questions at once, and as many connections to cancel them. */
+/** Maximum requests at once, and as many connections to cancel them. */
 const connections = 6;
 const mostFound = 20;
-/** Events of an update, or rows of a life. */
+/** Events of an update, or rows of a contract's history. */
 const mostExplained = 500;
 
-/** Prepares it; connects only when something is asked. @throws IndexerError STORE_URL_INVALID */
+/** Prepares the reads; connects only on the first request. @throws IndexerError STORE_URL_INVALID */
 export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
   const reader = new ReaderLogin(options);
   return {
@@ -90,7 +93,7 @@ export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
   };
 }
 
-/** @param lend opens, or has, what is asked */
+/** @param lend opens or reuses the database for a request */
 function questionsTo(schema: string, lend: <T>(work: (database: Database) => Promise<T>) => Promise<T>): QuestionReads {
   return {
     ask: async (statement, bounds, stop) => {
@@ -113,21 +116,24 @@ function questionsTo(schema: string, lend: <T>(work: (database: Database) => Pro
 function notOneRead(): IndexerError {
   return new IndexerError('this is not one select, with, values, table, explain or show', {
     code: 'QUERY_REFUSED',
-    remedy: 'ask one statement that reads',
+    remedy: 'enter one statement that reads',
   });
 }
 
-/** A plan counts rows that row security hides, and its estimates are made from all of them. */
+/** A plan counts rows that row security hides, and its estimates use all of them. */
 async function refusePlan(database: Database): Promise<void> {
   const limited = await database.withClient((client) => isLimited(client, database.schema));
   if (!limited) return;
-  throw new IndexerError('explain shows values of rows that a role limited to parties may not see', {
+  throw new IndexerError('explain reveals values of rows that a role limited to parties may not see', {
     code: 'QUERY_REFUSED',
-    remedy: 'ask for the plan as a role that reads everything: ledger-indexer grant-reader ROLE, without --party',
+    remedy: 'request the plan as a role that reads everything: ledger-indexer grant-reader ROLE, without --party',
   });
 }
 
-/** Columns kind (template, interface or party), name, and active contracts of a template: those of a party would have to be looked for. */
+/**
+ * Columns kind (template, interface or party), name, and active contracts of a template; counting those of a party
+ * would need a search.
+ */
 function searchFor(text: string, schema: string): string {
   const explore = escapeIdentifier(readSchemas(schema).explore);
   const storage = escapeIdentifier(schema);
@@ -141,13 +147,13 @@ function searchFor(text: string, schema: string): string {
             where party ilike ${pattern} order by 2 ${first})`;
 }
 
-/** The login that reads, made or looked at before the first question; what fails then is tried again at the next. */
+/** The login that reads, created or checked before the first request; a failure is retried at the next request. */
 class ReaderLogin {
   readonly #options: ConsoleReadsOptions;
   #opened: Promise<Database> | undefined;
   #closed = false;
   readonly #lent = new Set<Database>();
-  /** Logins of tokens that were reported. */
+  /** Logins of tokens whose refusal was reported. */
   readonly #refused = new Set<string>();
 
   constructor(options: ConsoleReadsOptions) {
@@ -163,7 +169,7 @@ class ReaderLogin {
     return this.#opened;
   }
 
-  /** For one question. */
+  /** Lends a connection for one request. */
   async lend<T>(login: TokenLogin, work: (database: Database) => Promise<T>): Promise<T> {
     if (this.#closed) throw new IndexerError('the indexer is stopping', { code: 'STORE_CLOSED' });
     const database = this.#openAs({ ...this.#options, url: asLogin(this.#options.url, login), urlFile: undefined });
@@ -219,7 +225,7 @@ class ReaderLogin {
   }
 }
 
-/** What the login may do beside reading, in words; undefined if nothing. */
+/** A description of what the login may do in addition to reading; undefined if nothing. */
 async function moreThan(database: Database): Promise<string | undefined> {
   const { rows } = await database.withClient((client) =>
     client.query<{ name: string; more: string | null }>(
@@ -231,13 +237,16 @@ async function moreThan(database: Database): Promise<string | undefined> {
   return found?.more === null ? undefined : `"${found?.name ?? ''}" ${found?.more ?? 'is unknown'}`;
 }
 
-/** Why Postgres refused the login of a token that is good; undefined for other failures. Every role may change its own password. */
+/**
+ * Why Postgres refused the login of a valid token; undefined for other failures. Every role may change its own
+ * password.
+ */
 function refusedLogin({ name, token, role }: TokenLogin, thrown: unknown): IndexerError | undefined {
   const code = thrown instanceof IndexerError ? thrown.code : undefined;
   if (code !== 'STORE_PASSWORD_REFUSED' && code !== 'STORE_LOGIN_REFUSED') return undefined;
   const isPassword = code === 'STORE_PASSWORD_REFUSED';
   const why = isPassword
-    ? `Postgres refuses the password of "${name}", the login of this token: somebody changed it, as everybody who has the token can`
+    ? `Postgres refuses the password of "${name}", the login of this token: it was changed, which every holder of the token can do`
     : `Postgres refuses "${name}", the login of this token: it may not log in, or pg_hba.conf does not admit it`;
   const again = `run \`ledger-indexer reader-token revoke ${token}\` and \`ledger-indexer reader-token create --role ${role}\`, and give the new token to its users`;
   return new IndexerError(why, {
@@ -255,7 +264,10 @@ function tooPowerful(schema: string, more: string): IndexerError {
   });
 }
 
-/** The same servers as another login; `user` and `password` behind the question mark would go before it. Of several hosts no URL can be made. */
+/**
+ * The same servers as another login; `user` and `password` in the query string would take precedence. A list of several
+ * hosts cannot become a URL object.
+ */
 function asLogin(url: string, { name, password }: Login): string {
   const [, scheme = '', places = '', query = ''] = /^(\w+:\/\/)(?:[^@/?]*@)?([^?]*)(?:\?(.*))?$/.exec(url) ?? [];
   const kept = query.split('&').filter((part) => part !== '' && !/^(?:user|password)=/.test(part));

@@ -1,20 +1,20 @@
 /**
- * What a COPY sends, as it comes. The driver has no such query of its own: it hands the messages to whoever is at work on
- * the connection. Source: Postgres documentation, "COPY Operations".
+ * The data of a COPY to stdout, as it arrives. The driver has no such query: it passes the messages to the query that
+ * is active on the connection. Source: Postgres documentation, "COPY Operations".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
 import { toStoreError } from '../connection/store-error.ts';
 
-/** So much may wait to be taken before the server is let wait, bytes. */
+/** Limit on unread bytes before reading from the server pauses. */
 const mostWaiting = 512 * 1024;
-/** Messages are gathered in pieces of this size; a larger row makes a larger piece. */
+/** Messages are collected in pieces of this size; a larger row makes a larger piece. */
 const pieceBytes = 128 * 1024;
-/** The server decides how long it may take. */
+/** The server's timeout applies. */
 const limitMs = 7 * 24 * 60 * 60_000;
 
 /**
- * The data of `copy (…) to stdout`, in pieces that nobody else uses again. To be read to its end: leaving the loop early closes the
- * connection, because the server has no other way to stop sending.
+ * The data of `copy (…) to stdout`, in pieces that are not reused. Read it to its end: leaving the loop early closes
+ * the connection, because the server has no other way to stop sending.
  * @throws IndexerError STORE_ errors
  */
 export async function* copyOut(client: ClientBase, sql: string): AsyncGenerator<Buffer> {
@@ -40,7 +40,7 @@ class CopyOutQuery implements Submittable {
   #pieces: Buffer[] = [];
   #piece = Buffer.allocUnsafe(pieceBytes);
   #used = 0;
-  /** So much of what is used was handed over. */
+  /** Bytes of the used memory that were handed over. */
   #given = 0;
   #waiting = 0;
   #failure: Error | undefined;
@@ -56,7 +56,7 @@ class CopyOutQuery implements Submittable {
     };
   }
 
-  /** What has come since, at least something; undefined at the end. */
+  /** Data received since the last call, at least one piece; undefined at the end. */
   async next(): Promise<readonly Buffer[] | undefined> {
     while (this.#waiting === 0 && !this.#done) {
       await new Promise<void>((resolve) => {
@@ -83,7 +83,7 @@ class CopyOutQuery implements Submittable {
     connection.query(this.#sql);
   }
 
-  /** The driver reuses the memory of a message: what is in it is copied. */
+  /** The driver reuses the memory of a message: its contents are copied. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.#used + chunk.length > this.#piece.length) {
       this.#cut();
@@ -98,7 +98,7 @@ class CopyOutQuery implements Submittable {
     this.#wake();
   }
 
-  /** What came since; the rest of the memory is for what comes next. */
+  /** Queues the data received so far; the rest of the memory is for later data. */
   #cut(): void {
     if (this.#used > this.#given) this.#pieces.push(this.#piece.subarray(this.#given, this.#used));
     this.#given = this.#used;

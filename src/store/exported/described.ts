@@ -18,13 +18,13 @@ const typesByOid: ReadonlyMap<number, ReadType> = new Map([
 ]);
 const numeric = 1700;
 
-/** Asks the server what the columns are. */
+/** Requests the columns from the server. */
 export async function describe(client: ClientBase, table: StoredTable): Promise<DescribedTable> {
   const { fields } = await client.query(`select * from (${filledIn(table, 0, -1, false)}) described limit 0`);
   return { ...table, columns: fields.map((field) => columnOf(field, table.scales)) };
 }
 
-/** The part of a table that other programs see: no SQL. */
+/** The part of a table that other programs see, without SQL. */
 export function descriptionOf(table: DescribedTable | undefined): readonly ReadTable[] {
   if (table === undefined) return [];
   const { sql: _sql, scales: _scales, ...description } = table;

@@ -1,5 +1,5 @@
 /**
- * What a program reads from one snapshot of the database: facts about the stream, descriptions of tables, rows of a range of
+ * Data that a program reads from one snapshot of the database: facts about the stream, descriptions of tables, rows of a range of
  * offsets, and redactions. Types only: `ledger-indexer/read` exports them, and `ledger-indexer-lake` is written against them.
  */
 
@@ -16,7 +16,7 @@ export interface ReadColumn {
 /** Tables with contents that a redaction can remove; a table of a typed view belongs to one of them. */
 export type RedactedRows = 'contracts' | 'exercises' | 'interface_views';
 
-/** What a redaction removes from a row of a table. */
+/** Contents that a redaction removes from a row of a table. */
 export interface Redactable {
   readonly rows: RedactedRows;
   /** Columns that become null. */

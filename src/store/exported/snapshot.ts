@@ -11,7 +11,7 @@ import type { ReadFacts, Reads, Snapshot } from './reads.ts';
 import { storedTables } from './stored-tables.ts';
 import { typedTables } from './typed-tables.ts';
 
-/** Whole ranges are read, for as long as it takes. In UTC, and every number with all of its digits. */
+/** Complete ranges are read, and may take any time. In UTC, and every number with all of its digits. */
 const settings = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
@@ -26,7 +26,10 @@ export function readsOf(database: Database): Reads {
   return { inSnapshot: (use) => inSnapshot(database, use) };
 }
 
-/** @throws IndexerError EXPORT_NOT_READY, EXPORT_REFUSED, STORE_ errors; as `use`, whose errors are not taken for those of Postgres */
+/**
+ * @throws IndexerError EXPORT_NOT_READY, EXPORT_REFUSED, STORE_ errors; as `use`, whose errors are not translated as
+ * those of Postgres
+ */
 async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   const failures: unknown[] = [];
   try {
@@ -69,7 +72,7 @@ function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snaps
   };
 }
 
-/** What the driver rejects with, as errors of the store. */
+/** Rejections of the driver as errors of the store. */
 async function translated<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -106,7 +109,7 @@ async function readFacts(client: ClientBase): Promise<ReadFacts> {
   return { participant, filterHash, shape, checkpoint, prunedToOffset: kept ?? -1, ...marks };
 }
 
-/** Rows that a role does not see would be missing from files that say they are whole. */
+/** Rows that a role may not see would be missing from files that claim to be complete. */
 async function refuseLimited(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ limited: boolean }>(
     `select row_security_active('contracts') and exists (
@@ -114,7 +117,7 @@ async function refuseLimited(client: ClientBase): Promise<void> {
         where p.polrelid = 'contracts'::regclass and not p.polpermissive and (r.oid = 0 or pg_has_role(r.oid, 'usage'))) as limited`,
   );
   if (rows[0]?.limited !== true) return;
-  throw new IndexerError('nothing was exported: this role sees the rows of certain parties only', {
+  throw new IndexerError('nothing was exported: this role may see the rows of certain parties only', {
     code: 'EXPORT_REFUSED',
     remedy: 'connect as the owner of the tables, or as a reader of everything (grant-reader without --party)',
   });
@@ -143,7 +146,7 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   const departed = await client.query<{ from: number | null; to: number | null }>(
     'select min(unhosted_since) as from, max(unhosted_since) as to from ended where unhosted_since is not null',
   );
-  // Sums of hashes, so that no order of the list matters.
+  // Sums of hashes, independent of the order of the list.
   const redactions = await client.query<{ mark: string }>(
     `select concat_ws(' ',
               (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', contract_id, exercises), 0)::numeric)) from redacted_contracts),
@@ -161,7 +164,7 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   };
 }
 
-/** By the ids and places that were redacted: they are few beside the rows, and there are indexes for them. */
+/** By the ids and positions that were redacted: they are few compared with the rows, and there are indexes for them. */
 async function readRedacted(client: ClientBase): Promise<ReadFacts['redacted']> {
   const places = `from redacted_contracts r join contract_states s on s.contract_id = r.contract_id`;
   const offsets = async (sql: string): Promise<readonly number[]> => {

@@ -1,13 +1,14 @@
 /**
- * The tables that other programs read, as statements over the storage: rows that are never derived from one another, each of one offset,
- * and none that changes later. What a view of explore says of a contract now (whether it is active, when it ended) is a row
- * of `contract_ends`, at the offset of the end. `events` repeats the others; ids of updates stand in `updates` only.
+ * The tables that other programs read, as statements over the storage. Rows are never derived from one another, belong
+ * to one offset each, and never change later. The current state of a contract in a view of explore (whether it is
+ * active, when it ended) is a row of `contract_ends`, at the offset of the end. `events` repeats the other tables;
+ * update ids are only in `updates`.
  */
 import type { ReadTable } from './reads.ts';
 
 /** A table before its columns are known. */
 export interface StoredTable extends Omit<ReadTable, 'columns'> {
-  /** Rows with a column for each of the table; ids, parties and names as texts. */
+  /** SQL that returns one column for each column of the table; ids, parties and names as texts. */
   readonly sql: string;
   /** Digits after the decimal point of numeric columns. */
   readonly scales?: ReadonlyMap<string, number>;
@@ -17,7 +18,7 @@ const template = `coalesce(t.package_name, t.package_id) || ':' || t.module_name
   coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id`;
 const interfaceFqn = `coalesce(i.package_name, p.package_name, i.package_id) || ':' || i.module_name || ':' || i.entity_name`;
 
-/** `$from` and `$to` are put in: both are part of the range. */
+/** `$from` and `$to` are replaced: both are part of the range. */
 export const within = (bound: string): string => `${bound} between $from and $to`;
 
 const updates: StoredTable = {
@@ -58,8 +59,8 @@ const contracts: StoredTable = {
 };
 
 /**
- * An end and the loss of all parties are two rows: until it ended, nobody knew. The activation is named by its offset and
- * node, of which `contracts` has the row: ids of contracts are what files are full of.
+ * An end and the loss of all parties are two rows: before the end, no one knew of it. The activation is identified by
+ * its offset and node, whose row is in `contracts`: contract ids take most of the space in files.
  */
 const contractEnds: StoredTable = {
   name: 'contract_ends',
@@ -161,7 +162,7 @@ const topologyEvents: StoredTable = {
    where ${within('y."offset"')}`,
 };
 
-/** All of them but the typed views. */
+/** All tables except the typed views. */
 export const storedTables: readonly StoredTable[] = [
   updates,
   contracts,

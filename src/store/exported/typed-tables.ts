@@ -1,6 +1,7 @@
 /**
- * The views of schema typed as tables that other programs read: of a template all of its contracts, without what became of them, which
- * `contract_ends` says; and choices. Views of interfaces show what is active now; their rows are in `interface_views`.
+ * The views of schema typed as tables that other programs read: for a template, all of its contracts without their
+ * later state, which `contract_ends` has; and choices. Views of interfaces return what is active now; their rows are in
+ * `interface_views`.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
@@ -9,7 +10,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { within, type StoredTable } from './stored-tables.ts';
 
-/** What a contract is now; the other columns stay as they are. */
+/** Columns for the current state of a contract; the other columns never change. */
 const changing = ['status', 'is_active', 'archived_at_offset', 'archived_at'] as const;
 
 interface Field {
@@ -18,7 +19,7 @@ interface Field {
   readonly description: string;
 }
 
-/** Those whose name (`typed.NAME`) is wanted and whose view is there. */
+/** The tables whose name (`typed.NAME`) is wanted and whose view exists. */
 export async function typedTables(
   client: ClientBase,
   schema: string,
@@ -95,7 +96,7 @@ async function fieldsOf(client: ClientBase, view: string): Promise<readonly Fiel
     .execute();
 }
 
-/** The type in Daml says how many digits there are; where a parameter decides, the numbers are texts. */
+/** The type in Daml gives the number of digits; if a parameter determines it, the numbers are texts. */
 function scalesOf(fields: readonly Field[]): ReadonlyMap<string, number> {
   return new Map(
     fields.flatMap(({ name, type, description }) => {

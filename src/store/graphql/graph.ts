@@ -1,12 +1,17 @@
-/** Pure: the table of keys and relations, laid over the views that a database has. Everything in it is there. */
+/**
+ * Pure: applies the table of keys and relations to the views that a database has. All references in the result exist.
+ */
 import { exploreEntities, exploreFunctions, typedEntities, type Entity, type Relation } from './relations.ts';
 import { columnOf, type ReadSide, type ReadView } from './read-side.ts';
 
-/** A view with what it is called, its keys and what its rows belong to. */
+/** A view with its name, its keys and the rows it refers to. */
 export interface Node {
   readonly schema: string;
   readonly view: string;
-  /** For who asks, in snake case: that of the view, of typed views behind `typed_`. No two are alike in camel case. */
+  /**
+   * Name for clients, in snake case: the name of the view, for typed views with the prefix `typed_`. No two are alike
+   * in camel case.
+   */
   readonly name: string;
   readonly keys: readonly (readonly string[])[];
   readonly edges: readonly Edge[];
@@ -31,7 +36,7 @@ export interface Graph {
 export interface GraphFunction {
   readonly schema: string;
   readonly name: string;
-  /** For readers; others are parts of views and functions. */
+  /** For readers; other functions are parts of views and functions. */
   readonly isShown: boolean;
   readonly overloads: number;
   readonly returns: string | null;
@@ -82,7 +87,7 @@ function edgeOf(view: ReadView, relation: Relation, keys: Node['keys'], explore:
   };
 }
 
-/** Names in camel case lose their underscores, and types their plural: views that differ in nothing else are numbered. */
+/** Names in camel case lose their underscores, and types their plural: views that differ only in that are numbered. */
 class Names {
   readonly #taken = new Set<string>();
 

@@ -1,6 +1,7 @@
 /**
- * Pure: a graph as metadata of Hasura 2, the object that `replace_metadata` takes and `export_metadata` gives (version 3). Source:
- * hasura.io/docs/2.0/api-reference/metadata-api/manage-metadata and /syntax-defs (relationships by manual_configuration).
+ * Pure: a graph as metadata of Hasura 2, the object that `replace_metadata` accepts and `export_metadata` returns
+ * (version 3). Source: hasura.io/docs/2.0/api-reference/metadata-api/manage-metadata and /syntax-defs (relationships by
+ * manual_configuration).
  */
 import type { Edge, Graph, GraphFunction, Node } from './graph.ts';
 
@@ -44,7 +45,10 @@ export interface HasuraMetadata {
   }[];
 }
 
-/** @param urlVariable of Hasura's environment, with the URL of the database: as the role of a reader, whose rights hold for all who ask */
+/**
+ * @param urlVariable Hasura's environment variable with the URL of the database: its user is a reader role, whose
+ * rights apply to all clients
+ */
 export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string): HasuraMetadata {
   const views = new Set(nodes.map(({ view }) => view));
   return {
@@ -69,7 +73,7 @@ export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string)
   };
 }
 
-/** Hasura takes functions that give rows of something it knows, and none of two with the same name. */
+/** Hasura accepts functions that return rows of a tracked view, and no two functions of the same name. */
 function isTracked({ overloads, returns }: GraphFunction, views: ReadonlySet<string>): boolean {
   return overloads === 1 && returns !== null && views.has(returns);
 }

@@ -1,4 +1,6 @@
-/** The views and functions for readers that a database has, as its catalog tells them: typed views differ from ledger to ledger. */
+/**
+ * The views and functions for readers that a database has, read from its catalog: typed views differ between ledgers.
+ */
 import type { ClientBase } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
 import { historySuffix } from '../../daml/view-names.ts';
@@ -12,22 +14,24 @@ export interface ReadView {
   readonly name: string;
   readonly kind: 'explore' | 'history' | ViewKind;
   readonly columns: readonly string[];
-  /** Columns made from fields. They keep their names where a column that every view of the kind has is called the same. */
+  /**
+   * Columns made from fields. They keep their names even if a column common to all views of the kind has the same name.
+   */
   readonly fields: ReadonlySet<string>;
 }
 
 /** All functions of one name in schema explore. */
 export interface ReadFunction {
   readonly name: string;
-  /** How many there are, by what they take. */
+  /** Number of functions, by parameter types. */
   readonly overloads: number;
-  /** The view whose rows it gives; null where it gives something else, or the overloads differ. */
+  /** The view whose rows it returns; null if it returns something different, or the overloads differ. */
   readonly returns: string | null;
 }
 
 export interface ReadSide {
   readonly schemas: ReadSchemas;
-  /** By schema and name: the same database gives the same order. */
+  /** Ordered by schema and name: the same database gives the same order. */
   readonly views: readonly ReadView[];
   readonly functions: readonly ReadFunction[];
 }
@@ -58,7 +62,7 @@ async function readViews(client: ClientBase, { explore, typed }: ReadSchemas): P
     if (schema === explore) return [{ schema, name, columns, kind: 'explore', fields: new Set() }];
     const base = kinds.has(name) ? name : name.slice(0, -historySuffix.length);
     const kind = kinds.get(base);
-    // Somebody else's, in a schema of ours.
+    // A foreign view in one of our schemas.
     if (kind === undefined) return [];
     const fields = new Set(stored.filter((column) => column.view_name === base).map((column) => column.column_name));
     return [{ schema, name, columns, kind: base === name ? kind : 'history', fields }];
@@ -80,7 +84,7 @@ async function readFunctions(client: ClientBase, explore: string): Promise<reado
   return rows;
 }
 
-/** What a column that every view of a kind has is called in this one. */
+/** Name in this view of a column that every view of the kind has. */
 export function columnOf({ fields }: ReadView, name: string): string {
   return freeName(name, fields);
 }

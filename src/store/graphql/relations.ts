@@ -1,39 +1,42 @@
 /**
- * What is one row, and what belongs to what, in the views for readers. Views have no constraints, so that a catalog says nothing of
- * it; this table does, and whatever is made for programs that need it (smart tags, metadata) is made from here alone. It holds what
- * the storage keeps unique by itself, and no more: a key that is not one would double rows in their answers.
- * Typed views differ from ledger to ledger, and have the relations of their kind.
+ * Keys and relations of the views for readers. Views have no constraints, so the catalog contains none of this;
+ * everything generated for programs that need it (smart tags, metadata) is derived from this table. It only lists keys
+ * that the storage keeps unique: a key that is not unique would duplicate rows in results. Typed views differ between
+ * ledgers, and have the relations of their kind.
  */
 import type { ViewKind } from '../typed/subjects.ts';
 
-/** Names are those of columns; a relation is equality of its columns, in order, with those of a key of the other view. */
+/** Names are column names; a relation compares columns in order with those of a key of the other view. */
 export interface Relation {
   readonly columns: readonly string[];
   /** A view of schema explore. */
   readonly to: string;
-  /** Of the other view; one of its keys. */
+  /** Columns of the other view; one of its keys. */
   readonly toColumns: readonly string[];
-  /** What the one row of the other view is called here. */
+  /** Name of the relation to the one row of the other view. */
   readonly field: string;
-  /** What the rows here are called there; undefined where nobody would ask so, or the answer would read all history. */
+  /**
+   * Name of the reverse relation to the rows of this view; undefined if it is not useful or the result would read all
+   * history.
+   */
   readonly back?: string;
-  /** Why the other row may be missing while the columns have values; undefined where it never is. */
+  /** Why the other row may be missing while the columns have values; undefined if it never is. */
   readonly mayMiss?: string;
 }
 
 export interface Entity {
-  /** The first is the primary one: an order of the rows as well, which begins with what an index leads with. */
+  /** The first is the primary key, and an order of the rows that begins with the leading column of an index. */
   readonly keys: readonly (readonly string[])[];
   readonly relations: readonly Relation[];
 }
 
-const seeded = 'what was active when history begins here was made by updates that are not here';
-const rejected = 'no update tells of a command that was rejected';
+const seeded = 'contracts that were active when history begins were created by updates that are not stored';
+const rejected = 'rejected commands have no update';
 
 const place = ['offset', 'node_id'];
 const activation = ['contract_id', 'created_at_offset'];
 
-/** The update of the row. */
+/** Relation to the update of the row. */
 function ofUpdate(back?: string, mayMiss?: string): Relation {
   return toUpdate('offset', 'update', back, mayMiss);
 }
@@ -68,10 +71,10 @@ function ofTemplate(back?: string): Relation {
   return { columns, to: 'templates', toColumns: columns, field: 'template', ...(back === undefined ? {} : { back }) };
 }
 
-/** What a contract's own view has: the contract by its activation. */
+/** For views of one contract: the contract by its activation. */
 const ofOneContract: Entity = { keys: [['contract_id']], relations: [ofContract()] };
 
-/** By the name in schema explore. A view that is not here has neither keys nor relations. */
+/** By view name in schema explore. A view that is not listed has neither keys nor relations. */
 export const exploreEntities: Readonly<Record<string, Entity>> = {
   updates: { keys: [['offset']], relations: [] },
   templates: { keys: [['package_id', 'module_name', 'entity_name']], relations: [] },
@@ -154,7 +157,7 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
   unclaimed_rewards: ofOneContract,
 };
 
-/** A typed view by its kind; a template has one of what is active and one of everything. */
+/** Typed views by kind; a template has one for active contracts and one for all contracts. */
 export const typedEntities: Readonly<Record<ViewKind | 'history', Entity>> = {
   template: {
     keys: [['created_at_offset', 'contract_id']],
@@ -180,7 +183,7 @@ export const typedEntities: Readonly<Record<ViewKind | 'history', Entity>> = {
 
 /**
  * Functions that readers call, in schema explore. All others there are parts of these and of the views.
- * `wait_for_offset` waits, so that what is read after it has what was just written.
+ * `wait_for_offset` waits, so that later reads include the caller's own write.
  */
 export const exploreFunctions: readonly string[] = [
   'active',

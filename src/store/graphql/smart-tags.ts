@@ -1,6 +1,6 @@
 /**
- * Pure: a graph as smart tags of PostGraphile 5, the document `postgraphile.tags.json5` (JSON is JSON5). Descriptions are not in it: those are the
- * comments of the views, which it reads by itself. Source: postgraphile.org/postgraphile/5/smart-tags-file.
+ * Pure: a graph as smart tags of PostGraphile 5, the document `postgraphile.tags.json5` (JSON is JSON5). It has no
+ * descriptions: PostGraphile reads the comments of the views. Source: postgraphile.org/postgraphile/5/smart-tags-file.
  */
 import type { Edge, Graph, Node } from './graph.ts';
 
@@ -16,7 +16,7 @@ export interface SmartTags {
   };
 }
 
-/** Lists beside connections at the root, lists alone for what belongs to a row; nothing is written by anybody who reads. */
+/** Lists and connections at the root, only lists for related rows; no mutations. */
 const ofViews = [
   '-insert',
   '-update',
@@ -37,7 +37,8 @@ export function smartTags({ nodes, functions }: Graph): SmartTags {
       procedure: Object.fromEntries(
         functions.map(({ schema, name, isShown }) => [
           path(schema, name),
-          // Types are made of hidden functions as well: token_holding would take the name of a row of token_holdings.
+          // Types are generated for hidden functions as well: token_holding would take the type name of a row of
+          // token_holdings.
           { tags: isShown ? { behavior: ofFunctions } : { name: `part_${name}`, behavior: hidden } },
         ]),
       ),
@@ -55,7 +56,7 @@ function tagsOf({ name, keys: [primary, ...others], edges }: Node): Tagged['tags
   };
 }
 
-/** A constraint as it would be written in SQL, with what either side is called behind it. */
+/** A constraint in SQL notation, followed by the names of both directions. */
 function foreignKey({ columns, to, toColumns, field, back, isOne }: Edge): string {
   const names = [
     `@fieldName ${field}`,
@@ -73,7 +74,7 @@ function list(columns: readonly string[]): string {
   return `(${columns.map(quoted).join(', ')})`;
 }
 
-/** Names of ours are of letters, digits and underscores; only that of the schema is somebody's choice. */
+/** Our names consist of letters, digits and underscores; only the schema name is a choice of the operator. */
 function quoted(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`;
 }

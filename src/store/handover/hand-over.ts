@@ -1,7 +1,7 @@
 /**
- * A stream handed over to another server. There is no transaction over both, so the order of two commits keeps them apart: first
- * the former storage says that it is handed over, then the new one that it is not being filled any more. In between neither
- * may be written to, and whoever runs it again finishes it.
+ * Hands a stream over to another server. There is no transaction over both, so the order of two commits keeps them
+ * consistent: first the old storage records that it is handed over, then the new one that it is no longer being filled.
+ * In between neither may be written to, and the next run of the command finishes the handover.
  */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient } from 'pg';
@@ -21,7 +21,10 @@ import type { Storages } from '../swap/rows.ts';
 import { readerTables } from '../tables/readers.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
-/** What was removed stays away, and packages need not be read again. To be called before anything is read there, and again. */
+/**
+ * Copies redactions and packages, so that redacted contents stay removed and packages need not be read again. Call it
+ * before the target reads anything, and again.
+ */
 export async function carryFirst(live: Database, target: Database): Promise<void> {
   await bring(live, target, 'none', async (client, storages) => {
     await carryPackages(client, storages);
@@ -29,7 +32,9 @@ export async function carryFirst(live: Database, target: Database): Promise<void
   });
 }
 
-/** What takes long, while everybody works on. Resolves to what cannot be carried over, in words. */
+/**
+ * Copies everything that takes long, while the indexer continues. Resolves to descriptions of what cannot be copied.
+ */
 export async function prepareHandover(live: Database, target: Database): Promise<readonly string[]> {
   await bring(live, target, 'earlier', async (client, storages) => {
     await carryPackages(client, storages);
@@ -43,7 +48,7 @@ export async function prepareHandover(live: Database, target: Database): Promise
   return [...left, ...failed.map(({ view, error }) => `view ${view}: ${error.message}`)];
 }
 
-/** Names and columns of typed views, which were given once: before views are made there under others. */
+/** Copies registered names and columns of typed views, before views are created there under other names. */
 async function carryNames(client: PoolClient, { from, to }: Storages): Promise<void> {
   for (const table of ['typed_views', 'typed_columns']) {
     await client.query(`delete from ${escapeIdentifier(to)}.${table}`);
@@ -65,7 +70,7 @@ function bring(
 
 const carried = tablesWhere((entry) => entry.carried !== undefined);
 const ofReaders: readonly string[] = Object.keys(readerTables);
-/** Everything that is carried. Webhooks first, because a delivery goes from their cursor to their hold. */
+/** All copied tables. Webhooks come first, because a delivery locks their cursor before their hold. */
 const lockedTables = [
   ...carried.filter((table) => ofReaders.includes(table)),
   ...carried.filter((table) => !ofReaders.includes(table)),
@@ -84,18 +89,18 @@ function carryTo(
 }
 
 /**
- * The first commit: from here on nobody writes to the storage here. To be called by the holder of its lock, when the other is as far.
- * Resolves to whether the work is still wanted; when it is not, nothing has happened.
+ * The first commit: after it no indexer writes to the old storage. The holder of its lock calls it when the target has
+ * caught up. Resolves to whether the job is still active; if it is not, nothing has changed.
  * @param into the other database, as `placeOf` names it
- * @throws IndexerError WRITER_FENCED when the stream is not where it was halted
+ * @throws IndexerError WRITER_FENCED if the stream is not where it was halted
  */
 export function layDown(live: Database, target: Database, halted: Halted, into: string): Promise<boolean> {
   return live.transaction(async (from) => {
-    // Nobody writes meanwhile: who is in the way is given his time afterwards.
+    // The writer has stopped meanwhile; sessions that hold locks get more time at the next attempt.
     await from.query(`set local lock_timeout = '1s'`);
     const ours = await lockStream(from);
     if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');
-    // Commands that remove contents, or place a hold, do so before, or in the other storage, and not in between.
+    // Commands that redact contents, or place a hold, run before this, or in the other storage, and not in between.
     await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
     if (!(await updateJob(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
     await carryTo(from, target, 'all', async (client, storages) => {
@@ -109,15 +114,15 @@ export function layDown(live: Database, target: Database, halted: Halted, into: 
 }
 
 /**
- * The second commit: from here on indexers may write there. Its epoch is above that of the former storage, so that no writer of that
- * one can commit here, whatever the address leads to that it knows. Resolves to the checkpoint.
- * @throws IndexerError WRITER_FENCED when the other storage is not as far
+ * The second commit: after it indexers may write to the target. Its epoch is above that of the old storage, so that a
+ * writer of the old one cannot commit here, even if its address now leads here. Resolves to the checkpoint.
+ * @throws IndexerError WRITER_FENCED if the target has not caught up
  */
 export function takeUp(target: Database, { checkpoint, epoch }: Halted): Promise<number> {
   return target.transaction(async (client) => {
     const there = await lockStream(client);
     const at = there?.seeded === true ? (there.checkpoint ?? -1) : -1;
-    if (at < checkpoint) throw fenced('the new storage is not where the live one is');
+    if (at < checkpoint) throw fenced('the new storage has not caught up with the live one');
     await takeEpoch(client, undefined);
     await client.query('update stream set epoch = epoch + $1, handover = null, handover_peer = null', [epoch]);
     await updateJob(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null });

@@ -1,6 +1,7 @@
 /**
- * What operators have put on the tables of a storage, made on the same tables of another server: indexes, statistics, rights,
- * policies, settings. Both servers print what they have as the statements that make it; what only the one prints is run on the other.
+ * Objects that operators have added to the tables of a storage, created on the same tables of another server: indexes,
+ * statistics, rights, policies, settings. Both servers print their objects as the statements that create them; a
+ * statement that only the old server prints is run on the new one.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Database } from '../connection/database.ts';
@@ -10,14 +11,14 @@ import { dropContentStatistics } from '../roles/content-statistics.ts';
 import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 import { searchIn } from '../swap/dependents.ts';
 
-/** The driver knows no "without limit" per query: an index over a large table takes long. */
+/** The driver has no "without limit" per query: an index over a large table takes long. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 interface Printed {
-  /** By what it is known on both servers. */
+  /** Identity of the object on both servers. */
   readonly key: string;
   readonly statement: string;
-  /** Roles that it names; they have to be there. */
+  /** Roles that it names; they must exist. */
   readonly roles: readonly string[];
 }
 
@@ -82,14 +83,14 @@ select null, format('grant execute on routine %I.%I(%s) to %s%s', n.nspname, p.p
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace cross join lateral aclexplode(p.proacl) a
  where ${inSchemas} and a.grantee <> p.proowner
 union all
--- Of what the owner makes later; on the other server that is who makes the storage there.
+-- Default privileges of the owner; on the other server, of the role that creates the storage there.
 select null, format('alter default privileges in schema %I grant %s on %s to %s%s', n.nspname, a.privilege_type,
               case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' else 'types' end,
               ${whom}, ${option}), ${grantee}
   from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace cross join lateral aclexplode(d.defaclacl) a
  where ${inSchemas} and d.defaclrole = n.nspowner`;
 
-/** Of roles that may use the stream, in its database: limits, and where they look for names. */
+/** Settings of roles that may use the stream, in its database: limits and search paths. */
 const roleSettings = `
 select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::text, split_part(s, '=', 1),
               case when split_part(s, '=', 1) = 'search_path' then substring(s from position('=' in s) + 1)
@@ -98,12 +99,12 @@ select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::
  where d.setdatabase = (select oid from pg_database where datname = current_database())
    and exists (select from pg_namespace n cross join lateral aclexplode(n.nspacl) a where ${inSchemas} and a.grantee = r.oid)`;
 
-/** In the order in which they are made: a limited role is granted its rights last. */
+/** In the order in which they are created: a limited role is granted its rights last. */
 const kinds = [indexes, statistics, settings, policies, grants, roleSettings];
 
 /**
- * Makes on the other server what is missing there, each in a transaction of its own, so that whoever fills it waits for one table at
- * a time. Resolves to what could not be made, in words.
+ * Creates missing objects on the other server, each in a transaction of its own, so that the job that fills it waits
+ * for one table at a time. Resolves to descriptions of what could not be created.
  */
 export async function carryObjectsAcross(from: Database, to: Database): Promise<readonly string[]> {
   const name = await to.withClient(async (client) => {

@@ -1,28 +1,32 @@
 /**
- * Rows that no ledger could tell, brought from one server to another: into a schema of their own there, from which they are
- * carried by the same statements as from a storage beside. As JSON texts of the server, which are exact for all of its types.
+ * Rows that cannot be read from a ledger, copied from one server to another: into a separate schema there, from which
+ * the same statements copy them as within one server. Rows travel as JSON texts of the server, which are exact for all
+ * of its types.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import type { Storages } from '../swap/rows.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
-/** Of completions: none; those of before the other began to read; all that it has not read, while nobody writes there. */
+/**
+ * Which completions to copy: none; those from before the target began to read; or all that it has not read, once no
+ * indexer writes there.
+ */
 export type Completions = 'none' | 'earlier' | 'all';
 
 const small = tablesWhere(({ carried }) => carried !== undefined);
 
 interface Brought {
   readonly table: string;
-  /** Which of its rows. */
+  /** Condition on its rows. */
   readonly where: string;
   readonly rowsAtOnce: number;
 }
 
 export interface Across {
-  /** Of the storage that has the rows, in a transaction. */
+  /** Client of the storage that has the rows, in a transaction. */
   readonly from: ClientBase;
-  /** Of the other server, in a transaction. */
+  /** Client of the other server, in a transaction. */
   readonly to: ClientBase;
   /** Name of the storage, the same on both. */
   readonly schema: string;
@@ -30,8 +34,8 @@ export interface Across {
 }
 
 /**
- * Has `carry` carry what is brought; nothing of the schema between is left. What it is given as `from` has the tables that
- * are brought and no other.
+ * Calls `carry` with a temporary schema that holds the copied rows; the schema is dropped afterwards. Its `from` schema
+ * has the copied tables and no others.
  */
 export async function acrossServers(
   { from, to, schema, completions }: Across,

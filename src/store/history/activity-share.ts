@@ -1,23 +1,23 @@
 /**
- * Takes the share of some updates out of `activity_hourly`, before their rows are deleted or become more. It is subtracted
- * rather than counted anew, because updates that were pruned here are still part of the sums.
+ * Takes the share of some updates out of `activity_hourly`, before their rows are deleted or extended. The share is
+ * subtracted rather than all rows counted again, because the sums also contain updates that were pruned here.
  */
 import type { ClientBase } from 'pg';
 
-/** Updates by their offsets: after the first, up to and including the last. */
+/** Range of updates: after the first offset, up to and including the last. */
 export interface Stretch {
   readonly above: number;
   readonly upTo: number | typeof lastOffset;
 }
 
-/** No update comes after it. */
+/** No update has a higher offset. */
 export const lastOffset = '9223372036854775807';
 
-/** Delays are whole multiples of 2^-20 seconds, as the writer counts them: sums and differences have no rounding. */
+/** Delays are integer multiples of 2^-20 seconds, as the writer counts them: sums and differences have no rounding. */
 const delay = `coalesce(sum(round(extract(epoch from record_time - effective_at)::numeric * 1048576))
                  filter (where kind = 't'), 0)::double precision / 1048576`;
 
-/** What the updates above $1 and up to $2 added, one row for each row of `activity_hourly` they touched. */
+/** The share of the updates above $1 and up to $2, one row for each row of `activity_hourly` they touched. */
 const share = `
   gone as (
     select "offset", synchronizer_pk, date_trunc('hour', record_time, 'UTC') as hour, kind, paid_traffic_cost,
@@ -45,10 +45,13 @@ const share = `
             union all
             select hour, synchronizer_pk, count(*) filter (where kind = 't'),
                    coalesce(sum(paid_traffic_cost), 0), ${delay}, 0, 0, 0
-              from gone group by 1, 2) whole
+              from gone group by 1, 2) total
      group by 1, 4)`;
 
-/** A sum of costs that reached the largest bigint says nothing of its parts: it is counted from what stays. */
+/**
+ * A sum of costs that reached the largest bigint says nothing about its parts: it is counted again from the remaining
+ * updates.
+ */
 const rest = `
   full_hours as (select hour, synchronizer_pk from activity_hourly where paid_traffic_cost = 9223372036854775807),
   rest as (
@@ -77,9 +80,9 @@ export async function subtractActivity(client: ClientBase, { above, upTo }: Stre
   );
 }
 
-/** Rows that stand for nothing that is left. @param above offset after which all updates go */
+/** Deletes rows without remaining updates. @param above offset after which all updates are removed */
 export async function dropEmptyActivity(client: ClientBase, above: number): Promise<void> {
-  // The row of the updates themselves may be all zero lawfully: an update that cost 0 and holds no event made it.
+  // The row of the updates themselves may validly be all zero: for an update without cost and events.
   await client.query(
     `with empty as (
        select hour, synchronizer_pk from activity_hourly

@@ -5,20 +5,20 @@ import type { Database } from '../connection/database.ts';
 import { one, sql, tablesOf } from '../connection/query-builder.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
-/** How a range after the first one began. */
+/** Start of a range after the first one. */
 export interface NewRange {
-  /** Exclusive beginning of the range. */
+  /** Exclusive start of the range. */
   readonly from: number;
   readonly origin: 'reseed' | 'filter' | 'reset' | 'filter-extend';
   readonly filterHash: string;
   readonly shape: StreamIdentity['shape'];
-  /** False: what was active at its beginning and only a wider filter shows is to be gathered yet. */
+  /** False: contracts active at its start that only the extended filter returns still have to be staged. */
   readonly complete?: false;
-  /** Why the range before it ended. */
+  /** Why the previous range ended. */
   readonly reason: string;
 }
 
-/** A stream that is seeded again where it began has no range before: it begins with that list. */
+/** A stream that is seeded again at its start has no previous range: it begins with that list. */
 const seededAgain = sql<boolean>`excluded.origin = 'reseed' and coverage.origin in ('seed', 'genesis', 'oldest', 'offset')`;
 const beganAnew = {
   origin: sql<NewRange['origin']>`case when ${seededAgain} then 'seed' else excluded.origin end`,
@@ -33,7 +33,7 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
     .where('to_offset', 'is', null)
     .execute();
   const { from, origin, filterHash, shape, complete = true, reason } = range;
-  // The same beginning under the same filter: it was given up and taken again before anything was stored.
+  // The same start under the same filter: it was cancelled and requested again before anything was stored.
   await tablesOf(client)
     .insertInto('coverage')
     .values({ from_offset: from, filter_hash: filterHash, origin, transaction_shape: shape, complete, reason })
@@ -51,8 +51,8 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
 }
 
 /**
- * Goes back to an offset: ranges that begin after it are gone, the one it lies in is open again.
- * @returns whether a range of another filter begins there, because the filter in force is not that of the time
+ * Goes back to an offset: ranges that begin after it are deleted, the range that contains it is open again.
+ * @returns whether a range of another filter begins there, because the filter in force differs from that of the time
  */
 export async function cutRanges(
   client: ClientBase,
@@ -84,14 +84,14 @@ export async function cutRanges(
   return true;
 }
 
-/** Where the stream begins and how it came to begin there. */
+/** Start of the stream and how it was chosen. */
 export interface FirstRange {
   /** Exclusive. */
   readonly from: number;
   readonly origin: string;
 }
 
-/** The beginning of the stream; undefined when nothing was ever indexed here, or there are no tables yet. */
+/** The start of the stream; undefined if nothing was ever indexed here, or there are no tables yet. */
 export async function readFirstRange(database: Database): Promise<FirstRange | undefined> {
   return await database.withClient(async (client) => {
     const table = `${escapeIdentifier(database.schema)}.coverage`;

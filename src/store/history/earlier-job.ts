@@ -1,6 +1,6 @@
 /**
- * What was before a wider filter came into force, as a job: how far it has come, which is the offset from which on the parts
- * of the filter have all updates, and its end, after which the ranges of coverage begin where it ended.
+ * The job that reads history from before the filter was extended: its progress, which is the offset from which the
+ * filter additions have all updates, and its end, after which the coverage ranges begin where it ended.
  */
 import type { ClientBase } from 'pg';
 import type { WantedHistory, WantedFilterExtension } from '../../model/stream.ts';
@@ -11,31 +11,31 @@ import { maintain, refused, type StreamFacts } from './maintenance.ts';
 import { hold, standing } from './filter-extension.ts';
 import { requestJob, getJob, updateJob } from './jobs.ts';
 
-/** What there is to do. */
+/** The next work of the job. */
 export interface DueEarlier {
   readonly wanted: WantedHistory;
-  /** It waits until it is resumed. */
+  /** Paused until an operator resumes it. */
   readonly isPaused: boolean;
-  /** The filter in force is the one whose history is wanted. */
+  /** Whether the filter in force is the one whose history was requested. */
   readonly isInForce: boolean;
-  /** A filter is being extended, or contracts are gathered: it goes on after that. */
+  /** A filter extension is running, or contracts are being staged: the job continues after that. */
   readonly waits: boolean;
-  /** What was active at some offset was asked for, and is being gathered or was not. */
+  /** The contracts active at an offset were requested, and are being staged or were not. */
   readonly askedForList: boolean;
-  /** Updates after this offset are here under the filter in force (exclusive). */
+  /** Updates after this offset are stored under the filter in force (exclusive). */
   readonly from: number;
-  /** What was active at this offset is here; undefined: some of it is missing. */
+  /** Offset from which active contracts are complete; undefined: some are missing. */
   readonly completeFrom: number | undefined;
-  /** Where the history begins that can become more (exclusive). */
+  /** Start of the history that can be extended (exclusive). */
   readonly begin: number;
 }
 
-/** Said while what was active where the history begins is gathered; who finds it afterwards looks whether it is there. */
-export const listing = 'gathering what was active where it begins';
+/** Step while contracts active at the start of history are staged; the indexer checks later whether they are stored. */
+export const listing = 'staging contracts active at its start';
 
 const unfinished: ReadonlySet<string> = new Set(['requested', 'working', 'paused']);
 
-/** What was asked for and is not finished. */
+/** The requested and unfinished job. */
 export function dueEarlier(database: Database): Promise<DueEarlier | undefined> {
   return database.withClient(async (client) => {
     const job = await getJob(client, 'history');
@@ -69,8 +69,8 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
 }
 
 /**
- * Where history begins that is here without a gap, under filters that were extended to the one in force and in its shape. What was
- * before another filter was accepted need not be visible under it.
+ * Start of the history without a gap, under filters that were extended to the one in force and in its shape. Updates
+ * from before another filter was accepted need not be visible under it.
  */
 async function beginOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ begin: number | null }>(
@@ -87,8 +87,8 @@ async function beginOf(client: ClientBase): Promise<number> {
 }
 
 /**
- * Asks for what was active at an offset, as a filter extension to the filter that is in force: where history begins later than the
- * ledger, contracts of then have ended since. Nothing is pruned here until it is done.
+ * Requests the contracts active at an offset, as a filter extension to the filter in force: if history begins later
+ * than the ledger, contracts of that time may have ended since. Nothing is pruned here until it is done.
  * @throws IndexerError WRITER_FENCED (fenced)
  */
 export function askForList(database: Database, at: number, epoch: number): Promise<void> {
@@ -108,10 +108,10 @@ export function askForList(database: Database, at: number, epoch: number): Promi
 }
 
 /**
- * The last of it: coverage says from where on all of it is here. The job is done then.
- * @param floor the participant, or what is kept here, begins there
- * @returns the offset it is complete from
- * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED when it was stopped meanwhile
+ * The last step: records in coverage where the complete history begins. Then the job is done.
+ * @param floor start of the history of the participant, or of the retained history here
+ * @returns the offset from which it is complete
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if it was paused or cancelled meanwhile
  */
 export function finishEarlier(database: Database, floor: number, epoch: number): Promise<number> {
   return maintain(database, async (client) => {
@@ -137,7 +137,7 @@ export function finishEarlier(database: Database, floor: number, epoch: number):
   });
 }
 
-/** One range from the offset to the checkpoint in place of those that began after it. */
+/** Replaces the ranges that began after the offset by one range from the offset to the checkpoint. */
 async function beginRangeAt(client: ClientBase, at: number, { filterHash, shape }: StreamFacts): Promise<void> {
   await client.query(
     `delete from coverage c

@@ -1,6 +1,7 @@
 /**
- * What became of the contracts of a range of earlier updates. Everything after the range is stored already, so the first end
- * of each is known; what ended only within the range or after it comes as ended, with its position.
+ * Lifetimes of the contracts of a range of earlier updates. Everything after the range is stored already, so the first
+ * end of each contract is known; a contract that ended within the range or after it is stored as ended, with its
+ * position.
  */
 import type { ClientBase } from 'pg';
 import { endedFrom } from '../write/batch-writer.ts';
@@ -10,7 +11,7 @@ import { otherParties } from './earlier-rows.ts';
 const sameStay =
   'id_text(t.contract_id) = id_text(s.contract_id) and t."offset" = s."offset" and t.node_id = s.node_id';
 
-/** Part of the caller's transaction, in which the rows of the range are stored and those of its lifetimes staged. */
+/** Part of the caller's transaction, in which the rows of the range are stored and its lifetimes staged. */
 export async function placeLifetimes(client: ClientBase, { from }: { readonly from: number }): Promise<void> {
   await client.query(
     `create temporary table staged_states on commit drop as
@@ -36,7 +37,7 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
   await markUnhosted(client, from);
 }
 
-/** Those that are not here, and those that were witnessed only under the former filter. */
+/** Adds activations that are not stored, or that were only witnessed under the previous filter. */
 async function addStays(client: ClientBase): Promise<void> {
   await client.query(
     `delete from ended t using staged_states s
@@ -64,7 +65,7 @@ async function addStays(client: ClientBase): Promise<void> {
   );
 }
 
-/** Ends of the contracts of the range, in it and in all that came after it: table `staged_ends`. */
+/** Ends of the contracts of the range, in it and after it: table `staged_ends`. */
 async function gatherEnds(client: ClientBase, from: number): Promise<void> {
   await client.query(
     `create temporary table staged_touched on commit drop as
@@ -98,7 +99,7 @@ async function gatherEnds(client: ClientBase, from: number): Promise<void> {
   );
 }
 
-/** Each stay ends with the first end after it. */
+/** Each activation ends with the first end after it. */
 async function endStays(client: ClientBase): Promise<void> {
   await client.query(
     `with known as materialized (
@@ -118,7 +119,7 @@ async function endStays(client: ClientBase): Promise<void> {
        from (select template_pk, count(*) as ended from gone group by 1) n
       where a.template_pk = n.template_pk`,
   );
-  // A list that found a contract in flight did not say when it left.
+  // A list that found a contract in flight did not contain the offset at which it left.
   await client.query(
     `update ended t set ended_at = e.ended_at
        from staged_ends e
@@ -127,7 +128,10 @@ async function endStays(client: ClientBase): Promise<void> {
   );
 }
 
-/** Contracts whose parties left the participant since: looking for them reads all there are, so only where there may be some. */
+/**
+ * Marks contracts whose parties have left the participant since. The search reads all activations, so it runs only if
+ * there may be some.
+ */
 async function markUnhosted(client: ClientBase, from: number): Promise<void> {
   const { rows } = await client.query(
     `select from topology_events y

@@ -1,7 +1,7 @@
 /**
- * A stretch of history that a wider filter shows more of, stored where the former filter has followed before: updates that are
- * new, events that stored ones lacked, what contracts of the stretch became. All of it is one transaction. What it would add
- * and is there already stays as it is, so a stretch may come again.
+ * An offset range of which an extended filter returns more, stored where the previous filter has already been followed:
+ * new updates, events missing from stored updates, and lifetimes of contracts of the range. All of it is one
+ * transaction. Rows that are already stored stay as they are, so a range may be repeated.
  */
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -26,7 +26,7 @@ import { maintain } from './maintenance.ts';
 import { numberParties } from './staged-rows.ts';
 import { standing } from './filter-extension.ts';
 
-/** All updates after `from` and up to `to` that the filter in force shows, in order. */
+/** All updates after `from` and up to `to` that the filter in force returns, in order. */
 export interface EarlierRange {
   readonly from: number;
   readonly to: number;
@@ -34,20 +34,20 @@ export interface EarlierRange {
 }
 
 /**
- * `names`: nothing was stored, because some need numbers first. `otherwise`: likewise, because it was pruned here meanwhile, or
- * contracts are being gathered again.
+ * `names`: nothing was stored, because some names need numbers first. `otherwise`: nothing was stored, because the
+ * range was pruned here meanwhile, or contracts are being staged again.
  */
 export type EarlierOutcome = 'stored' | 'names' | 'otherwise';
 
 /**
- * Stores a range. To be called by the holder of the writer lock, for a filter that is in force under this epoch.
- * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_MISMATCH when the range lacks what is stored, FILTER_EXTEND_REFUSED while one of its
- *   updates is in quarantine; then nothing is changed
+ * Stores a range. The holder of the writer lock calls it, for a filter that is in force under this epoch.
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_MISMATCH if the range lacks stored rows,
+ * FILTER_EXTEND_REFUSED while one of its updates is in quarantine; then nothing is changed
  */
 export function storeEarlier(database: Database, range: EarlierRange, epoch: number): Promise<EarlierOutcome> {
   const { from, to } = range;
   return maintain(database, async (client) => {
-    // Redactions and pruning wait: what they look for must not come in behind them.
+    // Redactions and pruning wait: rows they search for must not be added after they searched.
     await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
     if (await isOvertaken(client, from)) return 'otherwise';
     await refuseQuarantined(client, range);
@@ -70,8 +70,8 @@ export function storeEarlier(database: Database, range: EarlierRange, epoch: num
 }
 
 /**
- * Numbers the names that a range has and nobody had before. Between two sessions, because the writer numbers from memory; the
- * epoch rises.
+ * Numbers names of a range that have no number yet. Runs between two sessions, because the writer numbers from memory;
+ * the epoch rises.
  */
 export function nameEarlier(database: Database, { updates, from }: EarlierRange, epoch: number): Promise<void> {
   return maintain(database, async (client) => {
@@ -100,14 +100,20 @@ async function refuseQuarantined(client: ClientBase, { from, to }: EarlierRange)
   );
   if (rows[0] === undefined) return;
   const { offset } = rows[0];
-  throw new IndexerError(`the update at offset ${String(offset)} is in quarantine, as the former filter showed it`, {
-    code: 'FILTER_EXTEND_REFUSED',
-    remedy: 'store it (ledger-indexer quarantine retry), then run: ledger-indexer jobs resume history',
-    facts: { offset },
-  });
+  throw new IndexerError(
+    `the update at offset ${String(offset)} is in quarantine, as received under the previous filter`,
+    {
+      code: 'FILTER_EXTEND_REFUSED',
+      remedy: 'store it (ledger-indexer quarantine retry), then run: ledger-indexer jobs resume history',
+      facts: { offset },
+    },
+  );
 }
 
-/** Its rows, with our numbers of names and with numbers of combinations of parties of their own; undefined: it has new names. */
+/**
+ * Rows of the range, with our numbers of names and separate numbers of party sets; undefined if it has names without a
+ * number.
+ */
 async function built(
   client: PoolClient,
   { from, updates }: EarlierRange,

@@ -1,6 +1,6 @@
 /**
- * Rows of a range of earlier updates: staged in tables `staged_…`, with our numbers. Those that are missing are added, those
- * that are there gain what the wider filter shows of them, and every one that is there must be among the staged ones.
+ * Rows of a range of earlier updates: staged in tables `staged_…`, with our numbers. Missing rows are added, stored
+ * rows gain what the extended filter returns of them, and every stored row must be among the staged ones.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -11,7 +11,7 @@ interface Rule {
   readonly key: readonly string[];
   /** The table that numbers its parties. */
   readonly parties?: keyof typeof partyColumns;
-  /** What must be the same of a row that is there already. */
+  /** Columns that must be equal in a stored row. */
   readonly proof: string;
 }
 
@@ -47,8 +47,8 @@ type Ruled = keyof typeof rules;
 const ruled = Object.keys(rules) as Ruled[];
 
 /**
- * Which rows need not be staged: a list of active contracts may name some that no update of the participant began, because they
- * were imported; and an interface may be forgotten.
+ * Stored rows that need not be staged: a list of active contracts may contain imported ones that no update of the
+ * participant created; and an interface may have been removed.
  */
 const unproven: Partial<Record<Ruled, string>> = {
   contracts: `t.origin = 's'`,
@@ -56,7 +56,7 @@ const unproven: Partial<Record<Ruled, string>> = {
   reassignments: 't.incomplete',
 };
 
-/** @throws IndexerError FILTER_EXTEND_MISMATCH when something is stored that is not among the staged rows */
+/** @throws IndexerError FILTER_EXTEND_MISMATCH if something is stored that is not among the staged rows */
 export async function proveEarlierRows(
   client: ClientBase,
   { from, to }: { readonly from: number; readonly to: number },
@@ -73,14 +73,14 @@ export async function proveEarlierRows(
   if (missing.length === 0) return;
   const found = missing.map(([table, count]) => `${String(count)} of ${table}`).join(', ');
   throw new IndexerError(
-    `between offsets ${String(from)} and ${String(to)} rows are stored that the filter in force does not show: ${found}`,
+    `between offsets ${String(from)} and ${String(to)} rows are stored that the filter in force does not return: ${found}`,
     { code: 'FILTER_EXTEND_MISMATCH', facts: { from, to } },
   );
 }
 
 /** Part of the caller's transaction, which holds the stream row. */
 export async function addEarlierRows(client: ClientBase, epoch: number): Promise<void> {
-  // Each as one that came late: that is how others who read by offsets learn of it.
+  // Marked as late updates: programs that read by offset notice them this way.
   await client.query('update staged_updates set batch_offset = - "offset"');
   await client.query(
     `insert into batches (batch_offset, epoch)
@@ -118,13 +118,13 @@ async function gain(client: ClientBase, table: Ruled, { key, parties }: Rule): P
   );
 }
 
-/** SQL: the parties of `t` are others than those of `s`, whatever their numbers. */
+/** SQL: the parties of `t` differ from those of `s`, regardless of their numbers. */
 export function otherParties(table: keyof typeof partyColumns): string {
   const list = (alias: string): string => partyColumns[table].map((column) => `${alias}.${column}`).join(', ');
   return `t.parties_pk <> s.parties_pk
-          and exists (select from ${table} former, ${table} now
-                       where former.parties_pk = t.parties_pk and now.parties_pk = s.parties_pk
-                         and (${list('former')}) is distinct from (${list('now')}))`;
+          and exists (select from ${table} before, ${table} now
+                       where before.parties_pk = t.parties_pk and now.parties_pk = s.parties_pk
+                         and (${list('before')}) is distinct from (${list('now')}))`;
 }
 
 function matched(key: readonly string[]): string {

@@ -1,4 +1,7 @@
-/** Taking another filter into force: the history stays as it is, and `coverage` says from where the new one counts. */
+/**
+ * Brings another filter into force: history stays as it is, and `coverage` records the offset from which the new filter
+ * applies.
+ */
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf, type Change } from '../connection/query-builder.ts';
@@ -11,14 +14,17 @@ export interface FilterChange {
   readonly identity: StreamIdentity;
   /** Why, for table `coverage`. */
   readonly reason: string;
-  /** Whether all that was visible is visible under the new filter; else the newest update can prove nothing any more. */
+  /**
+   * Whether everything that was visible is visible under the new filter; otherwise the newest update proves nothing any
+   * more.
+   */
   readonly allVisible: boolean;
   readonly writer: string;
 }
 
 /**
- * Closes the range of the filter in force at the checkpoint and opens one of the new filter; the epoch rises. To be
- * called by the holder of the writer lock only. Resolves to the checkpoint.
+ * Closes the range of the filter in force at the checkpoint and opens one of the new filter; the epoch rises. Only the
+ * holder of the writer lock calls it. Resolves to the checkpoint.
  * @throws IndexerError FILTER_ACCEPT_REFUSED
  */
 export function acceptFilter(database: Database, change: FilterChange): Promise<number> {
@@ -29,7 +35,7 @@ export function acceptFilter(database: Database, change: FilterChange): Promise<
       const begun = stream !== undefined && stream.seedContracts > 0;
       const remedy = begun
         ? 'begin the seed again under the configured filter: ledger-indexer reset --all --yes'
-        : 'start the indexer: it takes the configured filter';
+        : 'start the indexer: it uses the configured filter';
       throw refused('filter accept', 'nothing is published in this schema yet', remedy);
     }
     const { checkpoint } = stream;

@@ -1,7 +1,7 @@
 /**
- * Contracts that were active when a filter was extended become part of the stream that runs under it: in many short
- * transactions, each of which holds the stream row only for the narrow rows. What the stream has ended meanwhile comes in as
- * ended. Nothing is ended by the list: what the former filter showed must be in it.
+ * Adds contracts that were active when a filter was extended to the running stream: in many short transactions, each of
+ * which locks the stream row only for the narrow rows. Contracts that the stream has ended meanwhile are added as
+ * ended. The list ends nothing: contracts visible under the previous filter must be in it.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -20,14 +20,15 @@ import { dropFilterExtension, standing } from './filter-extension.ts';
 import { updateJob } from './jobs.ts';
 
 export interface Filled {
-  /** Contracts of the list that were looked at. */
+  /** Processed contracts of the list. */
   readonly done: number;
   readonly total: number;
 }
 
 /**
- * Where the filling stands. At first everything is made ready that can be made ready beside the stream: numbers of parties, what the list says of each contract,
- * and the proof that it is of this history. @throws IndexerError FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
+ * Progress of the fill. The first call prepares everything that can be prepared concurrently with the stream: numbers
+ * of parties, the list's state of each contract, and the check that it belongs to this history. @throws IndexerError
+ * FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
  */
 export async function beginFill(database: Database): Promise<Filled> {
   return (await filled(database)) ?? prepareFill(database);
@@ -43,7 +44,7 @@ function prepareFill(database: Database): Promise<Filled> {
     }
     await placeAsStored(client, staged);
     await keyAgain(client, staged);
-    // Stretches of what was copied a moment ago: without, the server joins whole tables for each of them.
+    // Ranges of freshly copied rows: without statistics, the server joins complete tables for each range.
     await client.query(`analyze ${staged}.contracts, ${staged}.interface_views`);
     await gatherStates(client, staged);
     await client.query(`alter table ${staged}.states add primary key ("offset", node_id); analyze ${staged}.states`);
@@ -59,7 +60,7 @@ function prepareFill(database: Database): Promise<Filled> {
   });
 }
 
-/** Stretches are found by these keys, which go where places change after a switch. */
+/** Restores the primary keys by which ranges are found; they are dropped if positions change after a switch. */
 async function keyAgain(client: ClientBase, staged: string): Promise<void> {
   for (const [table, columns] of [
     ['contracts', '"offset", node_id'],
@@ -74,18 +75,18 @@ async function keyAgain(client: ClientBase, staged: string): Promise<void> {
 }
 
 /**
- * Of contracts that both filters show more parties are ours to see: table `wider` has the number for what is here and what the
- * list says. What an update told of its witnesses stays: a list names stakeholders only.
+ * More parties of contracts that both filters return are visible now: table `wider` has the number that combines stored
+ * parties and those of the list. Witnesses reported by an update stay: a list names stakeholders only.
  */
 async function extendParties(client: ClientBase, staged: string): Promise<void> {
   await client.query(
     `create table ${staged}.wider as
-     select p.former, p.listed, o.signatories, o.observers, null::integer as parties_pk,
+     select p.previous, p.listed, o.signatories, o.observers, null::integer as parties_pk,
             o.witness_parties || array(select w.party from unnest(n.witness_parties) with ordinality w (party, place)
                                         where w.party <> all (o.witness_parties) order by w.place) as witness_parties
-       from (select distinct c.parties_pk as former, s.parties_pk as listed
+       from (select distinct c.parties_pk as previous, s.parties_pk as listed
                from ${staged}.states s join contracts c using ("offset", node_id) where c.contract_id = s.contract_id) p
-       join contract_parties o on o.parties_pk = p.former
+       join contract_parties o on o.parties_pk = p.previous
        join contract_parties n on n.parties_pk = p.listed
       where not n.witness_parties <@ o.witness_parties`,
   );
@@ -93,7 +94,7 @@ async function extendParties(client: ClientBase, staged: string): Promise<void> 
   await client.query(
     `insert into contract_parties (parties_pk, ${columns})
      select (select least(min(parties_pk), 0) from contract_parties) - row_number() over (order by s.first), ${columns}
-       from (select min(former) as first, ${columns} from ${staged}.wider group by ${columns}) s
+       from (select min(previous) as first, ${columns} from ${staged}.wider group by ${columns}) s
       where not exists (select from contract_parties m where (m.signatories, m.observers, m.witness_parties)
                                                           = (s.signatories, s.observers, s.witness_parties))`,
   );
@@ -101,13 +102,16 @@ async function extendParties(client: ClientBase, staged: string): Promise<void> 
     `update ${staged}.wider w set parties_pk = m.parties_pk
        from contract_parties m
       where (m.signatories, m.observers, m.witness_parties) = (w.signatories, w.observers, w.witness_parties);
-     alter table ${staged}.wider add primary key (former, listed)`,
+     alter table ${staged}.wider add primary key (previous, listed)`,
   );
 }
 
 const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
-/** What the former filter showed as active at the offset of the list is in the list, and under the same offset. */
+/**
+ * Contracts that the previous filter returned as active at the offset of the list must be in the list, under the same
+ * offset.
+ */
 async function prove(client: ClientBase, staged: string): Promise<void> {
   const { rows } = await client.query<{ missing: number; ended: number; other: number; setAside: boolean }>(
     `with at as (select seed_offset as "offset" from ${staged}.stream)
@@ -126,26 +130,26 @@ async function prove(client: ClientBase, staged: string): Promise<void> {
             exists (select from quarantine q, at where q."offset" <= at."offset") as "setAside"`,
   );
   const { missing = 0, ended = 0, other = 0, setAside = false } = rows[0] ?? {};
-  if (other > 0) throw unlike(`${String(other)} contracts stand there where other contracts stand here`);
-  // Whatever an update that was set aside has ended is active here.
+  if (other > 0) throw unlike(`${String(other)} contracts there are at the position of other contracts here`);
+  // Contracts that a quarantined update has ended are still active here.
   if (setAside) return;
   if (ended > 0) throw unlike(`the ledger holds ${String(ended)} contracts as active that ended here`);
   if (missing > 0) throw unlike(`${String(missing)} contracts that are active here are not in the list`);
 }
 
 function unlike(found: string): IndexerError {
-  return new IndexerError(`the active contracts under the wider filter do not go with those here: ${found}`, {
+  return new IndexerError(`the active contracts under the extended filter do not match those here: ${found}`, {
     code: 'FILTER_EXTEND_MISMATCH',
   });
 }
 
-/** A stretch of the list: after the first place, up to and including the last. */
+/** A range of the list: after the first position, up to and including the last. */
 interface Stretch {
   readonly after: readonly [number, number];
   readonly upTo: readonly [number, number];
 }
 
-/** Where the filling stands; undefined before it was made ready. */
+/** Progress of the fill; undefined before it was prepared. */
 function filled(database: Database): Promise<Filled | undefined> {
   const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   return database.withClient(async (client) => {
@@ -158,15 +162,15 @@ function filled(database: Database): Promise<Filled | undefined> {
 }
 
 /**
- * The next contracts of the list, one transaction.
- * @returns where it stands; undefined when all of them are here
+ * Adds the next contracts of the list in one transaction.
+ * @returns the progress; undefined when all of them are stored
  * @throws IndexerError WRITER_FENCED (fenced) under another epoch
  */
 export function fillStep(database: Database, epoch: number, contracts: number): Promise<Filled | undefined> {
   const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return database.transaction(async (client) => {
-    // Redactions and pruning wait: what they look for must not come in behind them.
+    // Redactions and pruning wait: rows they search for must not be added after they searched.
     await client.query(`select ${pqs}.__retention_lock()`);
     const stretch = await nextStretch(client, staged, contracts);
     if (stretch === undefined) return undefined;
@@ -178,7 +182,7 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
     await takeWitnessed(client, staged, stretch);
     await changeParties(client, staged, stretch);
     await addStates(client, staged, stretch);
-    // Not deleted: what is dead there would be gone through by each step after it.
+    // Not deleted: each later step would scan the dead rows.
     await client.query(`truncate ${staged}.arrived`);
     const { rows } = await client.query<Filled>(
       `update ${staged}.filled f
@@ -209,8 +213,8 @@ async function nextStretch(client: ClientBase, staged: string, contracts: number
 }
 
 /**
- * SQL: the rows of a table of the staging that lie in the stretch. Numbers of our own making. The offsets alone say again what
- * the places say: of a range of these the server knows how few rows it is, of two comparisons of places it takes a quarter of all.
+ * SQL: the rows of a staging table within the range, with our own integers. Offsets are compared in addition to
+ * positions: the server estimates a range of offsets well, and two comparisons of positions as a quarter of all rows.
  */
 function within(alias: string, { after, upTo }: Stretch): string {
   const place = `(${alias}."offset", ${alias}.node_id)`;
@@ -220,7 +224,7 @@ function within(alias: string, { after, upTo }: Stretch): string {
 
 const emptied = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
 
-/** Wide rows that are not here yet. What an update brings that was set aside comes with it, when it is stored. */
+/** Adds wide rows that are not stored yet. Rows of a quarantined update are added when it is stored. */
 async function addContracts(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
   const where = `${within('r', stretch)} and not exists (select from quarantine q where q."offset" = r."offset")`;
   await copyRows(client, staged, 'contracts', { where, into: `${staged}.arrived` });
@@ -254,7 +258,7 @@ async function addBlobs(client: ClientBase, staged: string, stretch: Stretch): P
   );
 }
 
-/** What the former filter saw as a witness only may be active for a party of the wider one. */
+/** Contracts that the previous filter only witnessed may be active for a party of the extended filter. */
 async function takeWitnessed(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
   await client.query(
     `with gone as (
@@ -269,7 +273,7 @@ async function takeWitnessed(client: ClientBase, staged: string, stretch: Stretc
   );
 }
 
-/** More of the parties of a contract are ours to see now. */
+/** More of the parties of a contract are visible now. */
 async function changeParties(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
   const byId = 'id_text(l.contract_id) = id_text(n.contract_id) and l."offset" = n."offset" and l.node_id = n.node_id';
   await client.query(
@@ -277,7 +281,7 @@ async function changeParties(client: ClientBase, staged: string, stretch: Stretc
        select s."offset", s.node_id, s.contract_id, w.parties_pk
          from ${staged}.states s
          join contracts c on c."offset" = s."offset" and c.node_id = s.node_id
-         join ${staged}.wider w on w.former = c.parties_pk and w.listed = s.parties_pk
+         join ${staged}.wider w on w.previous = c.parties_pk and w.listed = s.parties_pk
         where ${within('s', stretch)} and ${within('c', stretch)}),
      alive as (update live l set parties_pk = n.parties_pk from new n where ${byId}),
      gone as (update ended l set parties_pk = n.parties_pk from new n where ${byId})
@@ -285,7 +289,7 @@ async function changeParties(client: ClientBase, staged: string, stretch: Stretc
   );
 }
 
-/** Narrow rows of what arrived: active, or ended by what the stream has stored since. */
+/** Adds narrow rows of the added contracts: active, or ended by what the stream has stored since. */
 async function addStates(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
   await client.query(
     `with new as materialized (
@@ -337,9 +341,9 @@ async function addStates(client: ClientBase, staged: string, stretch: Stretch): 
 }
 
 /**
- * The last of it: what was on its way, what is known again, and the note from where on it is complete. The staging is gone
- * then, and the job done. @returns the offset it is complete from
- * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED when it was stopped meanwhile
+ * The last step: contracts in flight, contracts hosted again, and the record from where the addition is complete. Then
+ * the staging schema is dropped and the job done. @returns the offset from which it is complete
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if it was paused or cancelled meanwhile
  */
 export function finishFill(database: Database, epoch: number): Promise<number> {
   const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
@@ -355,7 +359,7 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
     await knowAgain(client, staged, at);
     await markAnew(client, at + 1);
     await completeParts(client, stream, at);
-    // What is missing in this list is missing in the stream from now on.
+    // Contracts missing from this list are missing from the stream from now on.
     await client.query(
       `update stream set seed_release = s.seed_release, seed_has_in_flight = false
          from ${staged}.stream s where s.seed_has_in_flight is false`,
@@ -375,10 +379,11 @@ async function completeParts(client: ClientBase, { filterHash, shape }: StreamFa
     `update coverage set complete = true where from_offset = $1 and origin = 'filter-extend'`,
     [at],
   );
-  // The list is of a later offset: the participant had pruned where the filter was extended, or the stream went back to before.
-  // Where it was known of a later offset already, its history is on its way, which says so at its end.
+  // The list has a later offset: the participant had pruned where the filter was extended, or the stream was reset to
+  // before. If contracts were already known from a later offset, the history job is reading them, which records this at
+  // its end.
   if ((known.rowCount ?? 0) > 0) return;
-  const reason = 'what was active under the wider filter is known from here on';
+  const reason = 'contracts active under the extended filter are known from here on';
   if (rowCount === 0) await openRange(client, at, { from: at, origin: 'filter-extend', filterHash, shape, reason });
   await client.query(
     `update filter_interfaces set complete_from = $1, updated_at = now() where state = 'followed' and complete_from is null`,

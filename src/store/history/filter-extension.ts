@@ -1,6 +1,6 @@
 /**
- * A filter that is extended while the stream runs, as the database knows it: what was asked for, the filter in force and
- * those that may stand in for it, and the moment at which another one comes into force.
+ * Filter extension while the stream runs, as stored in the database: the request, the filter in force and those that
+ * may replace it, and the moment at which another filter comes into force.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
@@ -14,21 +14,23 @@ import { mapSynchronizers, mapTemplates } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 import { getJob, updateJob } from './jobs.ts';
 
-/** Name of its row in `retention_holds`: what ended since it began must not go before it is gathered. */
+/**
+ * Name of its row in `retention_holds`: contracts that ended since it began must not be pruned before they are staged.
+ */
 const holdName = 'filter-extend';
 
-/** What there is to do. */
+/** The next work of the job. */
 export interface DueFilterExtension {
   readonly wanted: WantedFilterExtension;
-  /** It waits until it is resumed. */
+  /** Paused until an operator resumes it. */
   readonly isPaused: boolean;
-  /** The filter is in force already. */
+  /** The requested filter is in force already. */
   readonly isSet: boolean;
-  /** What was active at an earlier offset is of no use; undefined: nothing is missing. */
+  /** Contracts active at an earlier offset are not usable; undefined: nothing is missing. */
   readonly notBefore: number | undefined;
 }
 
-/** The filter in force; undefined when nothing was ever indexed here. */
+/** The filter in force; undefined if nothing was ever indexed here. */
 export function storedFilter(database: Database): Promise<StoredFilter | undefined> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<StoredFilter>(
@@ -42,7 +44,7 @@ export function storedFilter(database: Database): Promise<StoredFilter | undefin
   });
 }
 
-/** What was asked for and is not finished. */
+/** The requested and unfinished extension. */
 export function dueFilterExtension(database: Database): Promise<DueFilterExtension | undefined> {
   return database.withClient(async (client) => {
     const job = await getJob(client, 'filter-extend');
@@ -61,7 +63,9 @@ export function dueFilterExtension(database: Database): Promise<DueFilterExtensi
   });
 }
 
-/** @throws IndexerError FILTER_EXTEND_REFUSED unless this role may change stored contracts, and gather others in a schema */
+/**
+ * @throws IndexerError FILTER_EXTEND_REFUSED unless this role may change stored contracts, and stage others in a schema
+ */
 export async function assertMayExtendFilter(database: Database): Promise<void> {
   const staging = stagingSchema(database.schema, 'filter_extend');
   const { rows } = await database.withClient((client) =>
@@ -78,37 +82,38 @@ export async function assertMayExtendFilter(database: Database): Promise<void> {
   if (!mayChange) {
     throw refused(
       'filter extend',
-      `role "${role}" may add rows to this stream and change none, and a wider filter changes what is known of contracts`,
+      `role "${role}" may add rows to this stream but not change them, and an extended filter changes stored contracts`,
       'start the indexer as the owner of the tables (the migrator), run ledger-indexer jobs resume filter-extend, and start it as ' +
-        'this role again when ledger-indexer jobs says that it is done',
+        'this role again when ledger-indexer jobs lists it as done',
     );
   }
   if (mayCreate) return;
   throw refused(
     'filter extend',
-    `role "${role}" may not create schema "${staging}", in which contracts are gathered`,
+    `role "${role}" may not create schema "${staging}", in which contracts are staged`,
     `let the owner of the database run: create schema ${escapeIdentifier(staging)} authorization ${escapeIdentifier(role)}`,
   );
 }
 
-/** How far it is. */
+/** Progress of the job. */
 export type FilterExtensionNote = Partial<JobProgress> & { readonly state?: 'working' | 'done' | 'failed' };
 
-/** Says how far it is; false when it was stopped or given up. */
+/** Stores progress; false if it was paused or cancelled. */
 export function noteFilterExtension(database: Database, progress: FilterExtensionNote): Promise<boolean> {
   return database.withClient((client) => updateJob(client, 'filter-extend', progress));
 }
 
-/** Where the stream stands. */
+/** Position of the stream. */
 export interface Standing {
   readonly checkpoint: number;
   readonly epoch: number;
 }
 
 /**
- * Brings the wider filter into force at the checkpoint. To be called by the holder of the writer lock only; the epoch rises.
- * @param followed interfaces that the stream asks for from here on, although views of earlier contracts are missing
- * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED when another filter is in force than was extended
+ * Brings the extended filter into force at the checkpoint. Only the holder of the writer lock calls it; the epoch
+ * rises.
+ * @param followed interfaces that the stream requests from now on, although views of earlier contracts are missing
+ * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if another filter is in force than was extended
  */
 export function setFilterExtension(
   database: Database,
@@ -140,7 +145,7 @@ export function setFilterExtension(
   });
 }
 
-/** Nothing after the offset is pruned here until the contracts are gathered. */
+/** Nothing after the offset is pruned here until the contracts are staged. */
 export async function hold(client: ClientBase, offset: number): Promise<void> {
   await client.query(
     `insert into retention_holds (name, "offset", reason) values ($1, $2, 'contracts of a wider filter are gathered')
@@ -149,7 +154,7 @@ export async function hold(client: ClientBase, offset: number): Promise<void> {
   );
 }
 
-/** The stream row, locked, where it must be. @throws IndexerError WRITER_FENCED (fenced) */
+/** The stream row, locked, at the expected position. @throws IndexerError WRITER_FENCED (fenced) */
 export async function standing(
   client: PoolClient,
   { epoch, checkpoint }: Pick<Standing, 'epoch'> & Partial<Standing>,
@@ -159,18 +164,18 @@ export async function standing(
   throw fenced('the stream moved while its filter was extended');
 }
 
-/** The filter that was to be extended is not in force any more. */
+/** The filter that was to be extended is no longer in force. */
 export function otherFilter(): Error {
   return refused(
     'filter extend',
     'another filter is in force than the one that was to be extended',
-    'look at what is wanted now, and ask again: ledger-indexer filter extend',
+    'check the configured filter, then run again: ledger-indexer filter extend',
   );
 }
 
 /**
- * Gives what was gathered our numbers of templates, interfaces and synchronizers. Between two sessions, because the writer
- * numbers new ones in memory; the epoch rises.
+ * Gives staged rows our numbers of templates, interfaces and synchronizers. Runs between two sessions, because the
+ * writer numbers new ones in memory; the epoch rises.
  */
 export function nameStaged(database: Database, epoch: number): Promise<void> {
   return maintain(database, async (client) => {
@@ -183,7 +188,7 @@ export function nameStaged(database: Database, epoch: number): Promise<void> {
   });
 }
 
-/** Whether what was gathered has our numbers. */
+/** Whether staged rows have our numbers. */
 export function isNamed(database: Database): Promise<boolean> {
   const name = `${escapeIdentifier(stagingSchema(database.schema, 'filter_extend'))}.template_map`;
   return database.withClient(async (client) => {
@@ -192,13 +197,13 @@ export function isNamed(database: Database): Promise<boolean> {
   });
 }
 
-/** Removes what was gathered, and the hold with it. Part of the caller's transaction. */
+/** Drops the staging schema and releases the hold. Part of the caller's transaction. */
 export async function dropFilterExtension(client: ClientBase, schema: string): Promise<void> {
   await dropStaging(client, schema, 'filter_extend');
   await client.query('delete from retention_holds where name = $1', [holdName]);
 }
 
-/** What was gathered for a filter extension that nobody wants any more goes. */
+/** Drops the staging schema of a filter extension that was cancelled. */
 export function tidyFilterExtension(database: Database): Promise<void> {
   return maintain(database, async (client) => {
     const { rows } = await client.query(

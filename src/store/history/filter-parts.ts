@@ -1,19 +1,22 @@
-/** Table `filter_additions`: what was added to the filter while the stream was there, and from where on it is complete. */
+/**
+ * Table `filter_additions`: additions to the filter of a running stream, and the offset from which each is complete.
+ */
 import type { ClientBase } from 'pg';
 import { addedParts, bringsContracts, keptFilter, partsOf } from '../../model/stream.ts';
 import type { StreamFacts } from './maintenance.ts';
 
-/** How the new parts of a filter begin. */
+/** Start of the new parts of a filter. */
 export interface PartsBegin {
-  /** Exclusive: updates after this offset are asked for with them. */
+  /** Exclusive: updates after this offset are requested with them. */
   readonly from: number;
-  /** What was active at this offset is here; null: it is missing, at least for now. */
+  /** Contracts active at this offset are stored; null: they are missing, at least for now. */
   readonly completeFrom: number | null;
 }
 
 /**
- * Notes what a filter has that the stream's had not, and forgets what it has no more. Part of the caller's transaction.
- * @returns whether any of it may lack contracts that were active before
+ * Stores parts that the stream's filter did not have, and deletes parts that it no longer has. Part of the caller's
+ * transaction.
+ * @returns whether any part may lack contracts that were active before
  */
 export async function noteParts(
   client: ClientBase,
@@ -41,7 +44,7 @@ export async function noteParts(
   return lacking.includes(true);
 }
 
-/** Goes back to an offset: what was added after it counts from there, without what was active then. */
+/** Goes back to an offset: later additions count from there, without contracts active at that time. */
 export async function cutParts(client: ClientBase, at: number): Promise<void> {
   await client.query(
     `update filter_additions

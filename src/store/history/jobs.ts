@@ -127,10 +127,10 @@ async function refuseHandedOver(client: ClientBase): Promise<void> {
   );
   if (rows[0] === undefined) return;
   throw new IndexerError(
-    `the stream was handed over to database ${rows[0].peer}, and the rebuild ended before it said so`,
+    `the stream was handed over to database ${rows[0].peer}, and the rebuild ended before it recorded that`,
     {
       code: 'JOB_REFUSED',
-      remedy: 'run the same rebuild command again: it finishes the hand-over',
+      remedy: 'run the same rebuild command again: it finishes the handover',
     },
   );
 }

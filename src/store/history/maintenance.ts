@@ -1,6 +1,6 @@
 /**
- * Transactions of commands that rewrite stored history while no indexer writes: planned as reports are, not as the
- * writer's statements, and only begun by who holds the writer lock.
+ * Transactions of commands that rewrite stored history while no indexer writes: planned as reports, not as the writer's
+ * statements, and only begun by the holder of the writer lock.
  */
 import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -9,7 +9,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
-/** What the stream row says before anything is changed. */
+/** The stream row before anything is changed. */
 export interface StreamFacts {
   readonly participantId: string | null;
   readonly filter: string;
@@ -19,19 +19,21 @@ export interface StreamFacts {
   readonly shape: StreamIdentity['shape'];
   readonly seeded: boolean;
   readonly seedOffset: number | null;
-  /** Entries of a seed that was begun. */
+  /** Entries of a seed in progress. */
   readonly seedContracts: number;
-  /** Version of the participant that the list came from, and whether it has reassignments in flight; null: not noted. */
+  /**
+   * Version of the participant that returned the list, and whether it has reassignments in flight; null: not recorded.
+   */
   readonly seedRelease: string | null;
   readonly seedHasInFlight: boolean | null;
   readonly checkpoint: number | null;
   readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
-  /** Updates up to here were pruned in this schema; 0 when none were. */
+  /** Updates up to here were pruned in this schema; 0 if none were. */
   readonly prunedToOffset: number;
   readonly epoch: number;
 }
 
-/** One transaction with the planner's own choices; the pool's settings are made for the writer's small statements. */
+/** One transaction with the planner's default choices; the pool's settings suit the writer's small statements. */
 export function maintain<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
     await client.query(reportPlanning);
@@ -39,18 +41,21 @@ export function maintain<T>(database: Database, work: (client: PoolClient) => Pr
   });
 }
 
-/** The stream row as it is; undefined when nothing was ever indexed here. */
+/** The current stream row; undefined if nothing was ever indexed here. */
 export function readStream(database: Database): Promise<StreamFacts | undefined> {
   return database.withClient((client) => streamFacts(client, false));
 }
 
-/** Everything up to here can be read; null before a seed is published. */
+/** Everything up to this offset can be read; null before a seed is published. */
 export async function publishedCheckpoint(database: Database): Promise<number | null> {
   const stream = await readStream(database);
   return stream?.seeded === true ? stream.checkpoint : null;
 }
 
-/** As {@link readStream}, locked until the transaction ends: a writer that is still at work has to wait, and then is fenced. */
+/**
+ * As {@link readStream}, locked until the transaction ends: a writer that is still running has to wait, and then is
+ * fenced.
+ */
 export function lockStream(client: PoolClient): Promise<StreamFacts | undefined> {
   return streamFacts(client, true);
 }
@@ -83,7 +88,7 @@ const refusals = {
   filter_extend: 'FILTER_EXTEND_REFUSED',
 } as const;
 
-/** What must not be carried out here, and what to do instead. */
+/** Error for a command that must not run, with the remedy. */
 export function refused(command: keyof typeof refusals, found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: refusals[command], remedy });
 }

@@ -1,7 +1,6 @@
 /**
- * The end of a look at interfaces that came later: what was gathered of their views, up to the very checkpoint of the
- * stream, becomes part of it in one transaction. Contracts and exercises are the stream's own; those that it does not have
- * are not taken.
+ * Merges staged views of interfaces that were added later into the stream, up to its exact checkpoint, in one
+ * transaction. Contracts and exercises belong to the stream; those it does not have are not added.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -15,14 +14,14 @@ import { dropStaging, stagingSchema } from './staging.ts';
 
 export interface ViewMerge {
   readonly interfaces: readonly string[];
-  /** Contracts active at this offset, or begun after it, were gathered. */
+  /** Contracts active at this offset, or created after it, were staged. */
   readonly completeFrom: number;
   readonly checkpoint: number;
   readonly epoch: number;
 }
 
 /**
- * Whether this role may make the staging schema, and what of the stream's own is changed by the merge.
+ * Checks that this role may create the staging schema, and change the rows of the stream that the merge changes.
  * @throws IndexerError INTERFACE_BACKFILL_REFUSED
  */
 export async function assertMayGather(database: Database, staging: string): Promise<void> {
@@ -39,20 +38,20 @@ export async function assertMayGather(database: Database, staging: string): Prom
   if (!mayMerge) {
     throw refused(
       'interfaces',
-      `role "${role}" may add rows to this stream and change none, and views of interfaces that came later change some`,
+      `role "${role}" may add rows to this stream but not change them, and views of interfaces added later change some`,
       'stop the indexer, run it once as the owner of the tables (the migrator) with INDEXER_STOP_AT=end, start it again',
     );
   }
   if (mayCreate) return;
   throw refused(
     'interfaces',
-    `role "${role}" may not create schema "${staging}", in which views of interfaces are gathered`,
+    `role "${role}" may not create schema "${staging}", in which views of interfaces are staged`,
     `let the owner of the database run: create schema ${escapeIdentifier(staging)} authorization ${escapeIdentifier(role)}`,
   );
 }
 
 /**
- * To be called by the holder of the writer lock only; the epoch rises. Resolves to the number of views.
+ * Only the holder of the writer lock calls it; the epoch rises. Resolves to the number of views.
  * @throws IndexerError WRITER_FENCED (fenced) unless the stream is where the views end
  */
 export function mergeViews(database: Database, merge: ViewMerge): Promise<number> {
@@ -77,14 +76,14 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
         where interface_id = any ($1)`,
       [merge.interfaces, merge.completeFrom],
     );
-    // Names that are new are read by the next session.
+    // The next session reads new names.
     await client.query('update stream set epoch = epoch + 1');
     await dropStaging(client, database.schema, 'interfaces');
     return views;
   });
 }
 
-/** @returns how many are new */
+/** @returns number of new views */
 async function copyViews(client: ClientBase, staged: string): Promise<number> {
   const { rowCount } = await client.query(
     `insert into interface_views ("offset", node_id, interface_pk, status_code, view, status_message, status_details,
@@ -101,8 +100,8 @@ async function copyViews(client: ClientBase, staged: string): Promise<number> {
 }
 
 /**
- * Exercises and archives name the interfaces that the filter asks for, beside who took part: those of ours that were seen
- * through the new ones get combinations with their names, after the names that they have.
+ * Exercises and archives list the requested interfaces in addition to the parties: rows that were seen through the new
+ * interfaces get party sets with their names, after the names that they have.
  */
 async function nameInterfaces(client: ClientBase, staged: string): Promise<void> {
   const both = (table: string): string =>
@@ -143,8 +142,8 @@ async function nameInterfaces(client: ClientBase, staged: string): Promise<void>
 }
 
 /**
- * Where templates are named in the filter, an interface shows contracts of others as well. They are followed from here on;
- * what there was of them before is not known, and `coverage` says so.
+ * If the filter names templates, an interface also returns contracts of other templates. They are followed from here
+ * on; earlier ones are not known, and `coverage` records it.
  */
 async function noteOthers(
   client: ClientBase,
@@ -160,6 +159,6 @@ async function noteOthers(
               as others`,
   );
   if (rows[0]?.others !== true) return;
-  const reason = `contracts of templates that are not named are shown by ${interfaces.join(', ')} from here on`;
+  const reason = `contracts of templates that are not named are visible through ${interfaces.join(', ')} from here on`;
   await openRange(client, checkpoint, { from: checkpoint, origin: 'filter', filterHash, shape, reason });
 }

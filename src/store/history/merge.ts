@@ -1,6 +1,6 @@
 /**
- * The end of a reseed that keeps the history: the active contracts gathered, a list that is proven whole, meet those we
- * hold, in one transaction. What we hold and the ledger does not any more ended in the gap, what we lack is added as
+ * The end of a reseed: staged active contracts, from a list that is verified complete, are merged with the stored ones
+ * in one transaction. Contracts that are stored but no longer on the ledger ended in the gap; missing ones are added as
  * seeded.
  */
 import { escapeIdentifier } from 'pg';
@@ -21,7 +21,7 @@ import { dropFilterExtension } from './filter-extension.ts';
 
 export interface Merge {
   readonly identity: StreamIdentity;
-  /** Whose views were read with them. */
+  /** Interfaces whose views were read with them. */
   readonly interfaces: readonly string[];
   /** The offset the active contracts were read at. */
   readonly offset: number;
@@ -34,7 +34,7 @@ export interface Merge {
   readonly notify: boolean;
 }
 
-/** To be called by the holder of the writer lock only. @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED */
+/** Only the holder of the writer lock calls it. @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED */
 export async function mergeStaging(database: Database, merge: Merge): Promise<Merged> {
   const merged = await maintain(database, async (client) => {
     const stream = await lockStream(client);
@@ -66,7 +66,7 @@ export async function mergeStaging(database: Database, merge: Merge): Promise<Me
   return merged;
 }
 
-/** Numbers of the staged dictionaries to numbers of ours, which grow by what is new. */
+/** Maps numbers of the staged dictionaries to ours, which are extended by new entries. */
 async function mapDictionaries(client: ClientBase, staged: string): Promise<void> {
   await mapSynchronizers(client, staged);
   await mapTemplates(client, staged);
@@ -74,7 +74,7 @@ async function mapDictionaries(client: ClientBase, staged: string): Promise<void
   await mapParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
 }
 
-/** A combination that is here several times has its first number; what is not here gets the next ones. */
+/** A party set that is stored several times has its first number; missing ones get the next numbers. */
 async function mapParties(client: ClientBase, staged: string, table: string, columns: string): Promise<void> {
   await client.query(
     `insert into ${table} (parties_pk, ${columns})
@@ -93,9 +93,9 @@ async function mapParties(client: ClientBase, staged: string, table: string, col
 const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
- * A contract id is a hash that no two ledgers share, an offset is one participant's own: contracts that both sides know
- * under the same offset prove that the offsets are ours, one under two offsets that they are not.
- * @returns how many both sides hold as active
+ * A contract id is a hash that no two ledgers share, an offset belongs to one participant: contracts that both sides
+ * know under the same offset prove that the offsets are ours, one under two offsets that they are not.
+ * @returns number of contracts that both sides hold as active
  */
 async function provenHistory(client: ClientBase, staged: string, merge: Merge, stream: StreamFacts): Promise<number> {
   const { rows } = await client.query<{ active: number; common: number; ended: number; moved: number; other: number }>(
@@ -116,7 +116,7 @@ async function provenHistory(client: ClientBase, staged: string, merge: Merge, s
   const { active = 0, common = 0, ended = 0, moved = 0, other = 0 } = rows[0] ?? {};
   if (ended > 0) throw otherHistory(`the ledger holds ${String(ended)} contracts as active that ended here`);
   if (moved > 0) throw otherHistory(`${String(moved)} contracts became active there at another offset than here`);
-  if (other > 0) throw otherHistory(`${String(other)} contracts stand there where other contracts stand here`);
+  if (other > 0) throw otherHistory(`${String(other)} contracts there are at the position of other contracts here`);
   const knownId = stream.participantId !== null && merge.identity.participantId === stream.participantId;
   if (!knownId && active > 0 && common === 0) {
     throw otherHistory('no contract that is active here is active there, and the participant id cannot be compared');
@@ -134,9 +134,9 @@ function otherHistory(found: string): IndexerError {
 }
 
 /**
- * When exactly a contract ended in the gap nobody knows any more: at the latest when it became active again elsewhere,
- * else at the end of the gap. A contract on its way between synchronizers ended when it left. Of a contract whose parties
- * left, a list that lacks it says nothing.
+ * The exact end of a contract in the gap is unknown: at the latest when it became active again on another synchronizer,
+ * otherwise at the end of the gap. A contract in flight between synchronizers ended when it left. For a contract whose
+ * parties left, absence from the list says nothing.
  */
 async function endMissing(client: ClientBase, staged: string, offset: number): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
@@ -161,7 +161,7 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
   return rows[0]?.ended ?? 0;
 }
 
-/** @returns how many activations are new here */
+/** @returns number of new activations */
 async function addStates(client: ClientBase, staged: string): Promise<number> {
   const { rows } = await client.query<{ added: number }>(
     `with added as materialized (
@@ -182,7 +182,7 @@ async function addStates(client: ClientBase, staged: string): Promise<number> {
   return rows[0]?.added ?? 0;
 }
 
-/** Views that were not here before are complete from the gathered contracts on. */
+/** Views that were not stored before are complete from the staged contracts on. */
 async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Promise<void> {
   await client.query(
     `insert into filter_interfaces as i (interface_id, state, complete_from)
@@ -195,7 +195,7 @@ async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Pro
   );
 }
 
-/** How many contracts the list has, and where it came from. */
+/** Number of contracts in the list, and its source. */
 async function gatheredList(client: ClientBase, schema: string): Promise<Change<'stream'>> {
   const staged = tablesOf(client).withSchema(stagingSchema(schema, 'reseed'));
   const { count } = await staged.selectFrom('contracts').select(countRows).executeTakeFirstOrThrow();
@@ -234,7 +234,7 @@ async function publish(
     .execute();
 }
 
-/** The stored update proves the history as long as no newer one does, if the filter in force still shows it. */
+/** The stored update proves the history until a newer one does, if the filter in force still returns it. */
 function provesOn({ filterHash, lastUpdate }: StreamFacts, { identity, anchor }: Merge): boolean {
   if (filterHash !== identity.filterHash) return false;
   return anchor === undefined || (lastUpdate !== undefined && lastUpdate.offset >= anchor.offset);

@@ -1,6 +1,6 @@
 /**
- * Moving the stream to another participant: what is stored of the overlap, and the one transaction that makes the other
- * participant the one that is read. Nothing that is stored of updates is changed by it.
+ * Switches the stream to another participant: stored updates of the overlap, and the one transaction that makes the
+ * other participant the one that is read. It changes no stored update.
  */
 import type { ClientBase, PoolClient } from 'pg';
 import type { UpdateMark } from '../../model/stream.ts';
@@ -11,7 +11,10 @@ import { provenByParticipant, readParticipant } from '../write/participants.ts';
 import { lockStream, maintain, readStream, refused } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
 
-/** The stream while nobody writes, with what proves it to the participant that is read; undefined when nothing was indexed. */
+/**
+ * The stream while no indexer writes, with the marks that prove it to its participant; undefined if nothing was
+ * indexed.
+ */
 export async function readStanding(database: Database) {
   const stream = await readStream(database);
   return stream === undefined ? undefined : provenByParticipant(stream, await readParticipant(database));
@@ -20,11 +23,11 @@ export async function readStanding(database: Database) {
 /** The newest stored update of a synchronizer. */
 export interface SynchronizerMark extends UpdateMark {
   readonly synchronizerId: string;
-  /** Up to this record time everything of the synchronizer is here; null where nobody said so. */
+  /** Up to this record time everything of the synchronizer is stored; null if not reported. */
   readonly completeTo: string | null;
 }
 
-/** Of each synchronizer; those of which no update is stored are not there. */
+/** One entry for each synchronizer with a stored update. */
 export function newestUpdates(database: Database): Promise<readonly SynchronizerMark[]> {
   return maintain(database, async (client) => {
     const { rows } = await client.query<SynchronizerMark>(
@@ -40,7 +43,7 @@ export function newestUpdates(database: Database): Promise<readonly Synchronizer
   });
 }
 
-/** The update that so many newer ones follow, or the oldest; undefined when none has an id. */
+/** The update that is followed by this number of newer ones, or the oldest; undefined if none has an id. */
 export function updateBefore(database: Database, newer: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -60,7 +63,10 @@ export function updateBefore(database: Database, newer: number): Promise<UpdateM
   );
 }
 
-/** Those of the ids that updates have here. @param after looked for there first: most of them are in the newest updates */
+/**
+ * The ids among these that stored updates have. @param after offset after which the search begins: most of them are in
+ * the newest updates
+ */
 export function storedIds(database: Database, ids: readonly string[], after: number): Promise<ReadonlySet<string>> {
   return maintain(database, async (client) => {
     const found = new Set<string>();
@@ -78,7 +84,7 @@ export function storedIds(database: Database, ids: readonly string[], after: num
   });
 }
 
-/** Frames of the updates that were set aside. */
+/** Frames of the quarantined updates. */
 export async function framesSetAside(database: Database): Promise<readonly Buffer[]> {
   const rows = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('frame').execute(),
@@ -86,7 +92,7 @@ export async function framesSetAside(database: Database): Promise<readonly Buffe
   return rows.map(({ frame }) => frame);
 }
 
-/** The update by which parties left first, of those that left contracts behind that nobody knows of; undefined without any. */
+/** The first update by which parties left that leaves unhosted contracts behind; undefined without any. */
 export function firstDeparture(database: Database): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -101,31 +107,33 @@ export function firstDeparture(database: Database): Promise<UpdateMark | undefin
   );
 }
 
-/** What the proof has found. Offsets are the participant's own unless said otherwise. */
+/** Result of the check. Offsets are the participant's own unless stated otherwise. */
 export interface ParticipantSwitch {
   readonly participantId: string | undefined;
-  /** Checkpoint and epoch when it was proven. */
+  /** Checkpoint and epoch at the time of the check. */
   readonly checkpoint: number;
   readonly epoch: number;
   readonly shift: number;
   /** In offsets of the stream. */
   readonly overlaps: Readonly<Record<string, number>>;
   readonly common: UpdateMark;
-  /** Departures from this offset of the stream on are looked at anew, because nothing was missed since; undefined: none. */
+  /**
+   * Departures from this offset of the stream on are checked again, because nothing was missed since; undefined: none.
+   */
   readonly anewFrom: number | undefined;
   readonly reason: string;
   readonly writer: string;
 }
 
 /**
- * Makes the participant the one that is read; the epoch rises. To be called by the holder of the writer lock only.
- * @throws IndexerError SWITCH_REFUSED when the stream is not where it was proven any more
+ * Makes the participant the one that is read; the epoch rises. Only the holder of the writer lock calls it.
+ * @throws IndexerError SWITCH_REFUSED if the stream has moved since the check
  */
 export function switchTo(database: Database, change: ParticipantSwitch): Promise<void> {
   return maintain(database, async (client) => {
     const stream = await lockStream(client);
     if (stream?.checkpoint !== change.checkpoint || stream.epoch !== change.epoch) {
-      throw refused('switch-participant', 'the stream moved on while the overlap was proven', 'run the command again');
+      throw refused('switch-participant', 'the stream moved while the overlap was verified', 'run the command again');
     }
     await refuseUnfinishedJobs(client);
     await addParticipant(client, change, stream.participantId);
@@ -141,12 +149,12 @@ export function switchTo(database: Database, change: ParticipantSwitch): Promise
       .execute();
     await cutCompletions(client, change);
     if (change.anewFrom !== undefined) await knowAgain(client, change.anewFrom);
-    // What was gathered has offsets of the participant before.
+    // Staged rows have offsets of the previous participant.
     for (const gathering of ['interfaces', 'reseed'] as const) await dropStaging(client, database.schema, gathering);
   });
 }
 
-/** What they have gathered, and what they still want to read, has offsets of the participant before. */
+/** Staged rows of unfinished jobs, and what they still want to read, have offsets of the previous participant. */
 async function refuseUnfinishedJobs(client: ClientBase): Promise<void> {
   const job = await tablesOf(client)
     .selectFrom('jobs')
@@ -182,17 +190,23 @@ async function addParticipant(client: PoolClient, change: ParticipantSwitch, for
     .execute();
 }
 
-/** Completions are told by the participant that a command was submitted through: what was not read of them by now is not here. */
+/**
+ * Only the participant that a command was submitted through returns its completion: completions not read by now are
+ * missing.
+ */
 async function cutCompletions(client: ClientBase, { checkpoint, participantId }: ParticipantSwitch): Promise<void> {
   await client.query(
     `insert into completion_ranges (from_offset, to_offset, parties, reason)
      select $1, $1, r.parties, $2 from completion_ranges r order by r.from_offset desc limit 1
      on conflict (from_offset) do update set reason = excluded.reason, recorded_at = now()`,
-    [checkpoint, `those of commands submitted through ${participantId ?? 'another participant'} are read from here on`],
+    [
+      checkpoint,
+      `completions of commands submitted through ${participantId ?? 'another participant'} are read from here on`,
+    ],
   );
 }
 
-/** Whoever left the participant before may be hosted by this one: nothing that it had to tell since was missed. */
+/** Parties that left the previous participant may be hosted by this one: no update of theirs since then was missed. */
 async function knowAgain(client: ClientBase, from: number): Promise<void> {
   for (const table of ['live', 'ended'] as const) {
     await tablesOf(client)
@@ -204,7 +218,7 @@ async function knowAgain(client: ClientBase, from: number): Promise<void> {
   await markAnew(client, from);
 }
 
-/** Going back to before a switch goes back to the participant of then. Part of the caller's transaction. */
+/** Going back to before a switch restores the previous participant. Part of the caller's transaction. */
 export async function dropParticipantsAfter(client: ClientBase, to: number): Promise<void> {
   const { numDeletedRows } = await tablesOf(client)
     .deleteFrom('participants')

@@ -1,6 +1,6 @@
 /**
- * Going back: everything above an offset is removed in one transaction, as if the indexer had stopped there. The
- * dictionaries stay, so that what follows again gets the same numbers. Or back to nothing, where the next session seeds.
+ * Goes back: removes everything above an offset in one transaction, as if the indexer had stopped there. The
+ * dictionaries stay, so that later updates get the same numbers. Or removes everything, and the next session seeds.
  */
 import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -17,13 +17,13 @@ import { cutParts } from './filter-parts.ts';
 import { dropFilterExtension } from './filter-extension.ts';
 import { cutWebhooks } from '../webhooks/hooks.ts';
 
-/** Tables whose rows belong to what the ledger showed at their "offset", in the order in which they are emptied. */
+/** Tables whose rows belong to an "offset" of the ledger, in the order in which they are emptied. */
 const byOffset: readonly TablesWith<'offset'>[] = goingBack;
 
 /** No stored update proves the history. */
 const noMark: Change<'stream'> = { checkpoint_update_offset: null, checkpoint_update_id: null };
 
-/** What the stream row says of a ledger that nothing was read of. */
+/** The stream row of a ledger that nothing was read of. */
 const nothingRead: Change<'stream'> = {
   seeded_at: null,
   checkpoint: null,
@@ -37,7 +37,7 @@ const nothingRead: Change<'stream'> = {
 /** Rows by table; `lifetimes` are those of live and ended together. */
 export type RowCounts = ReadonlyMap<string, number>;
 
-/** What going back would remove; `lifetimes reopened` are contracts that would be active again. */
+/** Rows that going back would remove; `lifetimes reopened` are contracts that would be active again. */
 export async function planReset(database: Database, to: number): Promise<RowCounts> {
   refuseReset(await readStream(database), to);
   return maintain(database, async (client) => {
@@ -58,8 +58,8 @@ export async function planReset(database: Database, to: number): Promise<RowCoun
 }
 
 /**
- * Removes everything above `to` and makes it the checkpoint; the epoch rises. To be called by the holder of the writer
- * lock only. Resolves to the rows removed.
+ * Removes everything above `to` and makes it the checkpoint; the epoch rises. Only the holder of the writer lock calls
+ * it. Resolves to the rows removed.
  * @throws IndexerError RESET_REFUSED; then nothing is changed
  */
 export function resetTo(database: Database, to: number, writer: string): Promise<RowCounts> {
@@ -79,22 +79,22 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     await dropParticipantsAfter(client, to);
     await cutWebhooks(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
-    // Views that were gathered of what is undone.
+    // Staged views of the updates that are undone.
     await dropStaging(client, database.schema, 'interfaces');
     await dropFilterExtension(client, database.schema);
     await cutParts(client, to);
     const otherFilter = await cutRanges(client, to, stream);
     await moveBack(client, to, writer);
-    // An update that the filter in force may not show proves nothing.
+    // An update that may not be visible under the filter in force proves nothing.
     if (otherFilter) await tables.updateTable('stream').set(noMark).execute();
     return counts;
   });
 }
 
-/** Why an offset cannot be gone back to; the stream when it can. */
+/** Refuses an offset that cannot be gone back to; returns the stream otherwise. */
 function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-    throw refused('reset', 'nothing is published in this schema yet', 'start the indexer: it seeds by itself');
+    throw refused('reset', 'nothing is published in this schema yet', 'start the indexer: it seeds automatically');
   }
   const { checkpoint, prunedToOffset } = stream;
   const first = stream.seedOffset ?? 0;
@@ -103,30 +103,30 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
     throw refused(
       'reset',
       found,
-      `name an offset from ${String(Math.max(first, prunedToOffset))} to ${String(checkpoint)}`,
+      `choose an offset from ${String(Math.max(first, prunedToOffset))} to ${String(checkpoint)}`,
     );
   }
   if (to < first) {
     const found = `history without a gap begins here after offset ${String(first)}: ${String(to)} cannot be gone back to`;
-    throw refused('reset', found, `name ${String(first)} or a later offset, or run: ledger-indexer reset --all`);
+    throw refused('reset', found, `choose ${String(first)} or a later offset, or run: ledger-indexer reset --all`);
   }
   if (to < prunedToOffset) {
     const found = `updates up to offset ${String(prunedToOffset)} were pruned here and cannot be gone back into`;
     throw refused(
       'reset',
       found,
-      `name ${String(prunedToOffset)} or a later offset, or run: ledger-indexer reset --all`,
+      `choose ${String(prunedToOffset)} or a later offset, or run: ledger-indexer reset --all`,
     );
   }
   return stream;
 }
 
 /**
- * What is live, what ended, and their counts: what began above is gone, what ended above is live again. Who left after
- * the offset has not left yet; who had left before it is as unknown as then.
+ * Live and ended contracts, and their counts: contracts created above the offset are removed, those ended above it are
+ * live again. Parties that left after the offset are hosted again; contracts unhosted before it stay unhosted.
  */
 async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
-  // Statement by statement, because Citus changes rows of one table at a time; nobody else writes meanwhile.
+  // Statement by statement, because Citus changes rows of one table at a time; no other session writes meanwhile.
   const begun = `"offset" > $1`;
   const reopened = `"offset" <= $1 and ended_offset > $1`;
   const { rows } = await client.query<{ gone: number }>(
@@ -164,7 +164,7 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
   ];
 }
 
-/** Batches that moved on from the offset or later, and the one that came across it if all of its updates are gone. */
+/** Batches that began at the offset or later, and the one that spans it if all of its updates are removed. */
 async function cutBatches(client: ClientBase, to: number): Promise<void> {
   const { rows } = await client.query<{ across: number | null }>(
     'select max(batch_offset) as across from batches where batch_offset between 0 and $1 - 1',
@@ -180,7 +180,7 @@ async function cutBatches(client: ClientBase, to: number): Promise<void> {
   ]);
 }
 
-/** Completions are read again from the offset, if they were read as far. */
+/** Completions are read again from the offset, if they were read beyond it. */
 async function cutCompletionRanges(client: ClientBase, to: number): Promise<void> {
   const tables = tablesOf(client);
   await tables.deleteFrom('completion_ranges').where('from_offset', '>', to).execute();
@@ -228,7 +228,10 @@ async function newestUpdate(client: ClientBase): Promise<{ readonly offset: numb
   return rows[0];
 }
 
-/** Of each synchronizer the record time of its newest update, as Postgres writes it. One by one: few, each from the end of an index. */
+/**
+ * For each synchronizer, the record time of its newest update, as Postgres writes it. One by one: there are few, each
+ * at the end of an index.
+ */
 async function newestTimes(
   client: ClientBase,
 ): Promise<readonly { readonly synchronizer: string; readonly time: string }[]> {
@@ -251,7 +254,7 @@ async function newestTimes(
 
 /**
  * Removes everything, as before the first seed, for the stream of `identity`: the next session seeds. Packages and the
- * names of typed views stay. To be called by the holder of the writer lock only.
+ * names of typed views stay. Only the holder of the writer lock calls it.
  */
 export function emptyHistory(database: Database, identity: StreamIdentity, writer: string): Promise<void> {
   return maintain(database, async (client) => {
@@ -276,7 +279,7 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       .set('epoch', (e) => e('epoch', '+', 1))
       .returning('epoch')
       .executeTakeFirstOrThrow();
-    // The rest is what any seed removes that begins anew.
+    // The rest is what any new seed removes.
     await beginSeed(client, epoch, 0);
     await tablesOf(client).updateTable('stream').set({ seed_offset: null }).execute();
   });

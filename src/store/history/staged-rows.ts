@@ -1,10 +1,13 @@
-/** What merges of a staging schema have in common: its numbers become ours, what is redacted goes, rows are copied. */
+/**
+ * Common steps of merging a staging schema: its numbers are mapped to ours, redacted contents are removed, rows are
+ * copied.
+ */
 import { escapeIdentifier, type ClientBase } from 'pg';
 
-/** Numbers of the staged templates and interfaces to numbers of ours, which grow by what is new: table `template_map`. */
+/** Maps numbers of staged templates to ours, which are extended by new ones: table `template_map`. */
 export async function mapTemplates(client: ClientBase, staged: string): Promise<void> {
   const named = '(m.package_id, m.module_name, m.entity_name) = (s.package_id, s.module_name, s.entity_name)';
-  // Without gaps: the writer goes on from how many there are.
+  // Without gaps: the writer continues from their number.
   await client.query(
     `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
      select (select coalesce(max(template_pk), 0) from templates) + row_number() over (order by s.template_pk),
@@ -31,7 +34,7 @@ export async function mapTemplates(client: ClientBase, staged: string): Promise<
   );
 }
 
-/** What was redacted while contracts were gathered, or since a run was cut, has its contents in the staging yet. */
+/** Contents that were redacted during staging, or since a run was interrupted, are still in the staging schema. */
 export async function removeRedacted(client: ClientBase, staged: string): Promise<void> {
   const redacted = 'redacted_contracts r on r.contract_id = id_text(c.contract_id)';
   await client.query(
@@ -57,7 +60,7 @@ export async function removeRedacted(client: ClientBase, staged: string): Promis
   );
 }
 
-/** As of the templates: table `synchronizer_map`. */
+/** The same for synchronizers: table `synchronizer_map`. */
 export async function mapSynchronizers(client: ClientBase, staged: string): Promise<void> {
   await client.query(
     `insert into synchronizers
@@ -74,7 +77,7 @@ export async function mapSynchronizers(client: ClientBase, staged: string): Prom
   await client.query(`alter table ${staged}.synchronizer_map add primary key (staged)`);
 }
 
-/** What the list says of each contract, with our numbers: table `states`. */
+/** The list's state of each contract, with our numbers: table `states`. */
 export async function gatherStates(client: ClientBase, staged: string): Promise<void> {
   await client.query(
     `create table ${staged}.states as
@@ -99,7 +102,7 @@ const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_i
 
 /**
  * A contract whose parties had left is listed again: it is active if one of them is hosted again. For parties that it
- * does not host the participant may list what has ended long ago.
+ * does not host, the participant may list contracts that ended long ago.
  */
 export async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
   await client.query(
@@ -125,9 +128,9 @@ function mapOf(table: (typeof copied)[number], column: string): string | undefin
 }
 
 /**
- * All rows that are not here yet, with our numbers.
- * @param where SQL: which of them, as `r`
- * @param into a table that is given the places of those that were added
+ * Copies all rows that are not stored yet, with our numbers.
+ * @param where SQL: condition on the row `r`
+ * @param into a table that receives the positions of added rows
  */
 export async function copyRows(
   client: ClientBase,
@@ -154,15 +157,15 @@ export async function copyRows(
   );
 }
 
-/** What makes a combination, by the table that numbers them. */
+/** Columns of a party set, by the table that numbers them. */
 export const partyColumns = {
   contract_parties: ['signatories', 'observers', 'witness_parties'],
   event_parties: ['acting_parties', 'witness_parties', 'implemented_interfaces'],
 } as const;
 
 /**
- * Numbers of staged combinations to numbers of ours. The writer numbers upwards, from memory: what comes from beside it is
- * numbered downwards.
+ * Maps numbers of staged party sets to ours. The writer numbers upward, from memory; numbers assigned by others go
+ * downward.
  * @param map SQL: what to create as the map, `table NAME` or a temporary one
  */
 export async function numberParties(

@@ -1,7 +1,7 @@
 /**
- * Schemas beside the stream's own in which contracts are gathered: the active ones after a gap or under a wider
- * filter, or those with a view of an interface that came later. Readers never look there; they hold the storage tables only, and go in the transaction that
- * merges them.
+ * Staging schemas next to the stream's own: active contracts after a gap or under an extended filter, or contracts with
+ * a view of an interface that was added later. They are not visible to readers, hold only the storage tables, and are
+ * dropped in the transaction that merges them.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -14,7 +14,10 @@ import { refuseStrangers } from '../roles/schema-owners.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
 import { removeRedacted } from './staged-rows.ts';
 
-/** What is gathered: by the command `reseed`, or by an indexer: for interfaces that the participant came to know, for a wider filter. */
+/**
+ * Purpose of the staging schema: the command `reseed`, or a job of the indexer for interfaces added later or for an
+ * extended filter.
+ */
 export type Gathering = 'reseed' | 'interfaces' | 'filter_extend';
 
 /** Name of a staging schema of a stream. */
@@ -23,28 +26,32 @@ export function stagingSchema(schema: string, gathering: Gathering): string {
 }
 
 const gathered = {
-  reseed: 'Active contracts gathered by "ledger-indexer reseed"',
-  interfaces: 'Views of interfaces gathered by an indexer',
-  filter_extend: 'Active contracts of a wider filter gathered by an indexer',
+  reseed: 'Active contracts staged by "ledger-indexer reseed"',
+  interfaces: 'Views of interfaces staged by an indexer',
+  filter_extend: 'Active contracts of an extended filter staged by an indexer',
 } as const satisfies Record<Gathering, string>;
 
 function note(schema: string, gathering: Gathering): string {
   return `${gathered[gathering]} for schema ${schema}; may be dropped when none runs.`;
 }
 
-/** What a run that was cut must have been at, to be gone on with. */
+/** State that an interrupted run must have for a later run to resume it. */
 export interface Wanted {
   readonly identity: StreamIdentity;
-  /** Contracts active at an earlier offset are of no use: the checkpoint, or what is pruned since. */
+  /** Contracts active at an earlier offset are not usable: the checkpoint, or the offset pruned to since. */
   readonly notBefore: number;
-  /** Where updates are followed after the seed: what has come this far can be gone on with, wherever it began. */
+  /**
+   * If updates are followed after the seed: a staging schema that has reached this offset can be resumed, wherever it
+   * began.
+   */
   readonly pruned?: number;
 }
 
 /**
- * Makes the staging schema, or takes over one that was left by a run that was cut if it fits.
+ * Creates the staging schema, or reuses that of an interrupted run if it fits.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED, INTERFACE_BACKFILL_REFUSED or FILTER_EXTEND_REFUSED when a schema of that name is in the way, SCHEMA_OWNER_MISMATCH when it is somebody else's
+ * @throws IndexerError RESEED_REFUSED, INTERFACE_BACKFILL_REFUSED or FILTER_EXTEND_REFUSED if a schema of that name is
+ * in the way, SCHEMA_OWNER_MISMATCH if it belongs to another owner
  */
 export async function prepareStaging(
   staging: Database,
@@ -54,33 +61,33 @@ export async function prepareStaging(
 ): Promise<void> {
   await staging.withClient((client) => refuseStrangers(client, staging.schema));
   const files = await migrationFiles();
-  // One that was cut while its tables were made has gathered nothing, and cannot be asked what it is at.
+  // A run that was interrupted while its tables were created has staged nothing, and its stream row cannot be read.
   const left = (await isWhole(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
   await staging.transaction(async (client) => {
     if (left === undefined || !fits(left, wanted)) await dropStaging(client, schema, gathering);
     await takeSchema(client, staging.schema, schema, gathering);
   });
-  // The storage without the read side: nobody reads here.
+  // The storage without the read side: no client reads here.
   await migrate(staging, { files });
   await staging.transaction(async (client) => {
-    // What was removed on somebody's wish stays away.
+    // Redacted contents stay removed.
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises'] as const) {
       const tables = tablesOf(client);
       await tables.deleteFrom(table).execute();
       const ours = tables.withSchema(schema).selectFrom(table).selectAll();
       await tables.insertInto(table).expression(ours).execute();
     }
-    // Also from what a run that was cut has gathered.
+    // Also from rows that an interrupted run has staged.
     await removeRedacted(client, escapeIdentifier(staging.schema));
   });
 }
 
-/** Makes the schema, or takes one that bears our note, or that somebody has made for us and left empty. */
+/** Creates the schema, or takes one that has our comment, or an empty one that an administrator has created for us. */
 async function takeSchema(client: ClientBase, name: string, schema: string, gathering: Gathering): Promise<void> {
   const found = await noteOf(client, name);
   if (found === undefined) await client.query(`create schema ${escapeIdentifier(name)}`);
   else if (found !== note(schema, gathering) && !(await isEmpty(client, name))) {
-    const remedy = `rename it, or drop it if it is of no use: drop schema "${name}" cascade`;
+    const remedy = `rename it, or drop it if it is not needed: drop schema "${name}" cascade`;
     throw refused(gathering, `schema "${name}" is in the way and was not made by this program`, remedy);
   }
   await client.query(`comment on schema ${escapeIdentifier(name)} is ${escapeLiteral(note(schema, gathering))}`);
@@ -97,7 +104,7 @@ async function isEmpty(client: ClientBase, name: string): Promise<boolean> {
   return rows[0]?.empty === true;
 }
 
-/** Whether all tables are there, as this program makes them. */
+/** Whether all tables exist, as this program creates them. */
 async function isWhole(staging: Database, files: readonly Migration[]): Promise<boolean> {
   try {
     await assertMigrated(staging, files);
@@ -108,7 +115,7 @@ async function isWhole(staging: Database, files: readonly Migration[]): Promise<
   }
 }
 
-/** The stream row of a run that was cut; undefined without one. @param expected the comment on its schema */
+/** The stream row of an interrupted run; undefined without one. @param expected the comment on its schema */
 async function leftOver(staging: Database, expected: string): Promise<StreamFacts | undefined> {
   const found = await staging.withClient(async (client) => {
     const name = `${escapeIdentifier(staging.schema)}.stream`;
@@ -125,14 +132,14 @@ function fits(left: StreamFacts, { identity, notBefore, pruned }: Wanted): boole
   return seedOffset === null || seedOffset >= notBefore;
 }
 
-/** Drops what was gathered; nothing happens when there is none. Part of the caller's transaction. */
+/** Drops the staging schema if it exists. Part of the caller's transaction. */
 export async function dropStaging(client: ClientBase, schema: string, gathering: Gathering): Promise<void> {
   const name = stagingSchema(schema, gathering);
   if ((await noteOf(client, name)) !== note(schema, gathering)) return;
   await client.query(`drop schema ${escapeIdentifier(name)} cascade`);
 }
 
-/** The comment on a schema, empty without one; undefined when there is no such schema. */
+/** The comment on a schema, empty without one; undefined if there is no such schema. */
 async function noteOf(client: ClientBase, schema: string): Promise<string | undefined> {
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,

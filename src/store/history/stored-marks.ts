@@ -1,9 +1,9 @@
-/** Stored updates, and contracts, by which the ledger's history is compared with ours. */
+/** Stored updates and contracts by which the ledger's history is compared with ours. */
 import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { one, sql, tablesOf } from '../connection/query-builder.ts';
 
-/** The newest stored update with an id after `above` and up to `upTo`; undefined when there is none. */
+/** The newest stored update with an id after `above` and up to `upTo`; undefined if there is none. */
 export function newestMark(database: Database, above: number, upTo: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -19,8 +19,8 @@ export function newestMark(database: Database, above: number, upTo: number): Pro
 }
 
 /**
- * Where the range begins that the filter in force is complete in, and that the participant of now tells by these offsets
- * (exclusive); what is before may not be visible to it.
+ * Start (exclusive) of the range in which the filter in force is complete and offsets are those of the current
+ * participant; earlier updates may not be visible to it.
  */
 export async function rangeBegin(database: Database): Promise<number> {
   const { begin } = await database.withClient((client) =>
@@ -42,8 +42,8 @@ export async function rangeBegin(database: Database): Promise<number> {
 }
 
 /**
- * Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters, and that the
- * participant of now tells by these offsets.
+ * Start (exclusive) of the updates that are stored without a gap up to the checkpoint, under any filter, with offsets
+ * of the current participant.
  */
 export async function historyBegin(database: Database): Promise<number> {
   const { rows } = await database.withClient((client) =>
@@ -57,7 +57,7 @@ export async function historyBegin(database: Database): Promise<number> {
   return rows[0]?.begin ?? 0;
 }
 
-/** Whether the update at this offset was set aside. */
+/** Whether the update at this offset is in quarantine. */
 export async function isQuarantined(database: Database, offset: number): Promise<boolean> {
   const found = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('offset').where('offset', '=', offset).executeTakeFirst(),
@@ -65,7 +65,7 @@ export async function isQuarantined(database: Database, offset: number): Promise
   return found !== undefined;
 }
 
-/** The first of these offsets, rising, at which nothing is stored and nothing was set aside. */
+/** The first of these offsets, in ascending order, that is neither stored nor in quarantine. */
 export async function firstUnknown(database: Database, offsets: readonly number[]): Promise<number | undefined> {
   if (offsets.length === 0) return undefined;
   const asked = sql<{ readonly offset: number }>`unnest(${offsets}::bigint[])`.as<'o'>(sql`o ("offset")`);
@@ -82,7 +82,7 @@ export async function firstUnknown(database: Database, offsets: readonly number[
   return found?.offset;
 }
 
-// Active contracts by which the ledger's history is compared with ours, where no update can be.
+// Active contracts by which the ledger's history is compared with ours if no update can be.
 
 /** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */
 export function newestContracts(database: Database, limit: number): Promise<readonly ContractMark[]> {
@@ -109,7 +109,7 @@ export function newestContracts(database: Database, limit: number): Promise<read
   );
 }
 
-/** What a command changes of a stream that is parked, as one text to compare; empty where nothing was indexed. */
+/** The parts of a parked stream that a command can change, as one text to compare; empty if nothing was indexed. */
 export function standingText(database: Database): Promise<string> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ standing: string }>(

@@ -1,11 +1,11 @@
 /**
- * Contracts that were gathered from a participant that the stream was switched to, and that it knew before the switch: their offsets
- * there are not those under which they are stored here, and only contract ids tell which is which. They are given the places
- * that they have here, before anything is merged.
+ * Positions of contracts staged from a participant that the stream was switched to, and that it knew before the switch:
+ * their offsets there differ from those under which they are stored here, and only contract ids match. They get their
+ * positions here before anything is merged.
  */
 import type { ClientBase } from 'pg';
 
-/** The newest switch, and what was gathered with offsets up to where things come twice. */
+/** The newest switch, and staged contracts with offsets up to the end of the overlap. */
 const began = `
   move as (select from_offset, overlap_to_offset from participants where common_offset is not null order by participant_number desc limit 1),
   began as (
@@ -16,8 +16,8 @@ const began = `
       join move m on s."offset" <= m.overlap_to_offset)`;
 
 /**
- * The newest activation before the switch is the one; what is not here, such as what another filter shows, is placed at the switch
- * itself, behind what stands there.
+ * The newest activation before the switch is used; a contract that is not stored, such as one only visible under
+ * another filter, is placed at the offset of the switch, after the nodes stored there.
  */
 const places = `
   create table :staged.places as
@@ -45,7 +45,7 @@ export async function placeAsStored(client: ClientBase, staged: string): Promise
   const moved = await client.query('select from participants where common_offset is not null limit 1');
   if (moved.rowCount === 0) return;
   await client.query(places.replaceAll(':staged', staged));
-  // On their way from one place to another two rows may meet.
+  // While positions change, two rows may temporarily have the same one.
   await client.query(`alter table ${staged}.contracts drop constraint contracts_pkey;
     alter table ${staged}.interface_views drop constraint interface_views_pkey`);
   const at = 'from :staged.places p where t."offset" = p."offset" and t.node_id = p.node_id';

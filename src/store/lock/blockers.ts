@@ -1,4 +1,4 @@
-/** Sessions for which the sessions that write wait, so that an operator can end them. */
+/** Sessions that block writing sessions, so that an operator can end them. */
 import type { ClientBase } from 'pg';
 import { writerSessionName } from './writer-lock.ts';
 
@@ -6,18 +6,18 @@ export interface Blocker {
   readonly pid: number;
   readonly role: string;
   readonly application: string;
-  /** How long a session that writes has waited for it, directly or behind others, seconds. */
+  /** How long a writing session has waited for it, directly or behind others, seconds. */
   readonly waitedSeconds: number;
-  /** How long its transaction is open, seconds; null where this role may not see it. */
+  /** How long its transaction is open, seconds; null if this role may not see it. */
   readonly openSeconds: number | null;
 }
 
-/** Waits that are shorter are those of every commit. */
+/** Shorter waits occur in every commit. */
 const shortestSeconds = 1;
 
 /**
- * Those at the head of each queue: whoever waits in between goes on with them. Postgres shows locks and roles to everybody, and since when a
- * transaction is open to its own role and to members of pg_read_all_stats.
+ * Sessions at the head of each queue: sessions in between continue when these end. Postgres reveals locks and roles to
+ * every login, and the start of a transaction to its own role and to members of pg_read_all_stats.
  */
 const blockers = `
 with recursive queue as (

@@ -1,6 +1,6 @@
 /**
- * The connection that holds, or waits for, the right to write. Nothing else runs on it. The server ends it after a lease
- * without a sign of life, so a holder that froze or was cut off is replaced without anybody's help.
+ * The connection that holds, or waits for, the writer lock. It runs no other statements. The server ends it if it sends
+ * no heartbeat for one lease, so a frozen or disconnected holder is replaced without intervention.
  */
 import { Socket } from 'node:net';
 import { Client } from 'pg';
@@ -15,9 +15,12 @@ const farewellLimitMs = 1_000;
 
 export interface LockConnection {
   readonly client: Client;
-  /** Process id of the server session; the same for ever unless a pooler stands in between. */
+  /** Process id of the server session; constant unless there is a pooler in between. */
   readonly backend: number;
-  /** Says goodbye, and cuts the connection when nobody answers: a frozen server must not hold up a stop or a retry. */
+  /**
+   * Closes the connection cleanly, or destroys it if the server does not respond: a frozen server must not delay a stop
+   * or a retry.
+   */
   end(): Promise<void>;
 }
 
@@ -30,7 +33,7 @@ export async function openLockConnection(database: Database, leaseMs: number): P
   const met = hosts.moves;
   const socket = new Socket();
   const client = lockClient(hosts.url(), leaseMs, socket);
-  // Whoever holds the lock listens too; while connecting, the death of the connection must not end the process.
+  // The holder of the lock listens as well; while connecting, a lost connection must not end the process.
   client.on('error', () => undefined);
   const leave = (): Promise<void> => end(client, socket);
   try {
@@ -41,7 +44,7 @@ export async function openLockConnection(database: Database, leaseMs: number): P
     const backend = rows[0]?.backend ?? 0;
     if (hosts.count > 1) refuseReadOnly(rows[0]?.read_only === true);
     await refusePooler(client, backend, () => lockClient(hosts.url(), leaseMs, new Socket()));
-    // Not before: through a pooler, settings would stay behind for others.
+    // Not earlier: through a pooler, the settings would remain for other clients.
     const { text, values } = setUp(database.schema, leaseMs);
     await client.query(text, values);
     return { client, backend, end: leave };
@@ -67,7 +70,10 @@ function lockClient(connectionString: string, leaseMs: number, socket: Socket): 
   return client;
 }
 
-/** The server ends the session after a lease without a word; the keepalives free one whose host is gone while it is answered. */
+/**
+ * The server ends a session that sends nothing for one lease; keepalives free a session whose host disappears while the
+ * server sends a response.
+ */
 function setUp(schema: string, leaseMs: number) {
   const limits = {
     statementTimeoutMs: leaseMs,

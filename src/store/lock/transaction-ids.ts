@@ -1,11 +1,11 @@
-/** How many transaction ids lie between the oldest row of a database and now. Postgres stops all writes when two billion do. */
+/** Number of transaction ids between the oldest row of a database and now. Postgres stops all writes at two billion. */
 import type { ClientBase } from 'pg';
 
 export interface TransactionIds {
   /** The database of the server with the oldest row. */
   readonly database: string;
   readonly age: number;
-  /** Above this, autovacuum freezes rows whatever its other settings say. */
+  /** Above this, autovacuum freezes rows regardless of its other settings. */
   readonly freezeAge: number;
 }
 

@@ -1,9 +1,9 @@
 /**
- * The right to write, held as a session advisory lock on a connection of its own: it vanishes with the connection.
- * The lock keeps a second indexer waiting; what makes a stale writer harmless is the epoch in the stream row.
+ * The writer lock, a session advisory lock on a connection of its own: it vanishes with the connection. The lock keeps
+ * a second indexer waiting; the epoch in the stream row makes a stale writer harmless.
  *
- * The holder shows a sign of life often within each lease. The server ends a silent session after a lease; the holder,
- * by its own monotonic clock counted from the last sign that was answered, gives up no later than that.
+ * The holder sends several heartbeats within each lease. The server ends a silent session after a lease; the holder, by
+ * its own monotonic clock counted from the last heartbeat that was answered, stops writing no later than that.
  */
 import { type ClientBase, escapeIdentifier } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -13,7 +13,7 @@ import { sharedSession } from '../connection/pooler-check.ts';
 import { toStoreError } from '../connection/store-error.ts';
 
 export interface WriterLock {
-  /** Rejects when the right to write is lost; never resolves. */
+  /** Rejects when the writer lock is lost; never resolves. */
   readonly lost: Promise<never>;
   release(): Promise<void>;
 }
@@ -24,8 +24,8 @@ const longestBeatMs = 1_000;
 const lockOf = `hashtext('ledger-indexer writer'), hashtext($1)`;
 
 /**
- * A sign of life, and the question whether somebody waits in the queue: indexers only try, so it is who asks for the lock. Of
- * who may not do as the owner of the tables no notice is taken.
+ * A heartbeat, and a check whether a session waits in the queue: indexers only try the lock, so such a session requests
+ * it. Only sessions with the rights of the owner of the tables count.
  */
 const beat = `
 select pg_backend_pid() as backend,
@@ -37,21 +37,21 @@ select pg_backend_pid() as backend,
                   and l.classid = hashtext('ledger-indexer writer')::oid and l.objid = hashtext($1)::oid
                   and pg_has_role(a.usesysid, n.nspowner, 'usage')) as asked`;
 
-/** This process's place in the queue for the right to write; keeps its connection while it waits. */
+/** A candidate for the writer lock; keeps its connection while it waits. */
 export class WriterCandidate {
   readonly #database: Database;
   readonly #leaseMs: number;
   #connection: LockConnection | undefined;
   #held: HeldLock | undefined;
 
-  /** @param leaseMs after so long without a sign of life the holder is replaced, milliseconds */
+  /** @param leaseMs time without a heartbeat after which the holder is replaced, milliseconds */
   constructor(database: Database, leaseMs: number) {
     this.#database = database;
     this.#leaseMs = leaseMs;
   }
 
   /**
-   * Connects as `tryLock` does and leaves again, so that an address of no use is refused before it is used for anything.
+   * Connects as `tryLock` does and disconnects, so that an unusable address is refused before it is used.
    * @throws IndexerError STORE_POOLER_UNSUPPORTED, STORE_UNREACHABLE …
    */
   async checkAddress(): Promise<void> {
@@ -59,7 +59,7 @@ export class WriterCandidate {
     await connection.end();
   }
 
-  /** Asks once. Undefined when another indexer holds the lock. @throws IndexerError; the next call connects anew */
+  /** Tries once. Undefined if another indexer holds the lock. @throws IndexerError; the next call connects again */
   async tryLock(): Promise<WriterLock | undefined> {
     try {
       this.#connection ??= await openLockConnection(this.#database, this.#leaseMs);
@@ -80,9 +80,9 @@ export class WriterCandidate {
   }
 
   /**
-   * Waits for the lock in the queue of the server, which who merely tries cannot pass; the holder sees it and gives way within
-   * a second, or loses it with its lease. Undefined when nobody gave way in time. For owners of the tables: of others no
-   * holder takes notice.
+   * Waits for the lock in the queue of the server, which sessions that only try cannot pass; the holder notices and
+   * gives way within a second, or loses the lock with its lease. Undefined if no holder gave way in time. Only for
+   * owners of the tables: holders ignore others.
    */
   async askLock(waitMs: number): Promise<WriterLock | undefined> {
     try {
@@ -96,21 +96,21 @@ export class WriterCandidate {
       if (error.code === 'STORE_LOCKED') return undefined;
       throw error;
     }
-    // Held twice by one session now, and gone with it as any other.
+    // The session now holds the lock twice, and loses both with the connection.
     return this.tryLock();
   }
 
-  /** Whether the lock is surely ours. */
+  /** Whether the lock is certainly ours. */
   get isHeld(): boolean {
     return this.#held?.isAlive() === true;
   }
 
-  /** Passes while the lock is surely ours. @throws IndexerError STORE_LOCK_LOST (fenced) */
+  /** Passes while the lock is certainly ours. @throws IndexerError STORE_LOCK_LOST (fenced) */
   assertHeld(): void {
     if (!this.isHeld) throw lockLost(this.#leaseMs);
   }
 
-  /** Gives up lock and connection. Never rejects; can be called again, and `tryLock` after it. */
+  /** Releases lock and connection. Never rejects; can be called again, and `tryLock` after it. */
   async close(): Promise<void> {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -123,7 +123,7 @@ export class WriterCandidate {
 interface Held {
   readonly schema: string;
   readonly leaseMs: number;
-  /** When the lock was asked for, by the monotonic clock. */
+  /** When the lock was requested, by the monotonic clock. */
   readonly requestedAt: number;
 }
 
@@ -137,7 +137,7 @@ class HeldLock implements WriterLock {
   #lose: (reason: unknown) => void = () => undefined;
   #gone = false;
   #waiting = false;
-  /** When the last question was asked that has been answered: the server's clock for us started later. */
+  /** When the last answered heartbeat was sent: the server's timer for us started later. */
   #aliveAt: number;
 
   constructor(connection: LockConnection, { schema, leaseMs, requestedAt }: Held, close: () => Promise<void>) {
@@ -149,7 +149,7 @@ class HeldLock implements WriterLock {
     this.lost = new Promise<never>((_resolve, reject) => {
       this.#lose = reject;
     });
-    // Nobody may be listening yet; whoever listens later still sees the rejection.
+    // There may be no listener yet; a later one still sees the rejection.
     this.lost.catch(() => undefined);
     connection.client.on('error', (error) => this.#fail(toStoreError(error)));
     connection.client.once('end', () => this.#fail(lockLost(leaseMs)));
@@ -195,32 +195,32 @@ class HeldLock implements WriterLock {
 }
 
 function lockAsked(): IndexerError {
-  return new IndexerError('an owner of the tables asked for the right to write', { code: 'STORE_LOCK_REQUESTED' });
+  return new IndexerError('an owner of the tables requested the writer lock', { code: 'STORE_LOCK_REQUESTED' });
 }
 
 function lockLost(leaseMs: number): IndexerError {
-  return new IndexerError(`no sign of life reached Postgres within the lease of ${String(leaseMs)} ms`, {
+  return new IndexerError(`no heartbeat reached Postgres within the lease of ${String(leaseMs)} ms`, {
     code: 'STORE_LOCK_LOST',
     remedy:
-      'nothing is written until the lock is ours again; if it repeats, look for pauses of this machine or raise INDEXER_LEASE',
+      'nothing is written until the lock is ours again; if it repeats, check this machine for pauses or raise INDEXER_LEASE',
   });
 }
 
-// Ends what a former writer left behind. Its epoch is worthless once the lock is ours, but a session of its that hangs in
-// the middle of a batch keeps rows locked: one that waits for COPY data is reached by no time-out of the server, neither
+// Ends sessions left behind by a previous writer. Its epoch is invalid once the lock is ours, but one of its sessions
+// that hangs during a batch keeps rows locked: no server timeout ends one that waits for COPY data, neither
 // statement_timeout nor idle_in_transaction_session_timeout.
 
-/** Name of the sessions that write batches, by which they are found; fits the 63 bytes of the server. */
+/** Application name of sessions that write batches, by which they are found; fits the 63 bytes of the server. */
 export function writerSessionName(schema: string): string {
   return `ledger-indexer ${schema}`;
 }
 
-/** Tables that every batch or seed locks, and every write of completions. */
+/** Tables locked by every batch or seed, and by every write of completions. */
 const written = ['stream', 'updates', 'contracts', 'completion_ranges'] as const;
 
 /**
- * Terminates the sessions of this role that have written to this schema as an indexer and not committed. To be called by
- * the holder of the lock, before it writes. Resolves to how many there were.
+ * Terminates the sessions of this role that have written to this schema as an indexer and not committed. The holder of
+ * the lock calls it before it writes. Resolves to the number of terminated sessions.
  */
 export async function endStaleWriters(client: ClientBase, schema: string): Promise<number> {
   const tables = written.map((table) => `${escapeIdentifier(schema)}.${escapeIdentifier(table)}`);
@@ -228,7 +228,8 @@ export async function endStaleWriters(client: ClientBase, schema: string): Promi
     'select array(select to_regclass(t)::oid from unnest($1::text[]) t) as oids',
     [tables],
   );
-  // Who logs in as one role and works as another may end the sessions of the first, and only while it is the first.
+  // A role that logs in and then works as another may end the sessions of the login role, and only while it is that
+  // role.
   await client.query('begin; set local role none');
   const { rowCount } = await client.query(
     `select pg_terminate_backend(a.pid)

@@ -1,4 +1,7 @@
-/** The statement of a party: what it held of tokens at one offset, every change up to another, and a hash that anybody can make again. */
+/**
+ * The statement of a party: its token holdings at one offset, every change up to another, and a hash that anyone can
+ * recompute.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import { escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
@@ -9,12 +12,12 @@ import { inSnapshot } from './snapshot-read.ts';
 /** An offset, or a time with its zone. */
 export type AccountStatementBound = { readonly offset: number } | { readonly time: string };
 
-/** What a statement is of. Where a bound is null: as far as history is known here. */
+/** Scope of a statement. If a bound is null: as far as history is known here. */
 export interface AccountStatementOf {
   readonly party: string;
   /** Id of the instrument; null: all. */
   readonly instrument: string | null;
-  /** Party that administers it: anybody can call an instrument as another is called. Null: all. */
+  /** Party that administers it: several admins can use the same instrument name. Null: all. */
   readonly admin: string | null;
   readonly from: AccountStatementBound | null;
   readonly to: AccountStatementBound | null;
@@ -40,16 +43,16 @@ export const statementColumns = [
   'unreadable_holdings',
 ] as const;
 
-/** Values as texts, by {@link statementColumns}: amounts without zeros at their end, times in UTC. */
+/** Values as texts, in the order of {@link statementColumns}: amounts without trailing zeros, times in UTC. */
 export type AccountStatementRow = readonly (string | null)[];
 
 export interface Bound {
   readonly offset: number;
-  /** Of the newest update of the known range up to there; null where none is here. */
+  /** Record time of the newest update of the known range up to there; null if none is stored. */
   readonly recordTime: string | null;
 }
 
-/** Of what the rows of a statement are, and what the hash begins with. */
+/** Scope and bounds of a statement, which the hash begins with. */
 export interface AccountStatementHead {
   readonly participant: string | null;
   readonly party: string;
@@ -62,21 +65,21 @@ export interface AccountStatementHead {
 }
 
 export interface AccountStatement extends AccountStatementHead {
-  /** What the rows cannot tell, in sentences; none where they tell all. */
+  /** Facts that the rows do not contain, as sentences; empty if there are none. */
   readonly notes: readonly string[];
   readonly columns: readonly string[];
-  /** To be read once, while the statement is used. */
+  /** Read once, while the statement is in use. */
   readonly pages: AsyncIterable<readonly AccountStatementRow[]>;
-  /** Hex, see {@link AccountStatementHash}; to be asked for when all pages were read. */
+  /** Hex, see {@link AccountStatementHash}; call it after all pages were read. */
   readonly sha256: () => string;
 }
 
 const pageRows = 1_000;
 
 /**
- * Reads a statement, in one snapshot, and hands it to `use` a page at a time.
- * @throws IndexerError QUERY_REFUSED where a bound or the party is not known here, or a bound is neither an offset nor a time; STORE_ errors;
- *   whatever `use` throws
+ * Reads a statement in one snapshot, and passes it to `use` a page at a time.
+ * @throws IndexerError QUERY_REFUSED if a bound or the party is not known here, or a bound is neither an offset nor a
+ * time; STORE_ errors; as `use`
  */
 export function readAccountStatement<T>(
   database: Database,
@@ -100,7 +103,7 @@ async function statementOf(client: ClientBase, explore: string, wanted: AccountS
   const { participant = null, begins = 0, ends = 0, notes = [] } = rows[0] ?? {};
   const [fromBound, toBound] = [await boundAt(client, explore, begins), await boundAt(client, explore, ends)];
   const head = { participant, party, instrument, admin, from: fromBound, to: toBound };
-  // Planned for all rows, which a cursor is not.
+  // Planned for all rows; a cursor is planned for the first ones by default.
   await client.query('set local cursor_tuple_fraction = 1');
   await client.query(
     `declare statement no scroll cursor for
@@ -146,8 +149,8 @@ async function* pagesOf(
 const mostInstruments = 5;
 
 /**
- * Of a statement without rows: a mistyped instrument or admin, where the party never had one of it. Whoever had it at another
- * time gets no note.
+ * Note for a statement without rows: an instrument or admin that the party never held, perhaps mistyped. A party that
+ * held it at another time gets no note.
  */
 async function notesOfInstrument(
   client: ClientBase,
@@ -168,7 +171,7 @@ async function notesOfInstrument(
   return [`${party} has no holding of an instrument${wanted} in its history here; it has ${had}`];
 }
 
-/** A time that has not come here yet stands for the checkpoint, and what is still to come before it would be missed. */
+/** A time later than the newest update means the checkpoint; updates still to come before that time would be missed. */
 async function notesOfEnd(
   client: ClientBase,
   wanted: AccountStatementBound | null,
@@ -199,7 +202,7 @@ function printed(time: string): string {
   return `to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
-/** What was pruned or seeded leaves older updates behind, whose times say nothing of the offset. */
+/** Pruning or a seed leaves older updates behind, whose times do not determine the offset. */
 async function boundAt(client: ClientBase, explore: string, offset: number): Promise<Bound> {
   const { rows } = await client.query<{ at: string | null }>(
     `select ${printed('u.record_time')} as at
@@ -213,9 +216,9 @@ async function boundAt(client: ClientBase, explore: string, offset: number): Pro
 }
 
 /**
- * SHA-256 of lines of JSON, each with a line feed at its end: an array of participant, party, instrument, admin, and the
- * offsets of both bounds; then an array for each row. Record times of the bounds are no part of it: where history begins
- * later, by a seed or by pruning, they are not known, and the rows are the same.
+ * SHA-256 of lines of JSON, each with a line feed at its end: an array of participant, party, instrument, admin, and
+ * the offsets of both bounds; then an array for each row. Record times of the bounds are not included: if history
+ * begins later, by a seed or by pruning, they are not known, and the rows are the same.
  */
 export class AccountStatementHash {
   readonly #hash: Hash = createHash('sha256');
@@ -228,7 +231,7 @@ export class AccountStatementHash {
     this.#line(row);
   }
 
-  /** Hex; to be called once. */
+  /** Hex; call it once. */
   digest(): string {
     return this.#hash.digest('hex');
   }

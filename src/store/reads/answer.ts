@@ -1,6 +1,6 @@
 /**
- * One statement of a person, which reads: what its text tells, and its rows as text, a page at a time, however many there
- * are.
+ * Runs one read-only statement of a user: a check of its text, and its rows as text, a page at a time, without a limit
+ * on their number.
  */
 import { type CustomTypesConfig, DatabaseError, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -19,27 +19,27 @@ export interface AnswerColumn {
 export type AnswerRow = readonly (string | null)[];
 
 export interface Answer {
-  /** One, when each row is an object in JSON. */
+  /** One column if each row is an object in JSON. */
   readonly columns: readonly AnswerColumn[];
   readonly isJson: boolean;
-  /** Pages of rows; to be read once, while `use` runs. */
+  /** Pages of rows; read once, while `use` runs. */
   readonly pages: AsyncIterable<readonly AnswerRow[]>;
 }
 
-/** What {@link ask} takes. */
+/** The input of {@link ask}. */
 export interface Question {
   /** One statement, without the semicolon at its end. */
   readonly statement: string;
-  /** Its rows can be fetched page by page; of `explain` and `show` there are few. */
+  /** Its rows can be fetched page by page; `explain` and `show` return few. */
   readonly paged: boolean;
-  /** It shows a plan. */
+  /** It returns a plan. */
   readonly explains: boolean;
 }
 
 const withCursor = new Set(['select', 'with', 'values', 'table']);
 const withoutCursor = new Set(['explain', 'show']);
 
-/** Undefined when it is more than one statement, or of another kind than {@link ask} takes. */
+/** Undefined if it is more than one statement, or of another kind than {@link ask} accepts. */
 export function questionOf(text: string): Question | undefined {
   const { bare: statement, firstWord, more } = readStatement(text);
   const paged = withCursor.has(firstWord);
@@ -48,20 +48,20 @@ export function questionOf(text: string): Question | undefined {
 }
 
 export interface AskOptions {
-  /** Each row of a paged answer as an object in JSON. */
+  /** Each row of a paged result as an object in JSON. */
   readonly asJson: boolean;
   /** Aborting cancels the statement on the server. */
   readonly stop: AbortSignal;
 }
 
-/** Planned for all rows: a cursor is planned for the first of them unless told otherwise. */
+/** Planned for all rows: a cursor is planned for the first of them by default. */
 const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
 
 /**
- * Runs the statement in a transaction that only reads, with the search path of readers, and hands its answer to `use`.
- * The transaction is rolled back, since Postgres lets `explain analyze create table … as` pass in one that only reads.
- * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors;
- *   whatever, once `stop` is aborted
+ * Runs the statement in a read-only transaction, with the search path of readers, and passes its result to `use`. The
+ * transaction is rolled back, because Postgres allows `explain analyze create table … as` in a read-only one.
+ * @throws IndexerError QUERY_REFUSED, with the message of Postgres, for a statement that Postgres rejects; STORE_
+ * errors; any error after `stop` is aborted
  */
 export function ask(
   database: Database,
@@ -82,14 +82,14 @@ export function ask(
   });
 }
 
-/** @returns ends the watch */
+/** @returns a function that ends the watch */
 async function onAbort(database: Database, client: PoolClient, stop: AbortSignal): Promise<() => void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const cancel = (): void => {
-    // Whoever cannot cancel waits for the end of the statement, which its limit brings.
+    // If the cancel request fails, the statement ends at its time limit.
     database.pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined);
   };
-  // A signal that is aborted already calls nobody.
+  // A signal that is aborted already calls no listener.
   stop.throwIfAborted();
   stop.addEventListener('abort', cancel, { once: true });
   return () => stop.removeEventListener('abort', cancel);
@@ -143,7 +143,7 @@ function lengthOf(row: AnswerRow): number {
   return row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
 }
 
-/** Of the driver, which its types do not know: more than one statement is an error then. */
+/** A driver option that its types lack: more than one statement is an error then. */
 interface OneStatement extends QueryArrayConfig {
   readonly queryMode: 'extended';
 }
@@ -162,11 +162,14 @@ function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
   return { name, isNumber: numberTypes.has(dataTypeID) };
 }
 
-/** SQLSTATEs that speak of the statement: unsupported, cardinality, data, read-only, names, syntax and rights, limits, functions. */
+/**
+ * SQLSTATE classes of errors in the statement: unsupported, cardinality, data, read-only, names, syntax and rights,
+ * limits, functions.
+ */
 const ofTheStatement = /^(?:0A|21|22|24|25006|26|2F|34|38|39|3F|42|54|55000|58P|P0)/u;
 const rightLacking = '42501';
 
-/** @param prefix characters before the statement in what is sent */
+/** @param prefix number of characters before the statement in the text that is sent */
 async function refusing<T>(statement: string, prefix: number, sent: Promise<T>): Promise<T> {
   try {
     return await sent;
@@ -185,8 +188,8 @@ async function refusing<T>(statement: string, prefix: number, sent: Promise<T>):
 
 function remedyOf(code: string): string {
   if (code === rightLacking) return 'connect as a role that may read it: see grant-reader';
-  if (code === '25006') return 'ask with select: nothing is changed by this command';
-  return `correct the statement; ${pageUrl('docs/reference/sql-schemas.md')} says what there is`;
+  if (code === '25006') return 'use select: this command changes nothing';
+  return `correct the statement; ${pageUrl('docs/reference/sql-schemas.md')} lists the views`;
 }
 
 /** @param position in characters, from 1 */
@@ -197,12 +200,12 @@ function placeOf(statement: string, position: number): string {
   return ` at line ${String(line)}, column ${String(before.length - before.lastIndexOf('\n'))}`;
 }
 
-// What can be told of a statement by its text: where it ends, and which word it begins with. In one pass over it.
+// The text of a statement: where it ends, and its first word. Read in one pass.
 
 export interface StatementText {
-  /** Without the semicolon and what follows it. */
+  /** Without the semicolon and anything after it. */
   readonly bare: string;
-  /** In lower case; parentheses before it are passed over. Empty when there is none. */
+  /** In lower case; parentheses before it are skipped. Empty if there is none. */
   readonly firstWord: string;
   /** Whether more than layout and comments follows the first semicolon. */
   readonly more: boolean;
@@ -214,7 +217,7 @@ const toLineEnd = /[^\n\r]*/uy;
 const dollarTag = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
 const commentMark = /\/\*|\*\//gu;
 
-/** Reads it as Postgres's own scanner would: comments nest, and strings may hold anything. */
+/** Reads the text as Postgres's own scanner would: comments nest, and strings may hold anything. */
 export function readStatement(text: string): StatementText {
   let firstWord: string | undefined;
   let end: number | undefined;
@@ -236,7 +239,7 @@ export function readStatement(text: string): StatementText {
   return { bare: text.slice(0, end), firstWord: firstWord ?? '', more: false };
 }
 
-/** Behind white space or one comment; `at` when there is neither. */
+/** Position after white space or one comment; `at` if there is neither. */
 function afterLayout(text: string, at: number): number {
   if (text.startsWith('--', at)) return matchEnd(toLineEnd, text, at);
   if (!text.startsWith('/*', at)) return matchEnd(layout, text, at);
@@ -249,7 +252,7 @@ function afterLayout(text: string, at: number): number {
   return text.length;
 }
 
-/** @param wordEnd where the word ends that begins at `at`; `at` when none does */
+/** @param wordEnd end of the word that begins at `at`; `at` if none does */
 function afterToken(text: string, at: number, wordEnd: number): number {
   const isEscape = wordEnd === at + 1 && /e/iu.test(text[at] ?? '') && text[wordEnd] === "'";
   if (isEscape) return behindQuote(text, wordEnd + 1, /''|'|\\[\s\S]/gu);
@@ -263,9 +266,9 @@ function afterToken(text: string, at: number, wordEnd: number): number {
 }
 
 /**
- * Behind the closing quote, or at the end of the text where there is none. Outside of escape strings a doubled one closes
- * and opens again, which comes to the same.
- * @param marks quotes, and what may hide one, which is longer
+ * Position after the closing quote, or the end of the text if there is none. Outside of escape strings a doubled quote
+ * closes and reopens the string, with the same result.
+ * @param marks pattern of quotes, and of longer tokens that may contain one
  */
 function behindQuote(text: string, at: number, marks: RegExp): number {
   marks.lastIndex = at;

@@ -1,8 +1,8 @@
-/** The answer to one statement of a person as a whole, as much of it as there is room for. */
+/** The result of one statement of a user in memory, limited in rows and characters. */
 import type { Database } from '../connection/database.ts';
 import { ask, type AnswerColumn, type AnswerRow, type Question } from './answer.ts';
 
-/** What may come at most. */
+/** Limits of a result. */
 export interface AnswerBounds {
   readonly rows: number;
   /** Of all values together. */
@@ -17,7 +17,7 @@ export interface BoundedAnswer {
 }
 
 /**
- * Asks as {@link ask} does, and reads no further than the bounds.
+ * Runs {@link ask}, and reads no further than the limits.
  * @throws IndexerError as `ask`
  */
 export async function askBounded(

@@ -1,4 +1,4 @@
-/** What came and went between two places in history, by template or contract by contract. */
+/** Contracts created and ended between two positions in history, by template or contract by contract. */
 import { escapeIdentifier, type ClientBase, type FieldDef } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -9,7 +9,7 @@ import type { AccountStatementBound } from './account-statement.ts';
 export interface DiffWanted {
   readonly from: AccountStatementBound;
   readonly to: AccountStatementBound;
-  /** Contract by contract of this one; null: all, in numbers. */
+  /** Contract by contract of this template; null: counts for all templates. */
   readonly template: string | null;
   /** Stakeholder; null: any. */
   readonly party: string | null;
@@ -22,13 +22,13 @@ export interface Diff {
   readonly from: number;
   readonly to: number;
   readonly columns: readonly string[];
-  /** Pages of rows; to be read once, while `use` runs. */
+  /** Pages of rows; read once, while `use` runs. */
   readonly pages: AsyncIterable<readonly DiffRow[]>;
 }
 
 /**
- * Reads it in one snapshot, and hands it to `use`.
- * @throws IndexerError QUERY_REFUSED where a bound, the template or the party is not known here; STORE_ errors
+ * Reads the diff in one snapshot, and passes it to `use`.
+ * @throws IndexerError QUERY_REFUSED if a bound, the template or the party is not known here; STORE_ errors
  */
 export function readDiff(database: Database, wanted: DiffWanted, use: (diff: Diff) => Promise<void>): Promise<void> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
@@ -46,7 +46,7 @@ export function readDiff(database: Database, wanted: DiffWanted, use: (diff: Dif
   });
 }
 
-/** A bound that is not known is refused here, in the words of `known_offset`. */
+/** An unknown bound is refused here, with the message of `known_offset`. */
 async function offsetOf(client: ClientBase, explore: string, bound: AccountStatementBound): Promise<number> {
   const [type, value] =
     'offset' in bound ? (['bigint', bound.offset] as const) : (['timestamptz', bound.time] as const);

@@ -1,6 +1,6 @@
 /**
- * What an id stands for, and all that is here of it: an update with its tree, the life of a contract, what became of a
- * command. Rows are kept as the JSON text that Postgres makes of them, so that no digit is lost, and only so many.
+ * Explains an id with everything stored about it: an update with its tree, the history of a contract, the result of a
+ * command. Rows are kept as the JSON text that Postgres returns, so that no digit is lost, and limited in number.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -14,16 +14,16 @@ export type Explainable = (typeof explainable)[number];
 export interface ExplainWanted {
   /** An offset, or the id of an update, a contract or a command. */
   readonly id: string;
-  /** What it is; null: whatever is found. */
+  /** Kind of the id; null: any kind that is found. */
   readonly as: Explainable | null;
-  /** Events of an update, or rows of a life, at most. */
+  /** Maximum number of events of an update, or rows of a contract's history. */
   readonly most: number;
 }
 
 /** Objects in JSON. */
 export interface Rows {
   readonly rows: readonly string[];
-  /** How many there are beside these. */
+  /** Number of further rows. */
   readonly omitted: number;
 }
 
@@ -43,18 +43,18 @@ export interface ExplainedContract {
 export interface ExplainedCommand {
   readonly kind: 'command';
   readonly outcomes: Rows;
-  /** Where there is one update. */
+  /** The update, if there is one. */
   readonly update: ExplainedUpdate | null;
 }
 
 export type Explained = ExplainedUpdate | ExplainedContract | ExplainedCommand;
 
-/** Characters of JSON that are read of one kind of rows, whatever their number. */
+/** Maximum characters of JSON read for one kind of rows, whatever their number. */
 const mostCharacters = 16_000_000;
 
 /**
- * Explains what has this id, in one snapshot.
- * @throws IndexerError QUERY_REFUSED where nothing has it, or more than one thing; STORE_ errors
+ * Explains this id in one snapshot.
+ * @throws IndexerError QUERY_REFUSED if nothing has it, or several objects have it; STORE_ errors
  */
 export function readExplained(database: Database, wanted: ExplainWanted): Promise<Explained> {
   return inSnapshot(database, (client) =>
@@ -88,7 +88,7 @@ class Explainer {
     return only();
   }
 
-  /** The update of this id, and that at this offset. */
+  /** Positions of the update with this id, and of the update at this offset. */
   async #places(): Promise<readonly { readonly by: string; readonly offset: number }[]> {
     const { id } = this.#wanted;
     const { rows } = await this.#client.query<{ by: string; offset: number }>(
@@ -147,12 +147,12 @@ class Explainer {
       .map((row) => JSON.parse(row) as { readonly offset: number; readonly succeeded: boolean })
       .filter(({ succeeded }) => succeeded);
     const [only] = accepted;
-    // The filter may not show the update.
+    // The update may not be visible under the filter.
     const isHere = accepted.length === 1 && only !== undefined && (await this.#isUpdate(only.offset));
     return { kind: 'command', outcomes, update: isHere ? await this.#update(only.offset) : null };
   }
 
-  /** The first rows of a relation, and the number of the others. @param counted what is cheaper to count */
+  /** The first rows of a relation, and the number of the others. @param counted a relation that is cheaper to count */
   async #rows(relation: string, values: readonly unknown[], counted = relation): Promise<Rows> {
     const most = this.#wanted.most;
     await this.#client.query(
@@ -197,7 +197,7 @@ class Explainer {
     return new IndexerError(`${what}${kinds} of id "${id.slice(0, 80)}" is here; ${rows[0]?.known ?? ''}`, {
       code: 'QUERY_REFUSED',
       remedy:
-        'check the id; explore.coverage says what is here and why other history is not, a role limited to parties sees theirs only, and a command that the participant refused at once leaves no completion',
+        'check the id; explore.coverage lists the stored history and the reasons for gaps, a role limited to parties sees only theirs, and a command that the participant refused at once leaves no completion',
     });
   }
 }

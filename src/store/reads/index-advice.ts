@@ -1,6 +1,6 @@
 /**
- * Which expressions on payloads are filtered on in slow statements, so that an index could answer them. Read from
- * pg_stat_statements, which keeps the text of statements with their parameters taken out.
+ * Finds payload expressions that slow statements filter on, so that an index could speed them up. Read from
+ * pg_stat_statements, which keeps the text of statements without their parameters.
  */
 import { createHash } from 'node:crypto';
 import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg';
@@ -8,9 +8,12 @@ import type { Database } from '../connection/database.ts';
 
 /** One index worth having. */
 export interface IndexAdvice {
-  /** Over a column of contracts, e.g. `payload ->> 'owner'`; `payload ->> ?` where the statements do not say which field. */
+  /**
+   * Expression over a column of contracts, e.g. `payload ->> 'owner'`; `payload ->> ?` if the statements do not name
+   * the field.
+   */
   readonly expression: string;
-  /** Of those that do not say it the costliest, on one line. */
+  /** The most expensive statement that does not name the field, on one line. */
   readonly statement?: string;
   readonly calls: number;
   /** Mean time of the statements that filter on it, milliseconds. */
@@ -26,7 +29,7 @@ interface StatementRow {
   readonly mean: number;
 }
 
-/** The advice, most costly first; undefined where pg_stat_statements is not installed or may not be read. */
+/** The advice, most expensive first; undefined if pg_stat_statements is not installed or may not be read. */
 export async function adviseIndexes(database: Database): Promise<readonly IndexAdvice[] | undefined> {
   return database.withClient(async (client) => {
     const { rows: places } = await client.query<{ schema: string }>(
@@ -46,7 +49,7 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
       );
       return adviceFrom(rows);
     } catch (thrown) {
-      // Only superusers may read shared_preload_libraries, which would say it before.
+      // Only superusers may read shared_preload_libraries, which would show it earlier.
       if (thrown instanceof DatabaseError && thrown.code === notLoaded) return undefined;
       throw thrown;
     }
@@ -57,13 +60,13 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
 const notLoaded = '55000';
 
 /**
- * `payload ->> 'owner'` compared with something, or `payload #>> '{a,b}'`; with or without a name before the column.
- * pg_stat_statements takes the name of the field for a constant like any other, and puts `$1` in its place.
+ * `payload ->> 'owner'` compared with a value, or `payload #>> '{a,b}'`; with or without a name before the column.
+ * pg_stat_statements treats the field name as any other constant, and replaces it by `$1`.
  */
 const filter =
   /\b(payload|argument|result)\s*(->>|#>>)\s*('(?:[^']|'')*'|\$\d+)\s*\)*\s*(?:::\s*\w+\s*\)*\s*)?(?:=|<|>|in\b|between\b|like\b)/gi;
 
-/** Pure: the expressions that are filtered on, with the sums of the statements that do. */
+/** Pure: the filtered expressions, with the sums of their statements. */
 export function adviceFrom(statements: readonly StatementRow[]): readonly IndexAdvice[] {
   const found = new Map<string, { calls: number; totalMs: number; statement?: string }>();
   for (const { query, calls, mean } of statements) {
@@ -85,21 +88,25 @@ export function adviceFrom(statements: readonly StatementRow[]): readonly IndexA
     .map(([expression, { totalMs, ...rest }]) => ({ expression, ...rest, meanMs: totalMs / rest.calls }));
 }
 
-/** Both take texts of any length: a b-tree refuses those over 2,700 bytes that do not compress, and with them the update. */
+/**
+ * Both accept texts of any length: a b-tree refuses texts over 2,700 bytes that do not compress, and with them the
+ * update.
+ */
 export type PayloadIndexMethod = 'spgist' | 'hash';
 
-/** An index on a payload expression, over all contracts that have a value there. */
+/** An index on a payload expression, over all contracts with a value for it. */
 export interface PayloadIndex {
   readonly name: string;
-  /** What follows `create index concurrently name`. */
+  /** The SQL after `create index concurrently name`. */
   readonly definition: string;
-  /** What follows `create statistics if not exists name_values`. */
+  /** The SQL after `create statistics if not exists name_values`. */
   readonly statistics: string;
 }
 
 /**
- * Limited to rows with a value, which Postgres can prove of any query that compares the expression; that a query is about
- * one template it cannot. Statistics are separate: it keeps none for an index on an expression that is limited.
+ * Limited to rows with a value, which Postgres can derive from any query that compares the expression; it cannot derive
+ * that a query is about one template. Statistics are separate: Postgres keeps none for a partial index on an
+ * expression.
  */
 export function payloadIndex(expression: string, method: PayloadIndexMethod): PayloadIndex {
   const definition = `on contracts using ${method} ((${expression})) where (${expression}) is not null`;
@@ -112,7 +119,7 @@ export function payloadIndex(expression: string, method: PayloadIndexMethod): Pa
   return { name: `own_${words}_${mark}`, definition, statistics: `on (${expression}) from contracts` };
 }
 
-/** Statements for psql that make the index and its statistics. */
+/** Statements for psql that create the index and its statistics. */
 export function printedIndex(schema: string, { name, definition, statistics }: PayloadIndex): readonly string[] {
   return [
     `set search_path to ${escapeIdentifier(schema)};`,
@@ -123,8 +130,8 @@ export function printedIndex(schema: string, { name, definition, statistics }: P
 }
 
 /**
- * `payload.owner`, `payload.meta.id` or an expression such as `payload ->> 'owner'`, as SQL; undefined for anything
- * else, so that nothing but an expression over a payload gets into a statement.
+ * `payload.owner`, `payload.meta.id` or an expression such as `payload ->> 'owner'`, as SQL; undefined for any other
+ * text, so that a statement can only contain an expression over a payload.
  */
 export function payloadExpression(given: string): string | undefined {
   const sql = /^\s*payload\s*(->>|#>>)\s*('(?:[^']|'')*')\s*$/i.exec(given);

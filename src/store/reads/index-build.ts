@@ -1,25 +1,26 @@
-/** Indexes on tables that are written to: built CONCURRENTLY, outside a transaction, however long it takes. */
+/** Indexes on tables in use: built CONCURRENTLY, outside a transaction, without a time limit. */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { retold, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { toStoreError } from '../connection/store-error.ts';
 
-/** The driver knows no "without limit" per query. */
+/** The driver has no "without limit" per query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 /**
- * Builds the index unless it is there; true when it did. What a build that was cut short left behind is removed first.
+ * Builds the index unless it exists; true if it did. The remains of an interrupted build are removed first.
  * @param name of the index, unquoted
- * @param definition what follows `create index concurrently name`, e.g. `on contracts ("offset")`
+ * @param definition the SQL after `create index concurrently name`, e.g. `on contracts ("offset")`
  */
 export function buildIndex(database: Database, name: string, definition: string): Promise<boolean> {
   return withoutLimit(database, (client) => build(client, database.schema, name, definition));
 }
 
 /**
- * Makes Postgres keep statistics of an expression, and gathers them: without, it guesses what an index would find.
- * @param definition what follows `create statistics name`
+ * Makes Postgres keep statistics of an expression, and collects them: without them, it guesses how many rows an index
+ * finds.
+ * @param definition the SQL after `create statistics name`
  */
 export function keepStatistics(database: Database, name: string, definition: string): Promise<void> {
   return withoutLimit(database, async (client) => {
@@ -28,12 +29,12 @@ export function keepStatistics(database: Database, name: string, definition: str
   });
 }
 
-/** Newest contracts whose fields are taken for those there are. */
+/** Number of newest contracts that represent the existing fields. */
 const sampled = 1_000;
 
 /**
- * Undefined where a contract has the field; otherwise the fields that the newest contracts have.
- * @param expression over `payload`, as `payloadExpression` makes it
+ * Undefined if a contract has the field; otherwise the fields that the newest contracts have.
+ * @param expression over `payload`, as `payloadExpression` returns it
  */
 export function unseenField(database: Database, expression: string): Promise<readonly string[] | undefined> {
   return withoutLimit(database, async (client) => {
@@ -49,7 +50,7 @@ export function unseenField(database: Database, expression: string): Promise<rea
   });
 }
 
-/** `work` on a client whose statements may take as long as they need. */
+/** Runs `work` on a client without a statement timeout. */
 function withoutLimit<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ usual: string }>(`select current_setting('statement_timeout') as usual`);
@@ -80,7 +81,9 @@ async function build(client: PoolClient, schema: string, name: string, definitio
   return true;
 }
 
-/** Drops the invalid index that a failed build leaves, which every write would go on to fill. @returns the error to throw */
+/**
+ * Drops the invalid index of a failed build, which every write would continue to update. @returns the error to throw
+ */
 async function withoutRemains(client: PoolClient, index: string, error: IndexerError): Promise<IndexerError> {
   try {
     await client.query(patiently(`drop index concurrently if exists ${index}`));
@@ -92,7 +95,7 @@ async function withoutRemains(client: PoolClient, index: string, error: IndexerE
   } catch {
     return retold(error, {
       message: `the index ${index} was not finished: ${error.message}`,
-      remedy: `run the command again, or \`drop index concurrently if exists ${index}\`: until then every write fills it for nothing`,
+      remedy: `run the command again, or \`drop index concurrently if exists ${index}\`: until then every write updates it without benefit`,
     });
   }
 }

@@ -1,20 +1,20 @@
-/** Parties and templates that are asked for by name, and those that nothing here has: a mistyped one would be answered with nothing. */
+/** Finds requested parties and templates that no stored row has: a mistyped name would return no rows. */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 
-/** Refuses a party that nothing here names, in the words of `known_party`. */
+/** Refuses a party that no stored row names, with the message of `known_party`. */
 export async function refuseUnknownParty(client: ClientBase, explore: string, party: string): Promise<void> {
   await client.query(`select ${explore}.known_party($1)`, [party]);
 }
 
-/** A party that nothing here names, and those that it may have been meant to be; null where there are none. */
+/** A party that no stored row names, and similar names; null if there are none. */
 export interface UnseenParty {
   readonly party: string;
   readonly nearest: string | null;
 }
 
-/** Those of the parties that nothing here names. */
+/** The parties among these that no stored row names. */
 export async function unseenParties(database: Database, parties: readonly string[]): Promise<readonly UnseenParty[]> {
   if (parties.length === 0) return [];
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
@@ -29,7 +29,7 @@ export async function unseenParties(database: Database, parties: readonly string
   return rows;
 }
 
-/** Whether nothing here has a template of this whole name, and the names that it may have been meant to be. */
+/** Whether no template has this complete name, and similar names. */
 export async function unseenTemplate(
   database: Database,
   template: string,

@@ -1,9 +1,9 @@
-/** Facts of the ledger noted in the stream row, and the reads that `status` shows. Not part of the write path. */
+/** Facts of the ledger stored in the stream row, and the reads of `status`. Not part of the write path. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 
-/** Notes the polled ledger end and, if it was told, pruned offset; a writer that was fenced changes nothing. */
+/** Stores the polled ledger end and, if reported, the pruned offset; a fenced writer changes nothing. */
 export async function noteLedgerFacts(
   database: Database,
   epoch: number,
@@ -23,7 +23,7 @@ export async function noteLedgerFacts(
 }
 
 export interface StoredStatus {
-  /** Null when the indexer's user could never read it. */
+  /** Null if the indexer's user could never read it. */
   readonly participantId: string | null;
   readonly checkpoint: number | null;
   readonly seeded: boolean;
@@ -37,7 +37,10 @@ export interface StoredStatus {
   readonly unhostedContracts: number;
 }
 
-/** What the tables say of themselves; undefined when nothing was ever indexed here. Counts whole tables: seconds at millions. */
+/**
+ * Status from the tables; undefined if nothing was ever indexed here. Counts complete tables: takes seconds for
+ * millions of rows.
+ */
 export function readStoredStatus(database: Database): Promise<StoredStatus | undefined> {
   return database.withClient(async (client) => {
     const stream = await tablesOf(client)

@@ -1,4 +1,4 @@
-/** What the status page shows of the database: a few rows, soon given up, never a payload or a party. */
+/** Rows of the database for the status page: few, with a short time limit, never a payload or a party. */
 import type { Database } from '../connection/database.ts';
 
 /** Names and numbers only. */
@@ -14,7 +14,7 @@ export interface StoredRecentFacts {
 }
 
 const rows = 8;
-/** Of one update: enough to name its templates, whatever its size. */
+/** Events of one update: enough to name its templates, whatever its size. */
 const eventsLookedAt = 100;
 const longestName = 200;
 
@@ -61,7 +61,7 @@ interface UpdateRow {
 
 /**
  * The templates with most active contracts, and the newest updates.
- * @param database one with a short limit on statements, and a connection that no write lane needs
+ * @param database one with a short statement timeout, and a connection that writing does not need
  * @throws IndexerError as every read
  */
 export async function readRecentFacts(database: Database): Promise<StoredRecentFacts> {

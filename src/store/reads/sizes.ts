@@ -1,23 +1,23 @@
 /**
- * How much a schema holds and where it goes. Sizes are those of the files; rows are what the catalog believes (the newest
- * vacuum or analyze, carried on to the pages there are now): no table is read, so it takes as long over a terabyte.
+ * Size of a schema and of its parts. Sizes are those of the files; rows are estimates of the catalog (the newest vacuum
+ * or analyze, scaled to the current pages): no table is read, so it is fast for a terabyte as well.
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 
-/** Bytes. `heap` is with the maps of free space and visibility, `toast` what is stored out of line, with its index. */
+/** Bytes. `heap` includes the maps of free space and visibility, `toast` is data stored out of line, with its index. */
 export interface Bytes {
   readonly heap: number;
   readonly toast: number;
   readonly indexes: number;
-  /** The three together, as pg_total_relation_size has it. */
+  /** The sum of the three, as pg_total_relation_size returns it. */
   readonly total: number;
 }
 
 export interface TableSize extends Bytes {
   readonly table: string;
-  /** Estimated; null where Postgres has not counted yet. */
+  /** Estimated; null if Postgres has not counted yet. */
   readonly rows: number | null;
 }
 
@@ -25,7 +25,7 @@ export interface IndexSize {
   readonly index: string;
   readonly table: string;
   readonly bytes: number;
-  /** False for what a failed `create index concurrently` left: it answers nothing and is written all the same. */
+  /** False for the remains of a failed `create index concurrently`: it serves no query but is updated all the same. */
   readonly valid: boolean;
 }
 
@@ -33,23 +33,23 @@ export interface SizedServer {
   readonly version: string;
   /** In recovery: it follows a primary. */
   readonly standby: boolean;
-  /** Tables of Citus have their rows on other nodes. */
+  /** Citus tables have their rows on other nodes. */
   readonly distributed: boolean;
-  /** Bytes of this database, of all databases that the role may connect to, and how many are left out. */
+  /** Bytes of this database, of all databases that the role may connect to, and the number of other databases. */
   readonly databaseBytes: number;
   readonly databasesBytes: number;
   readonly databasesUnseen: number;
-  /** `max_wal_size`, bytes: so much write-ahead log a checkpoint cycle may leave. */
+  /** `max_wal_size`, bytes: the write-ahead log that a checkpoint cycle may leave. */
   readonly walBytes: number;
 }
 
-/** Events of whole hours by record time. */
+/** Events of full hours by record time. */
 export interface StoredGrowth {
-  /** Begin of the first hour and end of the last. */
+  /** Start of the first hour and end of the last. */
   readonly from: Date;
   readonly to: Date;
   readonly events: number;
-  /** Whole days back from `to`, newest first, at most seven. */
+  /** Full days back from `to`, newest first, at most seven. */
   readonly days: readonly { readonly from: Date; readonly to: Date; readonly events: number }[];
 }
 
@@ -57,13 +57,16 @@ export interface StoredSizes {
   readonly server: SizedServer;
   readonly tables: readonly TableSize[];
   readonly indexes: readonly IndexSize[];
-  /** Undefined where the role may not read it, or there is no whole hour yet. */
+  /** Undefined if the role may not read it, or there is no full hour yet. */
   readonly growth: StoredGrowth | undefined;
-  /** History up to this offset was pruned; undefined when none was, or the role may not read it. */
+  /** History up to this offset was pruned; undefined if none was, or the role may not read it. */
   readonly prunedToOffset: number | undefined;
 }
 
-/** Reads the catalog, and of the tables a row for each hour of a week. @throws STORE_ errors, but for rights it goes without */
+/**
+ * Reads the catalog, and from the tables a row for each hour of a week. @throws STORE_ errors, except for missing
+ * rights
+ */
 export async function readSizes(database: Database): Promise<StoredSizes> {
   const { schema } = database;
   const rowsOf = <T extends object>(sql: string): Promise<readonly T[]> =>
@@ -85,7 +88,7 @@ export async function readSizes(database: Database): Promise<StoredSizes> {
 
 const refusals: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA_MISMATCH']);
 
-/** Undefined where the role lacks the right, or there is no such table. */
+/** Undefined if the role lacks the right, or there is no such table. */
 async function asFarAsAllowed<T>(database: Database, read: (client: ClientBase) => Promise<T>): Promise<T | undefined> {
   try {
     return await database.withClient(read);
@@ -106,8 +109,8 @@ const serverQuery = `
    where $1::text is not null`;
 
 /**
- * Counted rows by counted pages, times the pages of now, as the planner estimates; before the first count what the
- * statistics of the server say, which a standby does not have.
+ * Counted rows by counted pages, times the current pages, as the planner estimates; before the first count, the
+ * statistics of the server, which a standby does not have.
  */
 const tablesQuery = `
   with sized as (
@@ -138,13 +141,13 @@ interface StreamRow {
   readonly prunedToOffset: number | null;
 }
 
-/** Whole hours: neither the first, in whose middle history may begin, nor the one under way. A week of them at most. */
+/** Full hours: neither the first, which history may begin in the middle of, nor the current one. At most a week. */
 const streamQuery = `
   select case when first.hour is not null then greatest(first.hour, s.hour - interval '7 days') end as from, s.hour as to, s.pruned_to_offset as "prunedToOffset"
     from (select date_trunc('hour', checkpoint_record_time, 'UTC') as hour, pruned_to_offset from stream) s,
          (select min(hour) + interval '1 hour' as hour from activity_hourly where template_pk = 0) first`;
 
-/** What is created and what is exercised; under ACS_DELTA what is archived instead. */
+/** Created and exercised events; under ACS_DELTA archived instead of exercised. */
 const growthQuery = `
   select floor(extract(epoch from $2::timestamptz - hour - interval '1 hour') / 86400)::integer as day,
          sum(total_creates + greatest(total_exercises, total_archives))::float8 as events
@@ -170,7 +173,7 @@ export interface SchemaContents {
   readonly relations: number;
   /** Estimated as for `readSizes`. */
   readonly rows: number;
-  /** Postgres has not counted some of the tables yet: `rows` is without these. */
+  /** Postgres has not counted some of the tables yet: `rows` does not include these. */
   readonly isLowerBound: boolean;
   /** With indexes and TOAST. */
   readonly bytes: number;
@@ -181,7 +184,7 @@ const relationsQuery = `
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where n.nspname = $1 and c.relkind in ('r', 'p', 'm', 'v', 'f', 'S')`;
 
-/** What dropping a schema deletes. Reads the catalog only. */
+/** Contents of a schema that is to be dropped. Reads the catalog only. */
 export async function schemaContents(client: ClientBase, schema: string): Promise<SchemaContents> {
   const { rows: tables } = await client.query<TableSize>(tablesQuery, [schema]);
   const { rows: counted } = await client.query<{ readonly relations: number }>(relationsQuery, [schema]);

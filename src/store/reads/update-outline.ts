@@ -1,4 +1,4 @@
-/** What the status page shows of one update: its tree by names and ids, never a payload or a party. */
+/** Outline of one update for the status page: its tree by names and ids, never a payload or a party. */
 import { escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -11,7 +11,7 @@ export interface StoredOutlineNode {
   readonly template: string | null;
   readonly choice: string | null;
   readonly contractId: string | null;
-  /** The contract that came in its place, or that it came from. */
+  /** The contract that replaced it, or that it came from. */
   readonly otherContractId: string | null;
 }
 
@@ -29,12 +29,12 @@ export interface StoredUpdateOutline {
   readonly paidTrafficCost: number | null;
   readonly traceId: string | null;
   readonly nodes: readonly StoredOutlineNode[];
-  /** Events beside these. */
+  /** Number of further events. */
   readonly omitted: number;
 }
 
 const mostNodes = 60;
-/** The tree of more is not made for a page. */
+/** Trees of larger updates are not built for a page. */
 const mostEvents = 2_000;
 const longest = 200;
 
@@ -50,8 +50,8 @@ interface SummaryRow extends Record<
 }
 
 /**
- * The update at an offset; undefined where there is none.
- * @param database one with a short limit on statements
+ * The update at an offset; undefined if there is none.
+ * @param database one with a short statement timeout
  * @throws IndexerError as every read
  */
 export function readUpdateOutline(database: Database, offset: number): Promise<StoredUpdateOutline | undefined> {

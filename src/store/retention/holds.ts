@@ -1,4 +1,4 @@
-/** Table `retention_holds`: who still needs history, so that it is not pruned. */
+/** Table `retention_holds`: consumers that still need history, which is not pruned. */
 import { escapeIdentifier, type PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
@@ -9,11 +9,11 @@ import { shortTransaction } from '../connection/short-transaction.ts';
 
 export interface RetentionHold extends Holding {
   readonly reason: string | null;
-  /** When its offset was given last. */
+  /** When its offset was last set. */
   readonly movedAt: Date;
 }
 
-/** All of them, the one that keeps most first. */
+/** All holds, the one that retains most first. */
 export function listHolds(database: Database): Promise<readonly RetentionHold[]> {
   return database.withClient(async (client) => {
     const found = tablesOf(client).selectFrom('retention_holds');
@@ -27,21 +27,21 @@ export function listHolds(database: Database): Promise<readonly RetentionHold[]>
 
 export interface PlacedHold {
   readonly name: string;
-  /** What comes after it is kept; undefined: all that is here. */
+  /** History after it is retained; undefined: everything stored here. */
   readonly offset: number | undefined;
-  /** Null leaves the one there is. */
+  /** Null keeps the existing reason. */
   readonly reason: string | null;
 }
 
 /**
  * Places a hold, or moves the one of this name. Resolves to the offset it holds.
- * @throws IndexerError HOLD_REFUSED where the history after the offset is not here
+ * @throws IndexerError HOLD_REFUSED if the history after the offset is not stored here
  */
 export function placeHold(database: Database, hold: PlacedHold): Promise<number> {
   return retaining(database, (client) => holdWithin(client, hold));
 }
 
-/** As {@link placeHold}, as a part of what {@link retaining} does. */
+/** As {@link placeHold}, as a part of the work of {@link retaining}. */
 export async function holdWithin(client: PoolClient, { name, offset, reason }: PlacedHold): Promise<number> {
   const { kept, checkpoint } = await bounds(client);
   const held = offset ?? kept;
@@ -55,7 +55,7 @@ export async function holdWithin(client: PoolClient, { name, offset, reason }: P
   return held;
 }
 
-/** Whether there was one of this name. */
+/** Resolves to whether there was one of this name. */
 export function releaseHold(database: Database, name: string): Promise<boolean> {
   return retaining(database, async (client) => {
     const { numDeletedRows } = await tablesOf(client)
@@ -66,7 +66,7 @@ export function releaseHold(database: Database, name: string): Promise<boolean> 
   });
 }
 
-/** While nobody decides up to where to prune. */
+/** Runs `work` while no session decides up to where to prune. */
 export function retaining<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {
@@ -90,6 +90,6 @@ function outside(offset: number, kept: number, checkpoint: number): IndexerError
   const range = `${String(kept)} to ${String(checkpoint)}`;
   return new IndexerError(`offset ${String(offset)} cannot be held: history is here from ${range}`, {
     code: 'HOLD_REFUSED',
-    remedy: `name an offset from ${range}`,
+    remedy: `choose an offset from ${range}`,
   });
 }

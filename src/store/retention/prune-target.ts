@@ -1,41 +1,44 @@
-/** Up to which offset is pruned: from what an operator wrote, and from what the schema holds. */
+/** Determines the offset to prune to, from the operator's boundary and the contents of the schema. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 
 /**
- * An offset (included), everything recorded before a time, or so many milliseconds before what was recorded last; nothing above
- * `exportedTo`, where it is given.
+ * An offset (inclusive), everything recorded before a time, or everything older than this many milliseconds before the
+ * newest record; at most `exportedTo`, if it is set.
  */
 export type PruneBefore = ({ readonly offset: number } | { readonly time: Date } | { readonly retentionMs: number }) & {
   readonly exportedTo?: number;
 };
 
-/** What keeps history: a row of `retention_holds`, or an update with a record time far ahead of those around it. */
+/**
+ * Something that retains history: a row of `retention_holds`, or an update with a record time far ahead of those around
+ * it.
+ */
 export interface Holding {
   readonly name: string;
-  /** What comes after it is kept. */
+  /** History after it is retained. */
   readonly offset: number;
-  /** Of an update: the record time of most of those behind it. */
+  /** For an update: the record time of most updates after it. */
   readonly since: Date;
   /** Only a boundary given as an offset goes past it. */
   readonly isFutureUpdate?: true;
 }
 
 export interface PruneTarget {
-  /** Everything up to and including this offset goes, but what is active there. */
+  /** Everything up to and including this offset is removed, except contracts active there. */
   readonly boundary: number;
   readonly checkpoint: number;
-  /** Pruned up to here before; null when never. */
+  /** Previously pruned up to here; null if never. */
   readonly prunedToOffset: number | null;
-  /** Who keeps it from going as far as was asked for; null when nobody does. */
+  /** The hold or update that limits the boundary; null if none does. */
   readonly heldBy: Holding | null;
 }
 
 /**
- * Never beyond the checkpoint or what somebody holds, and never before what was pruned already: a prune that was cut is
- * finished by the next.
- * @throws IndexerError NOTHING_TO_PRUNE when nothing is indexed yet
+ * Never beyond the checkpoint or a hold, and never before the previous boundary: an interrupted prune is finished by
+ * the next.
+ * @throws IndexerError NOTHING_TO_PRUNE if nothing is indexed yet
  */
 export async function pruneTarget(client: ClientBase, before: PruneBefore): Promise<PruneTarget> {
   const stream = await tablesOf(client)
@@ -43,7 +46,7 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
     .select(['checkpoint', 'seeded_at', 'pruned_to_offset'])
     .executeTakeFirst();
   if (stream === undefined || stream.checkpoint === null || stream.seeded_at === null) {
-    throw new IndexerError('no complete seed is here: there is nothing to prune', {
+    throw new IndexerError('no complete seed is stored: there is nothing to prune', {
       code: 'NOTHING_TO_PRUNE',
       remedy: 'let `ledger-indexer run` finish the seed first, or name the right schema with POSTGRES_SCHEMA',
     });
@@ -65,7 +68,7 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
 
 interface Wish {
   readonly offset: number;
-  /** An update without which it would be further. */
+  /** An update without which the boundary would be later. */
   readonly heldBy: Holding | null;
 }
 
@@ -78,7 +81,10 @@ async function wantedOffset(client: ClientBase, before: PruneBefore, checkpoint:
   return { offset: first - 1, heldBy: await updateAhead(client, first, time) };
 }
 
-/** By what was recorded last, where a clock is ahead of it: a wrong clock must not cost history. Null: nothing was recorded yet. */
+/**
+ * Relative to the newest record time, even if that is ahead of the clock: a wrong clock must not cost history. Null:
+ * nothing was recorded yet.
+ */
 async function timeBefore(client: ClientBase, retentionMs: number): Promise<Date | null> {
   const { rows } = await client.query<{ time: Date | null }>(
     `select least(now(), checkpoint_record_time) - $1 * interval '1 millisecond' as time
@@ -88,7 +94,10 @@ async function timeBefore(client: ClientBase, retentionMs: number): Promise<Date
   return rows[0]?.time ?? null;
 }
 
-/** The first update recorded at or after the time; record times rise with the offsets but for synchronizers apart. */
+/**
+ * The first update recorded at or after the time; record times rise with the offsets, except for differences between
+ * synchronizers.
+ */
 async function firstOffsetSince(client: ClientBase, time: Date): Promise<number | null> {
   const { first } = await tablesOf(client)
     .selectFrom('updates')
@@ -98,17 +107,17 @@ async function firstOffsetSince(client: ClientBase, time: Date): Promise<number 
   return first;
 }
 
-/** More than the clocks of two synchronizers are apart. */
+/** More than the clocks of two synchronizers differ. */
 const farAheadMs = 3_600_000;
-/** Updates that are looked at together. */
+/** Number of updates that are examined together. */
 const windowSize = 100;
 /** Distances double, up to this many offsets. */
 const farthestWindow = 40;
 
 /**
- * The update as a holding if it was recorded far after the time, and most of the updates after it before the time. A single later
- * update may have an early record time itself, and others ahead may follow: so most of a whole window decides, in distances that
- * double, and last among the newest updates.
+ * The update as a holding if it was recorded far after the time, and most of the updates after it before the time. A
+ * single later update may have an early record time itself, and others ahead may follow: so the majority of a full
+ * window decides, in distances that double, and finally among the newest updates.
  */
 async function updateAhead(client: ClientBase, offset: number, time: Date): Promise<Holding | null> {
   const { rows } = await client.query<{ recorded: Date }>(
@@ -139,7 +148,10 @@ async function windowsAfter(client: ClientBase, offset: number): Promise<readonl
   return [...new Set(begins)].filter((begin) => begin <= checkpoint).toSorted((a, b) => a - b);
 }
 
-/** The median record time of those before the time, if they are most of the window; null if not, and for part of a window beyond the first. */
+/**
+ * The median record time of those before the time, if they are most of the window; null if not, and for an incomplete
+ * window after the first.
+ */
 async function olderMost(
   client: ClientBase,
   { begin, isFirst }: { readonly begin: number; readonly isFirst: boolean },

@@ -1,7 +1,7 @@
 /**
- * Removes history up to an offset in many short transactions, beside a running writer. They never meet over a row: the
- * writer adds rows above the checkpoint and ends what is live, prune deletes rows at or below it and what
- * has ended. What is left to do is read from the tables, so that whatever stopped it, the next goes on.
+ * Removes history up to an offset in many short transactions, concurrently with a running writer. They never touch the
+ * same row: the writer adds rows above the checkpoint and ends live contracts, prune deletes rows at or below it and
+ * ended contracts. The remaining work is read from the tables, so the next prune continues after any interruption.
  */
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
@@ -17,26 +17,26 @@ import { reading } from './retention-session.ts';
 
 export interface PrunedTable {
   readonly table: string;
-  /** Rows that would go, or went. */
+  /** Rows that would be removed, or were. */
   readonly rows: number;
-  /** About how many bytes they take, indexes included: their share of the table; undefined once they are gone. */
+  /** Approximate size in bytes, indexes included: their share of the table; undefined once they are removed. */
   readonly bytes: number | undefined;
 }
 
 export interface PrunePlan extends PruneTarget {
   readonly tables: readonly PrunedTable[];
-  /** The first update after the boundary: history begins there; null when there is none. */
+  /** The first update after the boundary: history begins there; null if there is none. */
   readonly oldestRemaining: number | null;
-  /** Updates in quarantine at or below the boundary: they stay until somebody deals with them. */
+  /** Updates in quarantine at or below the boundary: they stay until an operator handles them. */
   readonly quarantined: number;
 }
 
 export interface PruneOptions {
-  /** Ends it between two transactions. */
+  /** Stops the prune between two transactions. */
   readonly stop: AbortSignal;
-  /** Rows of one transaction, about: a single update is never cut. Default 5000. */
+  /** Approximate rows of one transaction: a single update is never split. Default 5000. */
   readonly batchRows?: number;
-  /** Told after each transaction. */
+  /** Called after each transaction. */
   readonly onProgress?: ((progress: PruneProgress) => void) | undefined;
 }
 
@@ -48,15 +48,15 @@ export interface PruneProgress extends Pick<PruneTarget, 'boundary' | 'heldBy'> 
 export interface PruneResult extends Pick<PruneTarget, 'boundary' | 'heldBy'> {
   readonly tables: readonly PrunedTable[];
   readonly batches: number;
-  /** False when it was stopped before the end. */
+  /** False if it was stopped before the end. */
   readonly finished: boolean;
 }
 
 const defaultRows = 5_000;
-/** As long as a batch took nothing is done, so that the writer has half of the time to itself; at most this long. */
+/** Pauses as long as the batch took, so that the writer has half of the time to itself; at most this long. */
 const longestPauseMs = 1_000;
 
-/** What {@link prune} would do; changes nothing. Reads all tables. @throws IndexerError NOTHING_TO_PRUNE */
+/** Plans {@link prune}; changes nothing. Reads all tables. @throws IndexerError NOTHING_TO_PRUNE */
 export function planPrune(database: Database, before: PruneBefore): Promise<PrunePlan> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return reading(database, async (client) => {
@@ -82,13 +82,13 @@ export function planPrune(database: Database, before: PruneBefore): Promise<Prun
 }
 
 /**
- * Says first that history begins later now (`stream.pruned_to_offset`), then removes.
+ * First records that history begins later now (`stream.pruned_to_offset`), then removes rows.
  * @throws IndexerError NOTHING_TO_PRUNE, STORE_NOT_PERMITTED
  */
 export async function prune(database: Database, before: PruneBefore, options: PruneOptions): Promise<PruneResult> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   const target = await shortTransaction(database, async (client) => {
-    // So that nobody holds what is about to go.
+    // So that no hold is placed on history that is about to be removed.
     await client.query(`select ${pqs}.__retention_lock()`);
     const { boundary, heldBy } = await pruneTarget(client, before);
     const { rows } = await client.query<{ kept: number }>(`select ${pqs}.__note_pruned($1) as kept`, [boundary]);
@@ -99,14 +99,14 @@ export async function prune(database: Database, before: PruneBefore, options: Pr
   return run.result();
 }
 
-/** What one transaction did. */
+/** Result of one transaction. */
 interface Window {
   readonly to: number;
   /** Rows removed, by table. */
   readonly removed: Readonly<Record<string, number>>;
 }
 
-/** As {@link prune}, for whoever keeps so much of what was recorded last and tells of it as it goes. */
+/** As {@link prune}, for INDEXER_RETENTION: relative to the newest record, with progress reports. */
 export async function pruneBeside(
   database: Database,
   retentionMs: number,
@@ -130,7 +130,7 @@ async function withGrant(database: Database, thrown: unknown): Promise<unknown> 
   return missing.length === 0 ? thrown : retold(thrown, { remedy });
 }
 
-/** How far it is. */
+/** Progress of a prune. */
 export interface PruneTold extends PruneProgress {
   readonly finished: boolean;
 }
@@ -163,7 +163,7 @@ class PruneRun {
     return { ...this.#target, tables, batches: this.#batches, finished: !this.#stop.aborted };
   }
 
-  /** Contracts first: which updates go depends on the contracts that stay. */
+  /** Contracts first: the contracts that stay determine the updates that are removed. */
   async all(): Promise<void> {
     const templates = await this.#database.withClient((client) =>
       tablesOf(client).selectFrom('templates').select('template_pk as pk').orderBy('template_pk').execute(),
@@ -204,7 +204,7 @@ class PruneRun {
     );
   }
 
-  /** The last of the next updates that have not more rows together than a batch should; at least one. */
+  /** The last of the next updates whose rows together fit a batch; at least one. */
   async #updatesUpTo(client: ClientBase, after: number): Promise<number | null> {
     const tables = tablesOf(client);
     const next = tables
@@ -230,7 +230,7 @@ class PruneRun {
         e.fn.min<number | null>('w.offset').as('first'),
       ])
       .executeTakeFirstOrThrow();
-    // Beyond the last update: halves of reassignments that a seed found have no update of their own.
+    // After the last update: halves of reassignments that a seed found have no update of their own.
     return fitting ?? first ?? (after < this.#target.boundary ? this.#target.boundary : null);
   }
 

@@ -1,7 +1,7 @@
 /**
- * Removes contents from rows that stay: payloads, keys, blobs, views, arguments and results become null. Who asked for
- * it and why stands in `redactions`; what must stay removed when the ledger sends it again, in `redacted_contracts` and
- * `redacted_exercises`, which the writer follows.
+ * Removes contents from rows that stay: payloads, keys, blobs, views, arguments and results become null. Table
+ * `redactions` records who requested it and why; `redacted_contracts` and `redacted_exercises` list contents that the
+ * writer must also remove when the ledger sends them again.
  */
 import { randomUUID } from 'node:crypto';
 import { type ClientBase, escapeIdentifier } from 'pg';
@@ -15,17 +15,17 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface RedactionRequest {
   readonly subject: ContractSubject | ExerciseSubject;
-  /** Kept for ever beside the redaction: no contents belong here. */
+  /** Stored permanently with the redaction: it must not contain contents. */
   readonly reason: string;
-  /** Contracts that are active, or on their way between synchronizers, as well. */
+  /** Includes contracts that are active, or in flight between synchronizers. */
   readonly active: boolean;
-  /** Arguments and results of the exercises on the contracts as well. */
+  /** Includes arguments and results of the exercises on the contracts. */
   readonly exercises: boolean;
-  /** What a lake has of it, whose history may have been pruned here. */
+  /** The same contracts in a Parquet export, whose history may have been pruned here. */
   readonly inLake?: FoundInLake;
 }
 
-/** Found in the files of a lake: it is noted, so that the next export takes its contents out of them. */
+/** Contents found in exported files: recorded, so that the next export removes them from the files. */
 export interface FoundInLake {
   readonly contracts: readonly string[];
   readonly exercise?: { readonly updateId: string | null };
@@ -40,23 +40,23 @@ interface RowCounts {
 }
 
 export interface RedactionPlan extends RowCounts {
-  /** Contracts left alone because they are active. */
+  /** Contracts skipped because they are active. */
   readonly skippedActive: number;
-  /** Contracts, or the exercise, that only the lake has any more. */
+  /** Contracts, or the exercise, that only the export still has. */
   readonly onlyInLake: number;
-  /** Offsets of updates in quarantine that name one of the contracts, and keep what they hold of it. */
+  /** Offsets of updates in quarantine that name one of the contracts, and keep its contents. */
   readonly quarantined: readonly number[];
 }
 
 export interface RedactionResult extends RedactionPlan {
-  /** Undefined when nothing was left to be removed: then nothing is noted either. */
+  /** Undefined if there was nothing to remove: then nothing is recorded either. */
   readonly redactionId: string | undefined;
-  /** False when it was stopped before the end. */
+  /** False if it was stopped before the end. */
   readonly finished: boolean;
 }
 
 const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
-/** Of one exercise: it is stored, and no contract is looked for. */
+/** For one exercise: it is stored, and contracts are not searched. */
 const alone = { skippedActive: 0, onlyInLake: 0, quarantined: [] } as const;
 const batchContracts = 200;
 
@@ -75,7 +75,7 @@ async function look(
   return { ...found, ids, quarantined: await setAsideWith(client, ids) };
 }
 
-/** What {@link redact} would do; changes nothing. @throws IndexerError REDACTION_REFUSED */
+/** Plans {@link redact}; changes nothing. @throws IndexerError REDACTION_REFUSED */
 export function planRedaction(database: Database, request: RedactionRequest): Promise<RedactionPlan> {
   return reading(database, async (client) => {
     const { subject } = request;
@@ -109,8 +109,9 @@ async function countContents(client: ClientBase, ids: readonly string[], exercis
 }
 
 /**
- * Removes the contents, of many contracts in many short transactions; asked again after a stop, it removes the rest.
- * @throws IndexerError REDACTION_REFUSED for what is not here, or active and not asked for; STORE_NOT_PERMITTED
+ * Removes the contents, of many contracts in many short transactions; repeated after a stop, it removes the rest.
+ * @throws IndexerError REDACTION_REFUSED for contents that are not stored, or active contracts that were not included;
+ * STORE_NOT_PERMITTED
  */
 export async function redact(
   database: Database,
@@ -127,7 +128,7 @@ export async function redact(
   const found = await reading(database, (client) => look(client, database.schema, { ...request, subject }));
   const { settled, unsettled, lakeOnly, skippedActive, quarantined } = found;
   const batches = [
-    // Of what was pruned nobody knows any more whether it has left for another synchronizer, to come back.
+    // A pruned contract may have left for another synchronizer and may come back.
     ...chunks([...unsettled, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
     ...chunks(settled).map((ids) => ({ ids, restart: false })),
   ];
@@ -149,8 +150,8 @@ export async function redact(
 }
 
 /**
- * @param restart more of these contracts may come: the running writer has to learn of it. First of all, because the
- *   writer begins with the stream row as well
+ * @param restart more of these contracts may come: the running writer has to be notified. This is the first statement,
+ * because the writer begins with the stream row as well
  */
 function redactBatch(
   database: Database,
@@ -193,7 +194,7 @@ function redactExercise(
   });
 }
 
-/** As `__redact_exercise` notes it, with the id of an update that is here no more. */
+/** As `__redact_exercise` records it, with the id of an update that is no longer stored. */
 async function notePruned(
   client: ClientBase,
   { offset, nodeId }: ExerciseSubject,
@@ -239,7 +240,7 @@ function sum(a: RowCounts, b: RowCounts): RowCounts {
   };
 }
 
-// What a redaction is about: found in the tables, with what may be changed and what must be left alone.
+// The subject of a redaction: found in the tables, with what may be changed and what must be skipped.
 
 export interface ExerciseSubject {
   readonly kind: 'exercise';
@@ -255,24 +256,27 @@ type ContractRequest = Pick<RedactionRequest, 'active' | 'exercises' | 'inLake'>
 };
 
 interface FoundContracts {
-  /** Contracts that still have contents: those of which the ledger will send no more. */
+  /** Contracts that still have contents, and of which the ledger will send no more. */
   readonly settled: readonly string[];
-  /** Those of which more may come. */
+  /** Contracts of which the ledger may send more. */
   readonly unsettled: readonly string[];
-  /** Those that were pruned here, and are not noted yet. */
+  /** Contracts that were pruned here, and are not recorded as redacted yet. */
   readonly lakeOnly: readonly string[];
-  /** How many were left alone because they are active. */
+  /** Number of contracts skipped because they are active. */
   readonly skippedActive: number;
 }
 
 interface ContractRow {
   readonly id: string;
   readonly state: 'active' | 'unhosted' | 'unassigned' | 'witnessed' | 'archived';
-  /** Something of it still has its contents. */
+  /** Some of its rows still have contents. */
   readonly open: boolean;
 }
 
-/** Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for what is not here, or active and not asked for */
+/**
+ * Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for contracts that are not stored, or active
+ * and not included
+ */
 async function findContracts(
   client: ClientBase,
   schema: string,
@@ -291,7 +295,7 @@ async function findContracts(
           `(r.created_event -> 'signatories' ? $1 or r.created_event -> 'observers' ? $1)`,
           subject.party,
         ];
-  // Contents of what a seed found arriving stand with the reassignment until it has arrived.
+  // Contents of arrivals that a seed found are stored with the reassignment until it has arrived.
   const { rows } = await client.query<ContractRow>(
     `select m.id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.id) as state,
             m.open or ($2 and exists (select from exercises e
@@ -308,9 +312,10 @@ async function findContracts(
   const [first] = rows;
   const pruned = inLake?.contracts ?? [];
   if (first === undefined && pruned.length === 0) {
-    const what = subject.kind === 'contract' ? 'this contract is not here' : 'no contract of this party is here';
+    const what =
+      subject.kind === 'contract' ? 'this contract is not stored here' : 'no contract of this party is stored here';
     const nearest = subject.kind === 'party' ? await similarParties(client, schema, subject.party) : '';
-    throw refused(`${what}${nearest}`, `look at the id of the ${subject.kind}${elsewhere(inLake)}`);
+    throw refused(`${what}${nearest}`, `check the id of the ${subject.kind}${elsewhere(inLake)}`);
   }
   if (first !== undefined && subject.kind === 'contract' && isActive(first) && !active) {
     throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --include-active');
@@ -325,7 +330,7 @@ async function findContracts(
   };
 }
 
-/** Of contracts that a lake has: those that are not here, but those of which everything that is asked for is noted. */
+/** Exported contracts that are not stored here, except those whose requested redaction is already recorded. */
 async function notHere(client: ClientBase, ids: readonly string[], exercises: boolean): Promise<readonly string[]> {
   if (ids.length === 0) return [];
   const { rows } = await client.query<{ id: string }>(
@@ -338,7 +343,7 @@ async function notHere(client: ClientBase, ids: readonly string[], exercises: bo
   return rows.map(({ id }) => id);
 }
 
-/** Offsets of the updates in quarantine that name one of the contracts: they are kept whole, contents included. */
+/** Offsets of the updates in quarantine that name one of the contracts: they are kept unchanged, contents included. */
 async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
   const rows = await tablesOf(client)
     .selectFrom('quarantine as q')
@@ -352,10 +357,10 @@ async function setAsideWith(client: ClientBase, contractIds: readonly string[]):
   return rows.map(({ offset }) => offset);
 }
 
-/** Where contents are that a redaction would remove. */
+/** Location of contents that a redaction would remove. */
 type Whereabouts = 'here' | 'lake' | 'nowhere';
 
-/** @throws IndexerError REDACTION_REFUSED when it is neither here nor in the lake */
+/** @throws IndexerError REDACTION_REFUSED if it is neither stored here nor exported */
 async function whereIsExercise(
   client: ClientBase,
   { offset, nodeId }: ExerciseSubject,
@@ -369,8 +374,8 @@ async function whereIsExercise(
     .executeTakeFirst();
   if (exercise !== undefined) return exercise.redaction_id === null ? 'here' : 'nowhere';
   if (inLake?.exercise === undefined) {
-    const remedy = `take offset and node_id from explore.exercises${elsewhere(inLake)}`;
-    throw refused(`no exercise ${offset}:${nodeId} is here`, remedy);
+    const remedy = `use offset and node_id of explore.exercises${elsewhere(inLake)}`;
+    throw refused(`no exercise ${offset}:${nodeId} is stored here`, remedy);
   }
   const noted = await tablesOf(client)
     .selectFrom('redacted_exercises')
@@ -381,9 +386,9 @@ async function whereIsExercise(
   return noted !== undefined && noted.update_id === inLake.exercise.updateId ? 'nowhere' : 'lake';
 }
 
-/** What else may be done where no lake was searched. */
+/** The alternative if no export was searched. */
 function elsewhere(inLake: FoundInLake | undefined): string {
-  return inLake === undefined ? '; of what was pruned, name the lake that has it with --exported' : '';
+  return inLake === undefined ? '; if it was pruned, name the Parquet export that has it with --exported' : '';
 }
 
 function refused(found: string, remedy: string): IndexerError {

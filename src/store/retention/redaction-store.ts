@@ -1,9 +1,9 @@
-/** What the writer has to know about redactions, loaded when a session begins. */
+/** The redactions that the writer must apply, loaded when a session begins. */
 import type { ClientBase } from 'pg';
 import { Redactions } from '../../model/redactions.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 
-/** Undefined when nothing was ever redacted, which costs the writer nothing. All ids are held in memory. */
+/** Undefined if nothing was ever redacted, which costs the writer nothing. All ids are held in memory. */
 export async function loadRedactions(client: ClientBase): Promise<Redactions | undefined> {
   const contracts = await tablesOf(client)
     .selectFrom('redacted_contracts')

@@ -1,7 +1,8 @@
 /**
- * Functions of Postgres that take advisory locks. Every login may call them. The right to write, migrations, pruning and the making of views
- * are such locks: a login that holds one stops the indexer, and a login that takes thousands fills the lock table of the server. So where a
- * superuser makes roles that read, only the roles that write keep these functions.
+ * Functions of Postgres that take advisory locks. Every login may call them. The writer lock, migrations, pruning and
+ * the creation of views use such locks: a login that holds one stops the indexer, and a login that takes thousands
+ * fills the lock table of the server. So if a superuser creates reader roles, only the roles that write keep these
+ * functions.
  */
 import type { ClientBase } from 'pg';
 import { grantToThoseWhoWrite, readersThatMayCall, revokeFromPublic } from './reader-functions.ts';
@@ -10,8 +11,8 @@ const taking = `p.pronamespace = 'pg_catalog'::regnamespace
   and p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'`;
 
 /**
- * The statements that leave them to the roles that write, in this database; to be run after these have their rights on tables. Only a
- * superuser may run them: Postgres owns the functions.
+ * The statements that leave them to the roles that write, in this database; run them after these roles have their
+ * rights on tables. Only a superuser may run them: Postgres owns the functions.
  */
 export const leaveLocksToWriters: readonly string[] = [revokeFromPublic(taking), grantToThoseWhoWrite(taking)];
 

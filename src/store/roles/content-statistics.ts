@@ -1,19 +1,23 @@
 /**
- * Statistics of what payloads contain, which Postgres keeps for each index of an expression. Its planner uses them for rows that row security
- * hides, so EXPLAIN shows the most common values to roles that are limited to parties. While there are such roles, none are kept.
+ * Statistics of payload contents, which Postgres keeps for each index of an expression. Its planner uses them for rows
+ * that row security hides, so EXPLAIN reveals the most common values to roles that are limited to parties. While there
+ * are such roles, none are kept.
  */
 import { escapeIdentifier, type ClientBase, type QueryConfig } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { shortChange } from '../connection/short-transaction.ts';
 import { limitedRoles } from './secure-views.ts';
 
-/** Building an index again takes as long as the table is large; the driver knows no "without limit" per query. */
+/** Rebuilding an index takes long for a large table; the driver has no "without limit" per query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 /** Columns that hold contents. */
 const contents = ['payload', 'contract_key', 'argument', 'result', 'view', 'created_event', 'status_message'];
 
-/** Columns of indexes that are expressions over contents, of the schema $1, and whether statistics of them are kept or wanted. */
+/**
+ * Columns of indexes that are expressions over contents, of the schema $1, and whether statistics of them are kept or
+ * requested.
+ */
 const indexColumns = `
 select x.relname::text as index, a.attnum as column, quote_ident(x.relname) as quoted,
        pg_get_indexdef(x.oid) as definition,
@@ -42,7 +46,7 @@ interface IndexColumn {
   readonly kept: boolean;
 }
 
-/** Indexes and statistics objects by which EXPLAIN would show contents to limited roles, by name. */
+/** Indexes and statistics objects through which EXPLAIN would reveal contents to limited roles, by name. */
 export async function contentStatistics(client: ClientBase, storage: string): Promise<readonly string[]> {
   const columns = await client.query<IndexColumn>(indexColumns, [storage, contents]);
   const objects = await client.query<{ name: string }>(statisticsObjects, [storage]);
@@ -50,7 +54,7 @@ export async function contentStatistics(client: ClientBase, storage: string): Pr
   return [...new Set(indexes), ...objects.rows.map(({ name }) => name)];
 }
 
-/** Has Postgres keep none from now on, in a schema in which none were kept yet. Part of the caller's transaction. */
+/** Stops Postgres from keeping such statistics, in a schema that has none yet. Part of the caller's transaction. */
 export async function keepNoContentStatistics(client: ClientBase, storage: string): Promise<void> {
   const schema = escapeIdentifier(storage);
   const { rows } = await client.query<IndexColumn>(indexColumns, [storage, contents]);
@@ -61,7 +65,10 @@ export async function keepNoContentStatistics(client: ClientBase, storage: strin
   for (const { name } of objects.rows) await client.query(`drop statistics ${schema}.${escapeIdentifier(name)}`);
 }
 
-/** The same, and removes those that are kept: their indexes are built again without blocking writers. Not within a transaction. */
+/**
+ * The same, and removes existing statistics: their indexes are rebuilt without blocking writers. Not within a
+ * transaction.
+ */
 export async function dropContentStatistics(database: Database): Promise<void> {
   await shortChange(database, (client) => keepNoContentStatistics(client, database.schema));
   await database.withClient(async (client) => {
@@ -74,7 +81,7 @@ export async function dropContentStatistics(database: Database): Promise<void> {
   });
 }
 
-/** Postgres keeps the statistics of an index that is reindexed, so another one takes its place. */
+/** Postgres keeps the statistics of an index that is reindexed, so a new index replaces it. */
 async function buildAgain(
   client: ClientBase,
   storage: string,

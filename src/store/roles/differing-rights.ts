@@ -1,23 +1,23 @@
 /**
- * Whether the roles of `grant-roles` have the rights that this version gives them. A migration adds tables and columns, and a new
- * version may need fewer rights: only granting again changes them.
+ * Finds roles of `grant-roles` whose rights differ from those that this version grants. A migration adds tables and
+ * columns, and a new version may need fewer rights: only granting again changes them.
  */
 import type { ClientBase } from 'pg';
 import { redactorRights, writerRights, type Rights } from './role-rights.ts';
 
 export interface DifferingRole {
   readonly role: string;
-  /** Of `grant-roles --prefix`. */
+  /** The `--prefix` of `grant-roles`. */
   readonly prefix: string;
-  /** As they stand in a GRANT. */
+  /** In the words of GRANT. */
   readonly missing: readonly string[];
-  /** What it has and this version does not give. */
+  /** Rights that it has and this version does not grant. */
   readonly superfluous: readonly string[];
 }
 
 type Kind = 'writer' | 'redactor';
 
-/** Reads the catalog; empty where the roles have their rights, or none was made. The storage is the search path. */
+/** Reads the catalog; empty if the roles have their rights, or do not exist. The storage is the search path. */
 export async function differingRoles(client: ClientBase, storage: string): Promise<readonly DifferingRole[]> {
   const { rows } = await client.query<{ role: string; prefix: string; kind: Kind }>(madeRoles);
   const differing: DifferingRole[] = [];
@@ -43,7 +43,7 @@ function wantedOf({ inserted: rows, updated, deleted }: Rights): readonly string
   ];
 }
 
-/** Looked up in the catalog: whoever asks may have no right on the schema, and could not name the function. */
+/** Read from the catalog: the current role may have no right on the schema, and could not name the function. */
 async function uncallable(client: ClientBase, role: string, { called }: Rights): Promise<readonly string[]> {
   const { rows } = await client.query<{ right: string }>(
     `select 'execute on function ' || f as right
@@ -56,7 +56,7 @@ async function uncallable(client: ClientBase, role: string, { called }: Rights):
   return rows.map(({ right }) => right);
 }
 
-/** Roles with rights of their own on the tables, and an owner of the same prefix: `grant-roles` made them. */
+/** Roles with rights of their own on the tables, and an owner of the same prefix: `grant-roles` created them. */
 const madeRoles = `
 select r.rolname::text as role, m.parts[1] as prefix, m.parts[2] as kind
   from pg_class c cross join lateral (select distinct grantee from aclexplode(c.relacl)) a

@@ -1,6 +1,6 @@
 /**
- * Gives a stream roles of its own, so that the indexer connects with no more rights than writing needs. Run by whoever
- * administers the server; to be run again after every upgrade, because new tables need new grants.
+ * Creates roles for a stream, so that the indexer connects with only the rights that writing needs. The administrator
+ * of the server runs it, again after every upgrade, because new tables need new grants.
  */
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -17,11 +17,11 @@ export const loginRoles: readonly LoginRole[] = ['migrator', 'writer', 'redactor
 
 export interface RoleRequest {
   readonly prefix: string;
-  /** As `create role` takes them; a role without one can log in by other means only. */
+  /** As `create role` accepts them; a role without one can log in by other means only. */
   readonly passwords: Readonly<Partial<Record<LoginRole, string>>>;
-  /** Other programs use the database as well: what everybody may do in it stays. */
+  /** Other programs use the database as well: the rights of `public` in it stay. */
   readonly sharedDatabase: boolean;
-  /** How many connections the reader may have open; as {@link ReaderRole} has it. */
+  /** Limit on connections of the reader; see {@link ReaderRole}. */
   readonly connections?: number | undefined;
 }
 
@@ -34,12 +34,12 @@ interface Facts {
   readonly version: number;
   readonly superuser: boolean;
   readonly mayBypass: boolean;
-  /** May make and change roles; the migrator may not, and only grants anew what it owns. */
+  /** May create and change roles; the migrator may not, and only grants rights on its own objects again. */
   readonly administers: boolean;
   readonly existing: readonly string[];
   /** Roles that exist with more rights than these roles may have. */
   readonly mighty: readonly string[];
-  /** Functions in our schemas that run with the rights of their owner and are none of ours. */
+  /** Functions in our schemas that run with the rights of their owner and do not belong to this program. */
   readonly strange: readonly string[];
   readonly publicMayCreate: boolean;
   readonly shown: boolean;
@@ -48,13 +48,16 @@ interface Facts {
 export interface RolePlan {
   readonly roles: StreamRoles;
   readonly statements: readonly string[];
-  /** Whether the writer can go on beside readers that are limited to parties. */
+  /** Whether the writer can continue when some readers are limited to parties. */
   readonly bypass: boolean;
-  /** False: roles stay as they are, only what they may do is granted anew. */
+  /** False: the roles themselves do not change, only their rights are granted again. */
   readonly administers: boolean;
 }
 
-/** What {@link grantRoles} would run, as one transaction; the reader is `grant-reader`. @throws IndexerError GRANT_ROLES_REFUSED */
+/**
+ * The statements of {@link grantRoles}, as one transaction; the reader is created by `grant-reader`. @throws
+ * IndexerError GRANT_ROLES_REFUSED
+ */
 export async function planRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const roles = streamRoles(request.prefix);
   return database.withClient(async (client) => {
@@ -64,7 +67,7 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
       ...(facts.administers ? roleStatements(facts, roles, request) : []),
       ...(facts.administers ? databaseStatements(facts, roles, request.sharedDatabase) : []),
       ...(await ownershipStatements(client, readSchemas(database.schema), roles.owner)),
-      // Postgres lets everybody call a new function. What the owner makes nobody calls until it is granted.
+      // Postgres lets every login call a new function. New functions of the owner are callable only after a grant.
       `alter default privileges for role ${escapeIdentifier(roles.owner)} revoke execute on functions from public`,
       ...writerGrants(roles.writer, database.schema),
       ...redactorGrants(roles.redactor, database.schema),
@@ -75,13 +78,16 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
   });
 }
 
-/** Creates or mends the roles. All or nothing but the reader, which comes last. @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED */
+/**
+ * Creates or repairs the roles. All or nothing except the reader, which comes last. @throws IndexerError
+ * GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED
+ */
 export async function grantRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const plan = await planRoles(database, request);
   await shortChange(database, async (client) => {
     for (const statement of plan.statements) await client.query(statement);
   });
-  // What the owner makes is granted to the reader by default.
+  // New objects of the owner are granted to the reader by default.
   if (plan.administers)
     await grantReader(database, {
       role: plan.roles.reader,
@@ -130,12 +136,15 @@ async function readFacts(client: ClientBase, storage: string, roles: StreamRoles
 
 function refuse({ mighty, strange, shown, administers, existing }: Facts, roles: StreamRoles): void {
   if (!administers && existing.length < Object.keys(roles).length) {
-    throw refused('roles are missing, and you may not create any', 'run it as a superuser or a role with CREATEROLE');
+    throw refused(
+      'roles are missing, and this role may not create any',
+      'run it as a superuser or a role with CREATEROLE',
+    );
   }
   if (!shown) throw refused('the schema holds no stream yet', 'run `ledger-indexer migrate` first, as the same user');
   if (strange[0] !== undefined) {
     throw refused(
-      `function ${strange[0]} runs with the rights of its owner and is none of this program`,
+      `function ${strange[0]} runs with the rights of its owner and does not belong to this program`,
       'drop it, or move it to a schema of its own: here it would be given to the owner of the stream',
     );
   }
@@ -143,7 +152,7 @@ function refuse({ mighty, strange, shown, administers, existing }: Facts, roles:
   if (first === undefined) return;
   throw refused(
     `role "${first}" exists and is a superuser, may create roles or databases, replicates or is a member of another role`,
-    'take another --prefix, or take those rights from the role',
+    'use another --prefix, or revoke those rights from the role',
   );
 }
 
@@ -165,7 +174,7 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
     ...ensure(writer, `${login('writer')}${facts.mayBypass ? ' bypassrls' : ''}`),
     ...ensure(roles.redactor, login('redactor')),
     `grant ${escapeIdentifier(owner)} to ${escapeIdentifier(migrator)}`,
-    // Only a member of the new owner may give things to it.
+    // Only a member of the new owner may transfer objects to it.
     ...(facts.superuser ? [] : [`grant ${escapeIdentifier(owner)} to ${me}`]),
     ...(facts.superuser && facts.version >= 160_000
       ? [`grant ${reservedConnections} to ${escapeIdentifier(writer)}, ${escapeIdentifier(migrator)}`]
@@ -176,8 +185,8 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
 }
 
 /**
- * Rows that a transaction has changed keep the writer waiting until it ends. Our own sessions set what they need; these end those of
- * other programs that were left open. Before Postgres 17 none ends a transaction that is at work.
+ * Rows changed by an open transaction block the writer until it ends. Our own sessions set the limits they need; these
+ * end forgotten sessions of other programs. Before Postgres 17 none of them ends an active transaction.
  */
 function limitsOfTransactions(role: string, { database, version }: Facts): readonly string[] {
   const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
@@ -194,7 +203,7 @@ function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): 
     .map(([, role]) => escapeIdentifier(role));
   return [
     `grant connect on database ${database} to ${all.join(', ')}`,
-    // `create schema if not exists` asks for it even where there is nothing to create.
+    // `create schema if not exists` requires this right even if the schema exists.
     `grant create on database ${database} to ${escapeIdentifier(roles.owner)}`,
     ...(shared ? [] : [`revoke temporary on database ${database} from public`]),
     ...(shared || !facts.publicMayCreate ? [] : ['revoke create on schema public from public']),
@@ -205,10 +214,10 @@ function refused(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'GRANT_ROLES_REFUSED', remedy });
 }
 
-// Hands everything in the schemas of a stream to one owner: tables, views, functions, types, and the statistics objects on
-// tables.
+// Transfers everything in the schemas of a stream to one owner: tables, views, functions, types, and the statistics
+// objects on tables.
 
-/** Tables before views: a view may not be without rights on its tables. Names come quoted from the server. */
+/** Tables before views: a view must have rights on its tables at any time. Names come quoted from the server. */
 const strangers = `
 with schemas as (select oid, nspname, nspowner from pg_namespace where nspname = any ($1)),
      target as (select coalesce((select oid from pg_roles where rolname = $2), 0::oid) as oid)
@@ -232,7 +241,7 @@ select 6, format('type %I.%I', s.nspname, t.typname)
  where c.relkind = 'c' and t.typowner <> target.oid
 order by 1, 2`;
 
-/** The statements that give to `owner` what it does not own yet. */
+/** The statements that transfer to `owner` what it does not own yet. */
 async function ownershipStatements(
   client: ClientBase,
   schemas: ReadSchemas,
@@ -242,7 +251,7 @@ async function ownershipStatements(
   return rows.map(({ object }) => `alter ${object} owner to ${escapeIdentifier(owner)}`);
 }
 
-/** The names of the roles of one stream. Roles belong to the whole server, so two streams need two prefixes. */
+/** The names of the roles of one stream. Roles belong to the server, so two streams need two prefixes. */
 export interface StreamRoles {
   /** Owns everything, cannot log in. */
   readonly owner: string;
@@ -252,7 +261,7 @@ export interface StreamRoles {
   readonly writer: string;
   /** Removes contents and old history. */
   readonly redactor: string;
-  /** Reads, and nothing else. */
+  /** Can only read. */
   readonly reader: string;
 }
 

@@ -1,12 +1,12 @@
 /**
- * What a role that is limited to parties may see, as row-level security. The measure is the ledger's own privacy: the
- * contracts its parties are stakeholders of, and the events that name its parties as witnesses or controllers. Pure SQL text.
+ * Row-level security of a role that is limited to parties. It follows the ledger's own privacy: the contracts its
+ * parties are stakeholders of, and the events that name its parties as witnesses or controllers. Pure SQL text.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PartyRules } from '../tables/entry.ts';
 import { storedTables, tablesWhere } from '../tables/tables.ts';
 
-/** Permissive, for everybody else: switching row-level security on must not hide a row from other readers. */
+/** Permissive policy for all other readers: row-level security must not hide a row from them. */
 const everybody = 'all readers';
 
 /** The condition on the rows of each table. */
@@ -18,7 +18,7 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
     stakes: `signatories && ${mine} or observers && ${mine}`,
     witnessed,
     takesPart: `acting_parties && ${mine} or ${witnessed}`,
-    // Few combinations beside many rows: they are looked up once for all rows of a statement.
+    // There are few party sets and many rows: the sets are looked up once for all rows of a statement.
     among: (table, condition) => `parties_pk in (select p.parties_pk from ${table} p where ${condition})`,
   };
   return Object.fromEntries(
@@ -29,7 +29,7 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
   );
 }
 
-/** For each table the statements of one transaction, to be run with the storage as search path. */
+/** The statements of one transaction for each table, to be run with the storage as search path. */
 export function policyStatements(role: string, parties: readonly string[]): readonly (readonly string[])[] {
   const name = escapeIdentifier(role);
   const all = escapeIdentifier(everybody);
@@ -42,14 +42,20 @@ export function policyStatements(role: string, parties: readonly string[]): read
   ]);
 }
 
-/** Grants on the tables that have a policy or need none; of what later versions add, `openGrants` are made by their migration. */
+/**
+ * Grants on the tables that have a policy or need none; for tables of later versions, their migration makes the
+ * `openGrants`.
+ */
 export function limitedGrants(role: string): readonly string[] {
   // All rows of tables without a policy are hidden.
   const tables = [...Object.keys(conditions([])), ...tablesWhere(({ limited }) => limited === 'no policy')];
   return [`grant select on ${tables.join(', ')} to ${escapeIdentifier(role)}`, ...openGrants(role)];
 }
 
-/** Grants on what holds nothing of a single party: without them, views and functions of a later version fail for the role. */
+/**
+ * Grants on tables and columns without data of a single party: without them, views and functions of a later version
+ * fail for the role.
+ */
 export function openGrants(role: string): readonly string[] {
   const name = escapeIdentifier(role);
   const byColumn = Object.entries(storedTables).flatMap(([table, { limited }]) =>

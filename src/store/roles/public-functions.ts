@@ -1,4 +1,7 @@
-/** What a superuser who makes roles that read takes from every login in the database, so that readers cannot stop the indexer or fill the disk. */
+/**
+ * Rights that a superuser who creates reader roles revokes from every login in the database, so that readers cannot
+ * stop the indexer or fill the disk.
+ */
 import type { ClientBase } from 'pg';
 import { leaveLocksToWriters } from './advisory-locks.ts';
 import { revokeUnboundedWrites } from './unbounded-writes.ts';

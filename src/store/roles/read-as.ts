@@ -1,16 +1,19 @@
-/** Lets the indexer read as a role of `grant-reader`, for others: it takes the role for one transaction, with its rights and row security. */
+/**
+ * Lets the indexer read as a role of `grant-reader` for clients: it switches to the role for one transaction, with its
+ * rights and row security.
+ */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { moreThanReading } from './role-reach.ts';
 
 export interface ReadAs {
-  /** Null: it may be read as this role. Else why not, and what to do. */
+  /** Null: the indexer may read as this role. Otherwise the reason and the remedy. */
   readonly problem: { readonly found: string; readonly remedy: string } | null;
 }
 
 /**
- * Lets whoever writes here take the role, after a check that the role only reads. To be run in a transaction, with the storage as search
- * path.
+ * Lets the writers of this stream switch to the role, after a check that the role only reads. Run it in a transaction,
+ * with the storage as search path.
  */
 export async function letReadAs(client: ClientBase, storage: string, role: string): Promise<ReadAs> {
   const { rows } = await client.query<{
@@ -29,15 +32,16 @@ export async function letReadAs(client: ClientBase, storage: string, role: strin
   if (found?.reads !== true) return { problem: { found: `role "${role}" reads nothing here`, remedy } };
   if (found.more !== null) {
     const more = `role "${role}" ${found.more}, and a reader only reads`;
-    return { problem: { found: more, remedy: 'take a role of its own, made by grant-reader' } };
+    return { problem: { found: more, remedy: 'use a separate role, made by grant-reader' } };
   }
   await grantToWriters(client, role);
   return { problem: null };
 }
 
 /**
- * Makes whoever writes here a member of the role, where it is not. From Postgres 16 on the membership is for taking the role alone; before,
- * who is limited by it is never who writes: that is the owner, or bypasses policies. To be run with the storage as search path.
+ * Makes the writers of this stream members of the role, unless they are. Since Postgres 16 the membership only allows
+ * switching to the role; before, a writer is not limited by it, because it is the owner or bypasses policies. Run it
+ * with the storage as search path.
  */
 export async function grantToWriters(client: ClientBase, role: string): Promise<void> {
   const { rows } = await client.query<{ name: string; version: number }>(

@@ -24,8 +24,8 @@ export async function readersThatMayCall(
 }
 
 /**
- * The statement that revokes them from `public` in this database. It changes nothing that is revoked or granted already, so that it can be
- * run with every grant. Only a superuser may run it.
+ * The statement that revokes them from `public` in this database. It does not change existing rights of others, so it
+ * can be run with every grant. Only a superuser may run it.
  */
 export function revokeFromPublic(functions: string): string {
   return `do $$

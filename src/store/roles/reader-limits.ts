@@ -1,15 +1,15 @@
 /**
- * What the logins of readers may use of a server: connections, and disk for temporary files. Postgres limits neither unless it is told
- * to, and a server without a free connection stops the indexer at its next reconnect.
+ * Limits of reader logins on server resources: connections, and disk for temporary files. Postgres limits neither by
+ * default, and a server without a free connection stops the indexer at its next reconnect.
  */
 import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { moreThanReading } from './role-reach.ts';
 
-/** Of a role that `grant-reader` makes: a fifth of the connections of a server with the default settings. */
+/** For a role that `grant-reader` creates: a fifth of the connections of a server with the default settings. */
 export const defaultConnections = 20;
 
-/** Of one session: a sort of ten million rows of 200 bytes. */
+/** For one session: a sort of ten million rows of 200 bytes. */
 const temporaryFiles = '2GB';
 
 /** For one indexer, which has up to 11 open and 21 with all background jobs; see `indexer/connections.ts`. */
@@ -18,13 +18,13 @@ const ofIndexer = 25;
 interface Server {
   readonly superuser: boolean;
   readonly version: number;
-  /** Neither the server nor the role has a limit of temporary files. */
+  /** Neither the server nor the role has a limit on temporary files. */
   readonly unlimited: boolean;
 }
 
 /**
- * The statement that limits the temporary files of a role, or nothing: it has a limit or a setting of its own, or this session may not
- * set one. The limit holds in every database of the server. The role may not exist yet.
+ * The statement that limits the temporary files of a role, or none: it has a limit or a setting of its own, or this
+ * session may not set one. The limit applies in every database of the server. The role may not exist yet.
  */
 export async function limitTemporaryFiles(client: ClientBase, role: string): Promise<readonly string[]> {
   const { rows } = await client.query<Server>(
@@ -48,7 +48,10 @@ async function mayLimit(client: ClientBase, version: number): Promise<boolean> {
   return rows[0]?.may === true;
 }
 
-/** SQL: whether the server and this database have no limit. What the session has by its own role says nothing of others. */
+/**
+ * SQL: whether the server and this database have no limit. The setting of this session's own role says nothing about
+ * others.
+ */
 const unlimitedHere = `(select setting = '-1' or source in ('user', 'database user', 'client', 'session')
     from pg_settings where name = 'temp_file_limit')`;
 
@@ -63,7 +66,7 @@ export interface ReaderUse {
   readonly anyTemporaryFiles: readonly string[];
   /** All connections that the limited ones may open. */
   readonly connections: number;
-  /** What is left of the server's connections for roles that are no superusers, when the indexer has its own. */
+  /** Connections of the server that remain for roles other than superusers, after those of the indexer. */
   readonly available: number;
   /** The server keeps connections for the roles that write. */
   readonly reserved: boolean;

@@ -1,11 +1,11 @@
-/** Which roles that are limited to parties have a login, and so SQL of their own. */
+/** Roles that are limited to parties and have a login, so that they can run their own SQL. */
 import type { ClientBase } from 'pg';
 import { limitedRoles } from './secure-views.ts';
 
 export interface ReaderLogins {
   /** All roles that are limited to parties. */
   readonly limited: readonly string[];
-  /** Those that log in themselves, and logins that are members of one, such as those of tokens. */
+  /** Roles that log in themselves, and logins that are members of one, such as those of tokens. */
   readonly logins: readonly string[];
 }
 

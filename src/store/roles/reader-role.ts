@@ -1,6 +1,6 @@
 /**
- * Roles that read and nothing else: all of the schemas of a stream, or of its rows only what certain parties may see.
- * A limited role gets its grants last, after the policies and the views are in place.
+ * Reader roles: for all of the schemas of a stream, or only the rows that certain parties may see. A limited role gets
+ * its grants last, after the policies and the views are in place.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -18,11 +18,11 @@ export interface ReaderRole {
   readonly role: string;
   /** Empty: the role reads everything. */
   readonly parties: readonly string[];
-  /** As `create role` takes it; undefined leaves the password, and whether the role may log in, as it is. */
+  /** As `create role` accepts it; undefined changes neither the password nor the right to log in. */
   readonly password: string | undefined;
-  /** How many connections it may have open; undefined: {@link defaultConnections} for a new role, and of one that exists what it has. */
+  /** Limit on connections; undefined: {@link defaultConnections} for a new role, no change for an existing one. */
   readonly connections?: number | undefined;
-  /** Other programs use the database as well: what everybody may do in it stays. */
+  /** Other programs use the database as well: the rights of `public` in it stay. */
   readonly sharedDatabase?: boolean;
 }
 
@@ -31,24 +31,24 @@ interface Facts {
   readonly owner: string;
   readonly version: number;
   readonly exists: boolean;
-  /** Whoever grants is a superuser. */
+  /** The current role is a superuser. */
   readonly superuser: boolean;
   /** Statements that limit its temporary files. */
   readonly temporaryFiles: readonly string[];
-  /** Sees past every policy: superuser, bypassrls, or a member of another role. */
+  /** Not bound by policies: superuser, bypassrls, or a member of another role. */
   readonly unbound: boolean;
   readonly limited: boolean;
-  /** The role may write into the tables, as the indexer does: made a reader, it would write no more. */
+  /** The role may write to the tables, as the indexer does: as a reader it could no longer write. */
   readonly writes: boolean;
-  /** Tokens stand for the role, whose logins are members of it. */
+  /** The role has tokens, whose logins are members of it. */
   readonly hasTokens: boolean;
-  /** Somebody else than the owner may write: row-level security would refuse its COPY. */
+  /** A role other than the owner may write: row-level security would refuse its COPY. */
   readonly foreignWriter: boolean;
 }
 
 /**
- * SQL: whether a role, by the alias of its row in pg_roles, reads here and may do nothing more. Whoever writes is a member of such
- * roles, to read as them for others.
+ * SQL: whether a role, by the alias of its row in pg_roles, reads here and may do nothing more. The writer is a member
+ * of such roles, to read as them for clients.
  */
 export function onlyReads(alias: string): string {
   const may = (right: string): string =>
@@ -57,7 +57,10 @@ export function onlyReads(alias: string): string {
     and not ${alias}.rolcreaterole and not ${alias}.rolcreatedb and not ${alias}.rolbypassrls and not ${alias}.rolreplication)`;
 }
 
-/** The statements that {@link grantReader} would run, transaction by transaction; those on views are made on the spot. */
+/**
+ * The statements that {@link grantReader} would run, transaction by transaction; those on views are generated when it
+ * runs.
+ */
 export async function planReader(database: Database, reader: ReaderRole): Promise<readonly (readonly string[])[]> {
   const facts = await database.withClient((client) => readFacts(client, database.schema, reader.role));
   refuse(facts, reader);
@@ -65,13 +68,13 @@ export async function planReader(database: Database, reader: ReaderRole): Promis
 }
 
 /**
- * Creates the role if it is missing and gives it its rights; to be called again to change parties or password.
- * @throws IndexerError GRANT_READER_REFUSED when the limits asked for could not be kept, STORE_NOT_PERMITTED
+ * Creates the role if it is missing and grants its rights; call it again to change parties or password.
+ * @throws IndexerError GRANT_READER_REFUSED if the requested limits could not be enforced, STORE_NOT_PERMITTED
  */
 export async function grantReader(database: Database, reader: ReaderRole): Promise<void> {
   const transactions = await planReader(database, reader);
   const limited = reader.parties.length > 0;
-  // One table at a time: all of them locked at once would stop, or be stopped by, the writer.
+  // One table at a time: locking all of them at once would block, or be blocked by, the writer.
   for (const statements of transactions) {
     await shortChange(database, async (client) => {
       for (const statement of statements) await client.query(statement);
@@ -113,38 +116,38 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
 function refuse(facts: Facts, { role, parties, password }: ReaderRole): void {
   if (facts.writes) {
     throw refused(
-      `role "${role}" may write into the tables: as a reader it would be set to read only, and the indexer with it`,
-      'take a role of its own for this reader',
+      `role "${role}" may write into the tables: as a reader it would become read-only, and the indexer with it`,
+      'use a separate role for this reader',
     );
   }
   if (facts.hasTokens && password !== undefined) {
     throw refused(
       `role "${role}" has tokens, and their holders could read its statements and end its sessions if it logged in`,
-      'take a role of its own for whoever logs in, or revoke the tokens: ledger-indexer reader-token list',
+      'use a separate role for logins, or revoke the tokens: ledger-indexer reader-token list',
     );
   }
   if (parties.length === 0) {
     if (!facts.limited) return;
     throw refused(
       `role "${role}" is limited to parties, and would read everything`,
-      'name its parties with --party, or take another role',
+      'name its parties with --party, or use another role',
     );
   }
   if (facts.version < 150_000) {
     throw refused(
-      `--party needs Postgres 15 or later: on ${Math.floor(facts.version / 10_000)} views show all rows to whoever may read them`,
-      'upgrade the server, or give this reader a schema of its own that is indexed with LEDGER_PARTIES',
+      `--party needs Postgres 15 or later: on ${Math.floor(facts.version / 10_000)} views return all rows to every role that may read them`,
+      'upgrade the server, or index a separate schema for this reader with LEDGER_PARTIES',
     );
   }
   if (facts.unbound) {
     throw refused(
       `role "${role}" is a superuser, bypasses policies, owns the tables or is a member of another role`,
-      'take a role of its own for this reader',
+      'use a separate role for this reader',
     );
   }
   if (facts.foreignWriter) {
     throw refused(
-      'another role than the owner may insert into the tables, and Postgres refuses its COPY under row-level security',
+      'a role other than the owner may insert into the tables, and Postgres refuses its COPY under row-level security',
       'let the indexer connect as the owner of the tables and revoke insert from others, or give that role bypassrls',
     );
   }
@@ -155,7 +158,8 @@ function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly 
   const names = Object.values(schemas).map((schema) => escapeIdentifier(schema));
   const usage = names.map((schema) => `grant usage on schema ${schema} to ${name}`);
   const later = `alter default privileges for role ${escapeIdentifier(facts.owner)}`;
-  // Functions need no grant: those that everybody may call are listed where they are made. What a role was given beside, it loses.
+  // Functions need no grant: those that every login may call are listed where they are created. Other rights that the
+  // role was given are revoked.
   const clean = names.flatMap((schema) => [
     `revoke all on all functions in schema ${schema} from ${name}`,
     `${later} in schema ${schema} revoke execute on functions from ${name}`,

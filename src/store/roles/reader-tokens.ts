@@ -1,6 +1,7 @@
 /**
- * Tokens as people make them, and as the indexer looks them up: table `reader_tokens`, and for each token a login that is a member of
- * its role. Whoever asks statements of his own gets no further than that login: a role that was only taken is laid off by a statement.
+ * Creates, lists, revokes and looks up reader tokens: table `reader_tokens`, and for each token a login that is a
+ * member of its role. A user's own statement cannot go beyond that login: it could undo a role that was only set in the
+ * session.
  */
 import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
@@ -16,13 +17,13 @@ export interface WantedToken {
   readonly role: string;
   readonly name: string | null;
   readonly expiresAt: Date | null;
-  /** Other programs use the database as well: what everybody may do in it stays. */
+  /** Other programs use the database as well: the rights of `public` in it stay. */
   readonly sharedDatabase?: boolean;
 }
 
 export interface MadeToken {
   readonly id: string;
-  /** Shown once: it is kept nowhere. */
+  /** Returned only here: it is not stored. */
   readonly token: string;
 }
 
@@ -35,7 +36,10 @@ export interface ListedToken {
   readonly state: 'good' | TokenEnd | 'role gone';
 }
 
-/** @throws IndexerError READER_TOKEN_REFUSED where the role is none of readers, STORE_NOT_PERMITTED where logins may not be made */
+/**
+ * @throws IndexerError READER_TOKEN_REFUSED if the role is not a reader role, STORE_NOT_PERMITTED if logins may not be
+ * created
+ */
 export function createToken(database: Database, wanted: WantedToken): Promise<MadeToken> {
   const { role, name, expiresAt, sharedDatabase = false } = wanted;
   const [id, token] = [randomBytes(4).toString('hex'), newToken()];
@@ -68,7 +72,7 @@ async function refuseLogin(client: ClientBase, role: string): Promise<void> {
   );
 }
 
-/** All of them, the newest last. */
+/** All tokens, the newest last. */
 export async function listTokens(database: Database): Promise<readonly ListedToken[]> {
   const { rows } = await database.withClient((client) =>
     client.query<Omit<ListedToken, 'state'> & { ended: TokenEnd | null; member: boolean }>(
@@ -81,8 +85,9 @@ export async function listTokens(database: Database): Promise<readonly ListedTok
 }
 
 /**
- * From now on it is refused, and its login is gone. Streams that it opened end by themselves.
- * @throws IndexerError READER_TOKEN_NOT_FOUND; STORE_NOT_PERMITTED or READER_TOKEN_LOGIN_KEPT if its login stays: the token is refused all the same
+ * Revokes a token and drops its login. Open streams of the token end without further action.
+ * @throws IndexerError READER_TOKEN_NOT_FOUND; STORE_NOT_PERMITTED or READER_TOKEN_LOGIN_KEPT if its login stays: the
+ * token is revoked all the same
  */
 export async function revokeToken(database: Database, id: string): Promise<void> {
   const { rows } = await database.withClient((client) =>
@@ -96,15 +101,18 @@ export async function revokeToken(database: Database, id: string): Promise<void>
   await database.withClient((client) => dropLogin(client, found.login));
 }
 
-/** SQL over a row `t`: why it is refused, as {@link TokenEnd}. */
+/** SQL over a row `t`: why the token is refused, as {@link TokenEnd}. */
 const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
-/** The same: whether its login still is what it was made, and only reads. A role that was dropped and made anew is another one. */
+/**
+ * SQL over a row `t`: whether its login is unchanged, and only reads. A role that was dropped and created again is
+ * another role.
+ */
 const isMember = (storage: string): string =>
   `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
                  where g.rolname = t.role_name and l.rolname = t.login_name
                    and ${moreThanReading('l.oid', storage)} is null)`;
 
-/** Those of them that are there, by the hash in hex. @throws IndexerError STORE_ errors */
+/** The tokens among these that exist, by their hash in hex. @throws IndexerError STORE_ errors */
 export async function readTokens(
   database: Database,
   hashes: readonly Buffer[],

@@ -1,6 +1,6 @@
 /**
- * What a role may do in the schemas of a stream beside reading. The indexer runs statements of other people as such roles: a right to
- * insert is not the only one that would do harm. Pure SQL text.
+ * Finds rights of a role in the schemas of a stream in addition to reading. The indexer runs statements of users as
+ * such roles: a right to insert is only one of several that would do harm. Pure SQL text.
  */
 import { escapeLiteral } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -8,9 +8,9 @@ import { readSchemas } from '../connection/read-schemas.ts';
 const changes = 'insert, update, delete, truncate, trigger';
 
 /**
- * SQL: why a role does more than read, as text that follows "role X"; null if it only reads. Rights count that it has itself, inherits, or
- * gets by `set role`.
- * @param oid a column with the name of its table, which is none of `c`, `found`, `g`, `n`, `p`, `q` and `s`
+ * SQL: why a role does more than read, as text that follows "role X"; null if it only reads. It considers rights of the
+ * role itself, inherited ones, and those available by `set role`.
+ * @param oid a column with the name of its table, which must not be one of `c`, `found`, `g`, `n`, `p`, `q` and `s`
  */
 export function moreThanReading(oid: string, storage: string): string {
   const schemas = Object.values(readSchemas(storage)).map((name) => escapeLiteral(name));

@@ -1,6 +1,6 @@
 /**
- * What the roles beside the owner may do in the tables of a stream, by the entries of the tables. Pure SQL text, to be run with the
- * storage as search path.
+ * Rights of the writer and the redactor on the tables of a stream, from the entries of the tables. Pure SQL text, to be
+ * run with the storage as search path.
  */
 import { escapeIdentifier } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -9,14 +9,14 @@ import { entriesWhere, tablesWhere } from '../tables/tables.ts';
 /** Tables that the writer adds rows to. */
 export const inserted = tablesWhere(({ writer }) => writer?.insert === true);
 
-/** Tables that pruning removes rows of, and holds. */
+/** Tables that pruning deletes rows of, and holds. */
 export const pruned = tablesWhere(({ redactor }) => redactor?.delete === true);
 
-/** Tables that the writer removes rows of, and that the redactor adds rows to. */
+/** Tables that the writer deletes rows of, and that the redactor adds rows to. */
 const removed = tablesWhere(({ writer }) => writer?.delete === true);
 const noted = tablesWhere(({ redactor }) => redactor?.insert === true);
 
-/** The columns that a role changes, by table. */
+/** The columns that a role may change, by table. */
 function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> {
   return Object.fromEntries(
     entriesWhere((entry) => entry[role]?.update !== undefined).map(([table, entry]) => [
@@ -26,7 +26,9 @@ function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> 
   );
 }
 
-/** Functions of schema pqs that remove: what the redactor has the rights for, and everybody else could only fail with. */
+/**
+ * Functions of schema pqs that remove data: the redactor has the rights for them, and every other role would only fail.
+ */
 const removing = [
   '__contract_state(text)',
   '__note_pruned(bigint)',
@@ -56,7 +58,7 @@ const departures = [
   'mark_unhosted(bigint, boolean)',
 ];
 
-/** Functions of the storage that show what is kept as bytes; indexes are made of them, so whoever writes calls them. */
+/** Functions of the storage that decode columns stored as bytes; indexes use them, so roles that write call them. */
 const decoders = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
 
 /** Functions that the writer calls, with the types of their parameters. @param storage schema of the stream */
@@ -67,7 +69,7 @@ function writerFunctions(storage: string): readonly string[] {
   ];
 }
 
-/** Tables, columns and functions beyond reading, as the entries of the tables have them. */
+/** Tables, columns and functions beyond reading, from the entries of the tables. */
 export interface Rights {
   readonly inserted: readonly string[];
   readonly updated: Readonly<Record<string, string>>;
@@ -85,7 +87,7 @@ export function redactorRights(storage: string): Rights {
   return { inserted: noted, updated: updated('redactor'), deleted: pruned, called: redactorFunctions(storage) };
 }
 
-/** What the writer may do. */
+/** Grants of the writer. */
 export function writerGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
   const explore = escapeIdentifier(readSchemas(storage).explore);
@@ -94,15 +96,15 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     `grant insert on ${inserted.join(', ')} to ${name}`,
     ...updates(updated('writer'), name),
     `grant execute on function ${writerFunctions(storage).join(', ')} to ${name}`,
-    // What the status page shows of an update comes from functions there, which run with the rights of the writer.
+    // The status page reads updates through functions there, which run with the rights of the writer.
     `grant usage on schema ${explore} to ${name}`,
-    // What `/changes` answers this machine without a token.
+    // `/changes` for clients on this machine without a token.
     `grant select on ${explore}.events to ${name}`,
     `grant delete on ${removed.join(', ')} to ${name}`,
-    // Addresses and secrets: for whoever delivers.
+    // URLs and secrets, for deliveries.
     `drop policy if exists delivering on webhook_secrets`,
     `create policy delivering on webhook_secrets for select to ${name} using (true)`,
-    // Whom it answers over HTTP.
+    // Tokens of HTTP clients.
     `drop policy if exists answering on reader_tokens`,
     `create policy answering on reader_tokens for select to ${name} using (true)`,
   ];
@@ -122,7 +124,7 @@ export function pruningFunctions(storage: string): readonly string[] {
     .map((called) => `${pqs}.${called}`);
 }
 
-/** What the redactor may do. */
+/** Grants of the redactor. */
 export function redactorGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
@@ -136,7 +138,7 @@ export function redactorGrants(role: string, storage: string): readonly string[]
   ];
 }
 
-/** To be run again after an upgrade: what a former version gave is taken back first. */
+/** Revokes rights first, for upgrades: a previous version may have granted more. */
 function clean(name: string, storage: string): readonly string[] {
   const schema = escapeIdentifier(storage);
   return [

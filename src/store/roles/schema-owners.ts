@@ -1,6 +1,7 @@
 /**
- * Whose the schemas are that something is to be made in. Who may create in the database can make one under our names before
- * us, and its owner can put functions of his own there in place of ours, whoever made those.
+ * Checks the owners of schemas before anything is created in them. A role that may create schemas in the database can
+ * create one under our names first, and as its owner can replace our functions in it by its own, regardless of who
+ * created them.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -9,10 +10,10 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 
 /**
- * The first of our schemas that belongs to a stranger. None is who is asking, or what he is a member of; superusers, who
- * are members of everything, are asked for none of that. Nor is who administers the database; nor the owner of a stream that
- * cannot log in, as `grant-roles` makes it. Every name is Postgres' own, whatever the search path is: `(oid, name)` has no
- * better match.
+ * The first of our schemas that belongs to an untrusted role. The current role, and roles it is a member of, are
+ * trusted; for superusers, who are members of every role, this does not count. Administrators of the database are
+ * trusted as well, and the owner of a stream that cannot log in, as `grant-roles` creates it. Every name is that of
+ * Postgres, whatever the search path is: `(oid, name)` has no better match.
  */
 function strangerOf(storage: string): string {
   const names = Object.values(readSchemas(storage)).map((name) => `${escapeLiteral(name)}::pg_catalog.name`);
@@ -33,7 +34,7 @@ function strangerOf(storage: string): string {
  limit 1`;
 }
 
-/** Passes where all schemas of this stream that exist are ours. @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal) */
+/** Passes if all existing schemas of this stream are ours. @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal) */
 export async function refuseStrangers(client: ClientBase, storage: string): Promise<void> {
   const { rows } = await client.query<{ schema: string; owner: string; me: string }>(strangerOf(storage));
   const [found] = rows;
@@ -46,7 +47,7 @@ export async function refuseStrangers(client: ClientBase, storage: string): Prom
 }
 
 /**
- * Passes where no schema of this stream is one of another stream in this database, such as `typed` beside `ledger`.
+ * Passes if no schema of this stream belongs to another stream in this database, such as `typed` of `ledger`.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal)
  */
 export async function refuseOtherStreams(client: ClientBase, storage: string): Promise<void> {
@@ -65,7 +66,7 @@ export async function refuseOtherStreams(client: ClientBase, storage: string): P
       `POSTGRES_SCHEMA is "${storage}", and schema "${taken}" belongs to the stream in schema "${stream}" of this database`,
       {
         code: 'SCHEMA_OWNER_MISMATCH',
-        remedy: `name another POSTGRES_SCHEMA, such as second; or "${stream}" if that stream is meant`,
+        remedy: `choose another POSTGRES_SCHEMA, such as second; or "${stream}" if that stream is meant`,
         exitCode: ExitCode.configuration,
       },
     );
@@ -74,19 +75,19 @@ export async function refuseOtherStreams(client: ClientBase, storage: string): P
 
 function remedy(schema: string): string {
   const name = escapeIdentifier(schema);
-  return `connect as its owner if the stream is his; else look what is in it and drop it: drop schema ${name} cascade`;
+  return `connect as its owner if the stream belongs to that role; otherwise inspect the schema and drop it: drop schema ${name} cascade`;
 }
 
 /** The same for psql, as one statement. */
 export function printedRefusal(storage: string): string {
   return `do $$
 declare
-  stranger record;
+  foreign_owner record;
 begin
-  ${strangerOf(storage).replace(' from', ' into stranger from')};
-  if stranger.schema is not null then
-    raise exception 'schema "%" belongs to role "%", which is neither "%" nor a role it is a member of', stranger.schema, stranger.owner, stranger.me
-      using hint = 'Run this as its owner if that is right; else look what is in it and drop it.';
+  ${strangerOf(storage).replace(' from', ' into foreign_owner from')};
+  if foreign_owner.schema is not null then
+    raise exception 'schema "%" belongs to role "%", which is neither "%" nor a role it is a member of', foreign_owner.schema, foreign_owner.owner, foreign_owner.me
+      using hint = 'Run this as its owner if that is correct; otherwise inspect the schema and drop it.';
   end if;
 end
 $$;`;

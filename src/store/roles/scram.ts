@@ -8,7 +8,7 @@ const iterations = 4096;
 
 /** The verifier of a password, for `create role ... password`. */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
-  // SASLprep of everything that is typed as a password in earnest is its compatibility form.
+  // SASLprep of any realistic password is its compatibility form.
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, iterations, 32, 'sha256');
   const hmac = (text: string): Buffer => createHmac('sha256', salted).update(text).digest();
   const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64');

@@ -1,7 +1,7 @@
 /**
- * Views run with the rights of their owner, who sees every row. Where roles are limited to parties, every view has to
- * run with the rights of its reader instead, and a view that was replaced has forgotten that. So whoever makes views
- * calls this in the same transaction; without limited roles it changes nothing.
+ * Views run with the rights of their owner, who sees every row. If roles are limited to parties, every view has to run
+ * with the rights of its reader instead, and a replaced view loses that setting. So code that creates views calls this
+ * in the same transaction; without limited roles it changes nothing.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -21,7 +21,7 @@ export async function limitedRoles(client: ClientBase, storage: string): Promise
   return rows.map(({ name }) => name);
 }
 
-/** Whether the login of this session is limited to parties, by itself or as a member of a role that is. */
+/** Whether the login of this session is limited to parties, directly or as a member of a role that is. */
 export async function isLimited(client: ClientBase, storage: string): Promise<boolean> {
   const { rows } = await client.query<{ limited: boolean }>(
     `select exists (
@@ -39,7 +39,7 @@ export async function secureViews(client: ClientBase, schemas: ReadSchemas): Pro
   if (roles.length > 0) await secureViewsFor(client, schemas, roles);
 }
 
-/** The same for these roles, whether there are policies for them yet or not. */
+/** The same for these roles, with or without existing policies. */
 export async function secureViewsFor(
   client: ClientBase,
   schemas: ReadSchemas,

@@ -1,6 +1,6 @@
 /**
- * The logins of reader tokens: one for each token, which questions of the query page run as. Whoever has the token can log in with it too,
- * so a login has to end with its token.
+ * The logins of reader tokens: one for each token, which requests of the query page run as. A holder of the token can
+ * log in with it too, so a login has to end with its token.
  */
 import { DatabaseError, escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -10,7 +10,7 @@ import { grantToWriters } from './read-as.ts';
 import { limitTemporaryFiles } from './reader-limits.ts';
 import { scramVerifier } from './scram.ts';
 
-/** Of one login: questions of the page, and what cancels them. */
+/** Sessions of one login: requests of the page, and their cancel requests. */
 const mostSessions = 8;
 
 export interface TokenLogin {
@@ -20,7 +20,7 @@ export interface TokenLogin {
   readonly password: string;
 }
 
-/** Makes the login of a new token. Part of the caller's transaction, with the storage as search path. */
+/** Creates the login of a new token. Part of the caller's transaction, with the storage as search path. */
 export async function makeLogin(
   client: ClientBase,
   storage: string,
@@ -48,8 +48,9 @@ export async function makeLogin(
 const dependentObjects = '2BP01';
 
 /**
- * Ends the sessions of a login and drops it, if it is there, with what it made in this database.
- * @throws IndexerError READER_TOKEN_LOGIN_KEPT if it made something in another database; Error of Postgres if it may not be dropped
+ * Ends the sessions of a login and drops it, if it exists, with its objects in this database.
+ * @throws IndexerError READER_TOKEN_LOGIN_KEPT if it has objects in another database; Error of Postgres if it may not
+ * be dropped
  */
 export async function dropLogin(client: ClientBase, login: string): Promise<void> {
   const { rows } = await client.query<{ superuser: boolean }>(
@@ -61,12 +62,12 @@ export async function dropLogin(client: ClientBase, login: string): Promise<void
   const name = escapeIdentifier(login);
   await client.query(`alter role ${name} nologin`);
   await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [login]);
-  // To drop what a role owns one has to have its rights, which only a superuser has of all.
+  // Dropping the objects of a role requires its rights, which only a superuser has for all roles.
   if (!found.superuser) await client.query(`grant ${name} to current_user`);
   await client.query(`drop owned by ${name}`);
   await client.query(`drop role ${name}`).catch((thrown: unknown) => {
     if (!(thrown instanceof DatabaseError) || thrown.code !== dependentObjects) throw thrown;
-    throw new IndexerError(`the token is refused, and its login "${login}" owns something that is left`, {
+    throw new IndexerError(`the token is refused, and its login "${login}" still owns objects`, {
       code: 'READER_TOKEN_LOGIN_KEPT',
       remedy: `as a superuser run \`drop owned by ${name}\` in the other databases, then \`drop role ${name}\``,
       facts: { login, found: thrown.detail ?? '' },
@@ -77,7 +78,7 @@ export async function dropLogin(client: ClientBase, login: string): Promise<void
 
 interface EndedLogin {
   readonly login: string;
-  /** May be made `nologin` by this role. */
+  /** This role may set it to `nologin`. */
   readonly mayAlter: boolean;
   /** This role can become the login, and so end its sessions. */
   readonly mayBecome: boolean;
@@ -97,8 +98,8 @@ select l.rolname::text as login,
    and (l.rolcanlogin or exists (select from pg_stat_activity s where s.usesysid = l.oid))`;
 
 /**
- * Ends the sessions of tokens that have expired or are revoked, and makes their logins `nologin` where this role may. Postgres itself looks
- * at `valid until` only when a client logs in with a password.
+ * Ends the sessions of tokens that have expired or are revoked, and sets their logins to `nologin` if this role may.
+ * Postgres itself checks `valid until` only when a client logs in with a password.
  * @returns milliseconds until the next token expires; undefined if none will
  */
 export async function endExpiredLogins(database: Database): Promise<number | undefined> {
@@ -118,7 +119,7 @@ async function endLogin(client: ClientBase, { login, mayAlter, mayBecome, open }
   // First, so that no session begins after the others are ended.
   if (mayAlter) await client.query(`alter role ${name} nologin`);
   if (!open || !mayBecome) return;
-  // As the login itself, which may end its own sessions: the writer inherits no right of it.
+  // As the login itself, which may end its own sessions: the writer does not inherit its rights.
   await client.query(
     `begin;
      set local role ${name};

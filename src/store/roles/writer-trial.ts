@@ -1,14 +1,14 @@
 /**
- * Whether the role of a connection may do all that writing needs, and if not, which other role it is. Each right is tried on
- * no row, in a transaction that is rolled back. A catalog would have to be asked about owners, members, row security and
- * columns in turn.
+ * Checks whether the role of a connection may do all that writing needs, and if not, which other role it is. Each right
+ * is tried on no row, in a transaction that is rolled back. With the catalog, owners, members, row security and columns
+ * would have to be checked in turn.
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { inserted, pruned, pruningFunctions, redactorRights, type Rights, writerRights } from './role-rights.ts';
 
 interface Trial {
-  /** As it stands in a GRANT: `update (to_offset) on completion_ranges`. */
+  /** In the words of GRANT: `update (to_offset) on completion_ranges`. */
   readonly right: string;
   readonly statement: string;
 }
@@ -16,25 +16,25 @@ interface Trial {
 const notPermitted = '42501';
 
 export interface TriedRights {
-  /** Of the writer, the rights that the role lacks, as they stand in a GRANT; empty when it may write. */
+  /** Rights of the writer that the role lacks, in the words of GRANT; empty if it may write. */
   readonly missing: readonly string[];
-  /** If it may add no row of history: the role whose rights it has, each of them. */
+  /** If it may add no row of history: the role whose rights it has completely. */
   readonly other?: 'redactor' | 'reader';
 }
 
 /**
- * Tables that are not there are left out: whether the schema is complete is another question. Takes the locks of a writer
- * that changes no row, and up to a second.
+ * Skips missing tables: completeness of the schema is checked elsewhere. Takes the locks of a writer that changes no
+ * row, and up to a second.
  */
 export async function tryRights(database: Database): Promise<TriedRights> {
   return await database.withClient(async (client) => {
-    // Sessions of readers are read-only, which says nothing of their rights.
+    // Sessions of readers are read-only, which does not affect their rights.
     await client.query('begin read write');
     try {
       const columns = await columnsOf(client, database.schema);
       await client.query('savepoint trial');
       const missing = await missingOf(client, writerTrials(columns, database.schema));
-      // A role that adds some of the rows is a writer with a right too few.
+      // A role that adds some of the rows is a writer that lacks a right.
       if (inserted.some((table) => columns.has(table) && !missing.includes(`insert on ${table}`))) return { missing };
       const reads = (await missingOf(client, readerTrials(columns))).length === 0;
       if (!reads) return { missing };
@@ -47,13 +47,16 @@ export async function tryRights(database: Database): Promise<TriedRights> {
 }
 
 export interface TriedPruning {
-  /** Of the rights that INDEXER_RETENTION needs, those that the role lacks, as they stand in a GRANT. */
+  /** Rights for INDEXER_RETENTION that the role lacks, in the words of GRANT. */
   readonly missing: readonly string[];
-  /** What to do if there are any. */
+  /** Remedy if there are any. */
   readonly remedy: string;
 }
 
-/** The same for pruning as INDEXER_RETENTION does it, which the writer of `grant-roles` may not until it is a redactor as well. */
+/**
+ * The same for pruning by INDEXER_RETENTION, which the writer of `grant-roles` may not do until it is a redactor as
+ * well.
+ */
 export async function tryPruning(database: Database): Promise<TriedPruning> {
   return await database.withClient(async (client) => {
     await client.query('begin read write');
@@ -98,7 +101,7 @@ async function isPermitted(client: ClientBase, statement: string): Promise<boole
   }
 }
 
-/** Of each table that is there the columns that may be given a value, quoted. */
+/** For each existing table, the columns that may be given a value, quoted. */
 type Columns = ReadonlyMap<string, readonly string[]>;
 
 function writerTrials(columns: Columns, schema: string): readonly Trial[] {
@@ -110,7 +113,7 @@ function redactorTrials(columns: Columns, schema: string): readonly Trial[] {
 }
 
 function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
-  // Pruning leaves holds and what is in quarantine alone.
+  // Pruning does not delete holds and updates in quarantine.
   const deleted = pruned.filter((table) => table !== 'retention_holds' && table !== 'quarantine');
   return trialsOf(columns, {
     inserted: [],
@@ -153,7 +156,7 @@ async function columnsOf(client: ClientBase, schema: string): Promise<Columns> {
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
-/** Reads nothing, so that a right to read that is missing is not taken for this one. */
+/** Reads nothing, so that a missing right to read is not mistaken for this one. */
 function insertTrial(table: string, columns: readonly string[]): Trial {
   const nulls = columns.map(() => 'null').join(', ');
   return {
@@ -169,7 +172,7 @@ function updateTrial(table: string, quotedColumn: string): Trial {
   };
 }
 
-/** @param called a function with the types of its parameters */
+/** @param called function with the types of its parameters */
 function callTrial(called: string): Trial {
   const at = called.lastIndexOf('(');
   const types = called
@@ -180,7 +183,8 @@ function callTrial(called: string): Trial {
   const values = types.length === 0 ? ['0'] : types.map((type, nth) => `null::${type} as p${String(nth)}`);
   return {
     right: `execute on function ${called}`,
-    // Columns of a subquery that stays one: a call with constants may be computed by the planner, which does not check the right.
+    // Columns of a subquery that is not inlined: the planner may compute a call with constants without checking the
+    // right.
     statement: `select ${called.slice(0, at)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
   };
 }

@@ -1,8 +1,9 @@
 /**
- * Tables of a new schema over the workers of Citus. What grows with the history is distributed by its offset, all of it
- * alike: rows of one update lie on one worker, and joins by place (offset and node) stay there. What rows are named by is
- * on every node. The rest, the stream row first of all, is on the coordinator: there the checkpoint is compared and set.
- * Source: Citus documentation, "Creating and Modifying Distributed Objects (DDL)" and "Citus Utility Functions".
+ * Distributes the tables of a new schema over the workers of Citus. Tables that grow with the history are distributed
+ * by offset, all in the same way: rows of one update are on one worker, and joins by position (offset and node) stay
+ * there. Dictionaries are on every node. The other tables, above all the stream row, are on the coordinator, where the
+ * checkpoint is compared and set. Source: Citus documentation, "Creating and Modifying Distributed Objects (DDL)" and
+ * "Citus Utility Functions".
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -10,12 +11,12 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { hasCitus, planDistributed } from '../connection/session-settings.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
-/** How many parts each of the large tables has; undefined: one for each worker. */
+/** Number of shards of each large table; undefined: one for each worker. */
 export interface Distribution {
   readonly shards?: number | undefined;
 }
 
-/** What the others lie beside. */
+/** The table that the other distributed tables are colocated with. */
 const first = 'updates';
 
 const byOffset: readonly string[] = [
@@ -24,14 +25,14 @@ const byOffset: readonly string[] = [
 ];
 
 /**
- * Joined with what is distributed, or looked for beside each of its rows. Few rows, but for combinations of parties, which every
- * worker has to know.
+ * Tables joined with distributed ones, or looked up for each of their rows. They have few rows, except for party sets,
+ * which every worker needs.
  */
 const everywhere: readonly string[] = tablesWhere(({ nodes }) => nodes === 'everywhere');
 
 /**
- * Functions that read nothing but what is on every node, in the schemas beside the storage, and the views they read: where a query
- * goes to a worker as a whole, the worker calls them.
+ * Functions of the read schemas that only read tables on every node, and the views they read: if a query is sent to a
+ * worker as a unit, the worker calls them.
  */
 const readEverywhere = {
   explore: {
@@ -63,14 +64,16 @@ const readEverywhere = {
   },
 } as const;
 
-/** Citus distributes no table that a function of this server depends on: these come after those they name. */
+/**
+ * Citus does not distribute a table that a function of this server depends on: the functions come after their tables.
+ */
 const functionsOverTables = '0005_writer_functions';
 
 /**
- * Distributes what is there of the tables and is not distributed yet. Where none is, `wanted` says whether they are to be, and
- * it looks whether it can from the first step on. Part of the caller's transaction, which holds the migration lock.
- * @param wanted undefined: only where some are already
- * @param next the migration to be applied after; undefined: none is left
+ * Distributes existing tables that are not distributed yet. If none is, `wanted` decides whether they should be, and
+ * the first step checks whether that is possible. Part of the caller's transaction, which holds the migration lock.
+ * @param wanted undefined: distribute only if some tables already are
+ * @param next the migration to be applied afterwards; undefined: none is left
  * @throws IndexerError `CITUS_REFUSED`: no Citus in this database, or tables that are on this server only
  */
 export async function distribute(client: ClientBase, wanted: Distribution | undefined, next?: string): Promise<void> {
@@ -84,14 +87,14 @@ export async function distribute(client: ClientBase, wanted: Distribution | unde
     throw refused('expected a schema without tables, found one with tables on this server');
   }
   await distributeMissing(client, wanted?.shards);
-  // This session was set up before they were; it goes on once the transaction has committed.
+  // This session was set up before the tables were distributed; it continues after the commit.
   await client.query(planDistributed);
 }
 
 async function distributeMissing(client: ClientBase, shards: number | undefined): Promise<void> {
   const missing = await onThisServer(client);
   if (missing.size === 0) return;
-  // One connection to each worker: what is made on all of them is seen by the next statement.
+  // One connection to each worker, so that the next statement sees objects created on all of them.
   await client.query(`set local citus.multi_shard_modify_mode to 'sequential'`);
   await client.query(`select set_config('citus.shard_count', $1, true)`, [String(shards ?? (await workers(client)))]);
   for (const table of byOffset.filter((name) => missing.has(name))) {
@@ -103,7 +106,7 @@ async function distributeMissing(client: ClientBase, shards: number | undefined)
   }
 }
 
-/** Those of the tables that are there and on this server only. */
+/** The tables that exist on this server only. */
 async function onThisServer(client: ClientBase): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name
@@ -114,13 +117,13 @@ async function onThisServer(client: ClientBase): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Whether Citus is at hand; on a server without it nothing of Citus can be asked. */
+/** Whether Citus is installed; without it no Citus function can be called. */
 async function citusAtHand(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ there: boolean }>(`select ${hasCitus} as there`);
   return rows[0]?.there === true;
 }
 
-/** Whether the tables of the search path are distributed; false where they are not there. */
+/** Whether the tables of the search path are distributed; false if they do not exist. */
 export async function isDistributed(client: ClientBase): Promise<boolean> {
   if (!(await citusAtHand(client))) return false;
   const { rows } = await client.query<{ distributed: boolean }>(
@@ -130,16 +133,17 @@ export async function isDistributed(client: ClientBase): Promise<boolean> {
 }
 
 /**
- * For what is made over tables of both kinds, until the transaction ends: queries are planned on the coordinator, where all of
- * it is, and Citus makes nothing on workers that depends on a table that is not there.
+ * For objects over tables of both kinds, until the transaction ends: queries are planned on the coordinator, which has
+ * all tables, and Citus creates no objects on workers that depend on missing tables.
  */
 export const onThisNodeOnly = 'set local citus.enable_ddl_propagation to off';
 
 /**
- * Makes functions of the read side such as Citus runs. Part of the caller's transaction.
+ * Adapts functions of the read side to Citus. Part of the caller's transaction.
  *
- * It plans a query of a function in SQL by the text it came in, and without the arguments. In PL/pgSQL it is given both, so those
- * that read tables are turned into it as they stand. Workers compute what needs nothing but its arguments, and what is on every node.
+ * Citus plans a query in a SQL function by its original text, without the arguments. In PL/pgSQL it gets both, so
+ * functions that read tables are converted to it unchanged. Workers run functions that only need their arguments, or
+ * tables on every node.
  */
 export async function fitFunctions(client: ClientBase, storage: string): Promise<void> {
   const schemas = [Object.values(readSchemas(storage))];
@@ -159,7 +163,10 @@ export async function fitFunctions(client: ClientBase, storage: string): Promise
   await readOnWorkers(client, pqs, readEverywhere.pqs);
 }
 
-/** They are queries within a query there, which Citus has to be told is meant: it cannot know that their tables are at hand. */
+/**
+ * There the functions are queries within a query, which Citus must be set to allow: it cannot know that their tables
+ * are on every node.
+ */
 async function readOnWorkers(
   client: ClientBase,
   schema: string,
@@ -181,7 +188,10 @@ async function readOnWorkers(
   }
 }
 
-/** Names of columns win over those of parameters in both languages; the server writes the body with all names qualified. */
+/**
+ * Column names take precedence over parameter names in both languages; the server writes the body with all names
+ * qualified.
+ */
 const toPlpgsql = `
 do $do$
 declare
@@ -189,7 +199,7 @@ declare
   body text;
   path constant text := current_setting('search_path');
 begin
-  -- Where no name is found without its schema, it is written with it.
+  -- With this search path, every name is printed with its schema.
   perform set_config('search_path', 'pg_catalog, pg_temp', true);
   for f in
     select p.oid, p.proretset, pg_get_functiondef(p.oid) as whole, pg_get_function_sqlbody(p.oid) as body
@@ -209,7 +219,7 @@ begin
   perform set_config('search_path', path, true);
 end $do$`;
 
-/** Nodes that take shards; of a coordinator alone, itself. */
+/** Nodes that hold shards; for a coordinator alone, itself. */
 async function workers(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ nodes: number }>(
     `select greatest(count(*), 1)::integer as nodes from pg_dist_node where noderole = 'primary' and shouldhaveshards`,

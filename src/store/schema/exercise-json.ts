@@ -1,6 +1,6 @@
 /**
- * How arguments and results of exercises are stored. It is chosen when the tables are made, and the type of their columns
- * is all that notes it: no other record could say something else.
+ * Storage type of arguments and results of exercises. It is chosen when the tables are created, and recorded only by
+ * the type of their columns, so it cannot be inconsistent.
  */
 import { escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -8,12 +8,12 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { columnTypes, type ColumnTypes, type ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../connection/database.ts';
 
-/** For migrations of this transaction: how the tables are to be made. Without it they are made for jsonb. */
+/** Sets the type for migrations of this transaction. Without it the tables use jsonb. */
 export function exerciseJsonWanted(type: ExerciseJson): string {
   return `set local ledger_indexer.exercise_json to ${escapeLiteral(type)};`;
 }
 
-/** How the tables of the search path store them; undefined where there are none. */
+/** The type in the tables of the search path; undefined if there are none. */
 export async function storedExerciseJson(client: ClientBase): Promise<ExerciseJson | undefined> {
   const { rows } = await client.query<{ type: ExerciseJson }>(
     `select format_type(atttypid, null) as type from pg_attribute
@@ -22,13 +22,13 @@ export async function storedExerciseJson(client: ClientBase): Promise<ExerciseJs
   return rows[0]?.type;
 }
 
-/** The types of the columns that rows are encoded for. */
+/** The column types that rows are encoded for. */
 export async function storedColumnTypes(client: ClientBase): Promise<ColumnTypes> {
   return columnTypes((await storedExerciseJson(client)) ?? 'jsonb');
 }
 
 /**
- * Checks that a database with tables stores them as the configuration says; one that says nothing takes what is there.
+ * Checks that existing tables use the configured type; without a configured type, any is accepted.
  * @throws IndexerError `SCHEMA_EXERCISE_JSON`, fatal
  */
 export async function assertExerciseJson(database: Database, wanted: ExerciseJson | undefined): Promise<void> {
@@ -36,10 +36,10 @@ export async function assertExerciseJson(database: Database, wanted: ExerciseJso
   const stored = await database.withClient(storedExerciseJson);
   if (stored === undefined || stored === wanted) return;
   throw new IndexerError(
-    `schema "${database.schema}" stores arguments and results of exercises as ${stored}, and INDEXER_EXERCISE_JSON says ${wanted}`,
+    `schema "${database.schema}" stores arguments and results of exercises as ${stored}, and INDEXER_EXERCISE_JSON is ${wanted}`,
     {
       code: 'SCHEMA_EXERCISE_JSON',
-      remedy: `leave INDEXER_EXERCISE_JSON out or set it to ${stored}; for ${wanted} make the storage anew: ledger-indexer rebuild`,
+      remedy: `remove INDEXER_EXERCISE_JSON or set it to ${stored}; for ${wanted}, rebuild the schema: ledger-indexer rebuild`,
       facts: { schema: database.schema, stored, wanted },
     },
   );

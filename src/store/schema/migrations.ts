@@ -1,8 +1,8 @@
 /**
  * Brings a schema to the state this program expects: numbered SQL files, forward only, each in its own transaction
- * together with its row in `schema_migrations`. Any number of migrators may start at once: a transaction-level
- * advisory lock lets one work and the others find nothing to do. A schema newer than the program, or of the layout before
- * these migrations, is never touched.
+ * together with its row in `schema_migrations`. Any number of migrators may start at once: a transaction-level advisory
+ * lock lets one work, and the others then find nothing to do. A schema newer than the program, or of the layout before
+ * these migrations, is never changed.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
@@ -23,7 +23,7 @@ export interface Migration {
 
 const directory = new URL('../../../migrations/', import.meta.url);
 const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
-/** Building an index on a large table takes long; the driver knows no "without limit" per query. */
+/** Building an index on a large table takes long; the driver has no "without limit" per query. */
 const migrationLimitMs = 24 * 60 * 60 * 1000;
 
 const createMigrationsTable = `create table schema_migrations (
@@ -43,18 +43,18 @@ export async function migrationFiles(): Promise<readonly Migration[]> {
 }
 
 export interface MigrateOptions {
-  /** Instead of all that are shipped, and then without the read side. */
+  /** Used instead of all that are shipped; the read side is not created then. */
   readonly files?: readonly Migration[] | undefined;
-  /** How tables that are made now store arguments and results of exercises; `jsonb` by default. */
+  /** How newly created tables store arguments and results of exercises; `jsonb` by default. */
   readonly exerciseJson?: ExerciseJson | undefined;
-  /** Over the workers of Citus; left out: as those are that are there, and on this server where all are new. */
+  /** Distribution over the workers of Citus; omitted: as existing tables, and on this server if all are new. */
   readonly distribution?: Distribution | undefined;
 }
 
 /**
- * Creates the schema if it is missing and applies what is pending; ids of what this call applied, in order.
- * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_LAYOUT_UNSUPPORTED`, `SCHEMA_OWNER_MISMATCH` (all fatal), `CITUS_REFUSED`,
- *   `STORE_NOT_PERMITTED`, or what a migration failed with
+ * Creates the schema if it is missing and applies pending migrations; returns the ids that this call applied, in order.
+ * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_LAYOUT_UNSUPPORTED`, `SCHEMA_OWNER_MISMATCH` (all fatal),
+ * `CITUS_REFUSED`, `STORE_NOT_PERMITTED`, or the error of a migration
  */
 export async function migrate(
   database: Database,
@@ -78,7 +78,7 @@ export async function migrate(
     if (await locked(database, (client) => applyOne(client, database.schema, file, exerciseJson))) mine.push(file.id);
   }
   if (distribution !== undefined || mine.length > 0) await distributed();
-  // Tests migrate step by step; views and functions need all of the steps.
+  // Tests migrate step by step; views and functions need all steps.
   if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
   return mine;
 }
@@ -115,7 +115,7 @@ export async function printMigrations(
   return [
     '-- For a new schema. Run with: psql --set ON_ERROR_STOP=1 --file <this file>',
     'begin;',
-    // Before the first name that is looked for in one of them.
+    // Before any name is looked up in one of them.
     `create schema if not exists ${name};`,
     files === undefined ? createReadSchemas(schema) : '',
     printedRefusal(schema),
@@ -123,16 +123,19 @@ export async function printMigrations(
     exerciseJsonWanted(exerciseJson),
     `${createMigrationsTable};\n`,
     ...steps,
-    // Steps given by the caller make no tables for it to read.
+    // Steps given by the caller create no tables for the read side.
     files === undefined ? await readSideScript(schema) : '',
     'commit;\n',
   ].join('\n');
 }
 
-/** A transaction that holds the migration lock of this schema. Transaction-level, so that poolers cannot leak it. */
+/**
+ * Runs in a transaction that holds the migration lock of this schema. Transaction-level, so that poolers cannot leak
+ * it.
+ */
 function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
-    // Read committed, because what the previous holder of the lock did must be visible once the lock is granted.
+    // Read committed, because changes of the previous holder of the lock must be visible once the lock is granted.
     await client.query(
       `set transaction isolation level read committed; set local statement_timeout = 0; set local lock_timeout = '10min'`,
     );
@@ -143,7 +146,7 @@ function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>)
   });
 }
 
-/** Looks before it creates: `if not exists` demands the right to create even when there is nothing to do. */
+/** Checks before it creates: `if not exists` requires the right to create even if the object exists. */
 async function createMissing(client: PoolClient, schema: string): Promise<void> {
   const found = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (found.rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);

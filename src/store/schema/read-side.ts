@@ -1,7 +1,7 @@
 /**
- * The SQL that readers use beside the storage: views and functions, made anew from `migrations/read/*.sql` whenever one of
- * those files has changed. Nothing in them holds data. They name their schemas by placeholders: `:storage` for the schema of
- * the stream, `:explore`, `:typed`, `:pqs` and `:multisync` for those made beside it.
+ * The read side of the storage: views and functions, created again from `migrations/read/*.sql` whenever one of those
+ * files has changed. Nothing in them holds data. They name their schemas by placeholders: `:storage` for the schema of
+ * the stream, `:explore`, `:typed`, `:pqs` and `:multisync` for its read schemas.
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
@@ -16,11 +16,11 @@ import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
 
-/** Files whose statements leave their mark on what is there already, and need not be run again over other tables. */
+/** Files whose effects stay on existing objects, and which need not be run again over other tables. */
 const staying = /^(?:59_explore_comments|90_rights)\.sql$/;
 const comment = /^comment on [^;']*'(?:[^']|'')*';\n/gm;
 
-/** Everything that makes the read side, as one script; any number of statements. The last notes what it was made from. */
+/** The script that creates the read side; any number of statements. The last one records what it was created from. */
 export async function readSideScript(storage: string): Promise<string> {
   const schemas = readSchemas(storage);
   const files = (await readSideFiles()).map(({ sql }) => withNames(sql, schemas));
@@ -34,7 +34,7 @@ async function readSideFiles(): Promise<readonly { readonly name: string; readon
   return Promise.all(names.map(async (name) => ({ name, sql: await readFile(new URL(name, directory), 'utf8') })));
 }
 
-/** The schemas beside the storage, for whoever has to look whose they are before anything is made in them. */
+/** Creates the read schemas; separate, for callers that must check their owners before anything is created in them. */
 export function createReadSchemas(storage: string): string {
   const { explore, typed, pqs, multisync } = readSchemas(storage);
   return [explore, typed, pqs, multisync]
@@ -46,7 +46,7 @@ function hashOf(script: string): string {
   return `read side ${createHash('sha256').update(script).digest('hex')}`;
 }
 
-/** `:name` becomes the quoted schema, `:'name'` the schema as a text literal; `::type` is left alone. */
+/** `:name` becomes the quoted schema, `:'name'` the schema as a text literal; `::type` is not changed. */
 function withNames(sql: string, schemas: ReadSchemas): string {
   return sql.replaceAll(
     /(?<!:):(')?(storage|explore|typed|pqs|multisync)\b'?/g,
@@ -56,17 +56,17 @@ function withNames(sql: string, schemas: ReadSchemas): string {
 }
 
 /**
- * The same over the workers of Citus: what stands behind `workers` in a comment counts, what stands between two comments `alone`
- * does not. Such a comment says which rows are gathered before the rest is computed from them, which a single server need
- * not be told.
+ * Adapts the script to the workers of Citus: the text after `workers` in a comment is used, the text between two
+ * comments `alone` is not. Such a comment says which rows to collect before the rest is computed from them, which a
+ * single server does not need.
  */
 function overWorkers(script: string): string {
   return script.replaceAll(/\/\*workers\b(.*?)\bworkers\*\//gs, '$1').replaceAll(/\/\*alone\*\/.*?\/\*alone\*\//gs, '');
 }
 
 /**
- * Makes the read side if it is missing or not this program's; true when it did. To be called in a transaction that holds
- * the migration lock.
+ * Creates the read side if it is missing or of another version; true if it did. Call it in a transaction that holds the
+ * migration lock.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH`
  */
 export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
@@ -79,7 +79,7 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
   await client.query(distributed ? overWorkers(script) : script);
   if (distributed) await fitFunctions(client, storage);
   await secureViews(client, readSchemas(storage));
-  // What is read by now may stand in tables and columns that are newer than the role.
+  // The new views may read tables and columns that were added after the role was created.
   for (const role of await limitedRoles(client, storage)) {
     for (const statement of openGrants(role)) await client.query(statement);
   }
@@ -87,8 +87,8 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
 }
 
 /**
- * Replaces views and functions by the same over the tables that have the name of the storage now: what was built on them
- * stays, and so do comments and rights. For a read side that is this program's; part of the caller's transaction.
+ * Replaces views and functions by the same ones over the tables that now have the name of the storage: objects built on
+ * them stay, and so do comments and rights. For a read side of this version; part of the caller's transaction.
  */
 export async function moveReadSide(client: ClientBase, storage: string): Promise<void> {
   const schemas = readSchemas(storage);
@@ -97,7 +97,7 @@ export async function moveReadSide(client: ClientBase, storage: string): Promise
   await client.query((await isDistributed(client)) ? overWorkers(script) : script);
 }
 
-/** Whether the read side is there and is this program's. */
+/** Whether the read side exists in this version. */
 export async function hasReadSide(client: ClientBase, storage: string): Promise<boolean> {
   return isMade(client, storage, await readSideScript(storage));
 }

@@ -1,7 +1,7 @@
 /**
- * What hangs on the tables and functions of a storage from outside: views, functions, and things that no rename carries
- * along. A view whose text is printed with the storage in the search path names its tables without a schema, so the same
- * text, run with another storage in the path, is the same view over that one.
+ * Objects outside a storage that depend on its tables and functions: views, functions, and objects that a rename does
+ * not change. A view printed with the storage in the search path names its tables without a schema, so the same text,
+ * run with another storage in the path, is the same view over that one.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -11,13 +11,13 @@ import { rebuildRefused } from './places.ts';
 interface Dependent {
   readonly catalog: 'pg_proc' | 'pg_rewrite' | 'other';
   readonly oid: string;
-  /** As the server names it, for people. */
+  /** As the server names it, for messages. */
   readonly name: string;
-  /** A view can be replaced by who may do as its owner, a materialized view by nobody. */
+  /** A role with the rights of its owner can replace a view; a materialized view cannot be replaced. */
   readonly kind: 'view' | 'function' | 'fixed';
 }
 
-/** Publications and statistics have ways of their own, see objects.ts. */
+/** Publications and statistics are handled in objects.ts. */
 const carriedOtherwise = ['publication relation', 'publication namespace'];
 
 /** Everything outside of the schema that depends on something in it. */
@@ -56,7 +56,7 @@ async function dependentsOf(client: ClientBase, storage: string): Promise<readon
   return rows;
 }
 
-/** Names of what would keep on reading the storage of before, because Postgres cannot replace it. */
+/** Names of objects that would continue to read the previous storage, because Postgres cannot replace them. */
 export async function fixedDependents(client: ClientBase, storage: string): Promise<readonly string[]> {
   return (await dependentsOf(client, storage)).filter(({ kind }) => kind === 'fixed').map(({ name }) => name);
 }
@@ -67,8 +67,9 @@ export async function allDependents(client: ClientBase, storage: string): Promis
 }
 
 /**
- * Makes views and functions that still hang on `from` anew over `to`; their OIDs stay. Part of the caller's transaction.
- * @throws IndexerError REBUILD_REFUSED naming what cannot be made so
+ * Replaces views and functions that still depend on `from` by the same over `to`; their OIDs stay. Part of the caller's
+ * transaction.
+ * @throws IndexerError REBUILD_REFUSED naming objects that cannot be replaced
  */
 export async function moveDependents(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
   const moved: string[] = [];
@@ -97,14 +98,14 @@ select format('create or replace view %I.%I%s as %s', n.nspname, c.relname,
 
 const functionText = 'select pg_get_functiondef($1::oid) as text';
 
-/** Unqualified names are those of this schema, in what is run and in what the server prints. */
+/** Makes unqualified names refer to this schema, in statements and in text that the server prints. */
 export async function searchIn(client: ClientBase, schema: string): Promise<void> {
   await client.query(`set local search_path to ${escapeIdentifier(schema)}`);
 }
 
 export function cannotMove(name: string): Error {
   return rebuildRefused(
-    `${name} is made of tables of the storage, and cannot be made over the new ones by itself`,
-    'drop it and make it again after the swap; what is made of explore, typed and pqs stays by itself',
+    `${name} depends on tables of the storage, and cannot be replaced automatically by one over the new tables`,
+    'drop it and create it again after the swap; objects that depend on explore, typed and pqs stay',
   );
 }

@@ -1,22 +1,25 @@
 /**
- * The locks of the swap. Views are replaced, so nobody may be reading one: whatever is free is taken at once, so that who
- * comes later waits with empty hands, and then who was there before is waited for. Who holds one view and wants another makes
- * us give up, because our limit is below that of the deadlock check. Tables are kept from being written to, and may be read
- * on: what is read of the former storage meanwhile is as new as the new one.
+ * The locks of the swap. Views are replaced, so no session may be reading one. Free views are locked at once, so that
+ * later sessions wait without holding locks; then the swap waits for earlier ones. A session that holds one view and
+ * wants another makes the swap time out, because its limit is below that of the deadlock check. Tables are locked
+ * against writes, and may still be read: the previous storage is as new as the new one at that moment.
  */
 import type { ClientBase } from 'pg';
 import { escapeLiteral } from 'pg';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
 
-/** Of deadlock_timeout: after that the server looks whom to end, and it must not find a reader that waits for us. */
+/**
+ * Share of deadlock_timeout: after that time the server chooses a session to end, and it must not find a reader that
+ * waits for the swap.
+ */
 const shareOfDeadlockTimeout = 0.8;
 const longestMs = 2_000;
 
 /**
- * Locks every view for readers, and every table of the storage against being written to, within less than deadlock_timeout.
- * To hand a view to its own owner takes the lock and nothing else; LOCK would at once take the tables below as well.
- * @param tables `access exclusive` keeps those from being read as well: for two storages that are not at one offset
- * @throws IndexerError STORE_STATEMENT_TIMEOUT or STORE_LOCKED when it does not get them in time
+ * Locks every view for readers, and every table of the storage against writes, within less than deadlock_timeout.
+ * Transferring a view to its own owner takes only the lock of the view; LOCK would also lock the tables below.
+ * @param tables `access exclusive` also prevents reads: for two storages that are not at one offset
+ * @throws IndexerError STORE_STATEMENT_TIMEOUT or STORE_LOCKED if it does not get the locks in time
  */
 export async function lockStorage(
   client: ClientBase,
@@ -79,7 +82,7 @@ function viewsInOrder(schemas: string): string {
       order by d.depth, v.nspname, v.relname`;
 }
 
-/** Who is in the way of a session that waits for a lock, where Postgres shows it with the name of the program. */
+/** Sessions that block a session waiting for a lock, with the name of the program if Postgres reveals it. */
 export async function blockersOf(client: ClientBase, pid: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ holder: string }>(
     `select ${holderName} as holder from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid`,
@@ -91,9 +94,9 @@ export async function blockersOf(client: ClientBase, pid: number): Promise<reado
 const holderName = `format('%s (process %s, role %s)', coalesce(nullif(a.application_name, ''), 'a session'), a.pid, a.usename)`;
 
 /**
- * Who may still read by a snapshot that is older than the last commit of the new storage: it would see that one as it was
- * then, with a checkpoint below what others have read. A transaction that began after it cannot; of sessions of other roles
- * Postgres does not always tell when theirs began, and then the snapshot alone decides.
+ * Sessions that may still read a snapshot older than the last commit of the new storage: they would see it as it was
+ * then, with a checkpoint below what others have read. A transaction that began after the commit cannot; Postgres does
+ * not always return the start of transactions of other roles, and then only the snapshot decides.
  * @param xid of the last commit @param at by the clock of the server, in microseconds since 1970
  */
 export async function olderSnapshots(
@@ -107,7 +110,7 @@ export async function olderSnapshots(
         and a.backend_xmin is not null and age(a.backend_xmin) >= age($1::xid)
         and (a.xact_start is null or a.xact_start <= $2::timestamptz)
         and coalesce(a.backend_type, 'client backend') = 'client backend'
-        -- Vacuum reads for nobody; whose it is Postgres does not tell everybody.
+        -- Vacuum returns no rows to clients; Postgres does not show its user to every role.
         and a.pid not in (select pid from pg_stat_progress_vacuum union all select pid from pg_stat_progress_analyze)
       order by 1 limit 10`,
     [xid, at],

@@ -1,17 +1,17 @@
 /**
- * What operators and readers have put on the tables of one storage, made on those of another: indexes, statistics,
- * grants, policies, triggers, publications, settings and comments. The server prints each with the one storage in the search path,
- * so that its text names no schema, and it is run with the other in the path.
+ * Objects that operators and readers have added to the tables of one storage, created on those of another: indexes,
+ * statistics, grants, policies, triggers, publications, settings and comments. The server prints each with the first
+ * storage in the search path, so that its text names no schema, and it is run with the other in the path.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, QueryConfig } from 'pg';
 import { keepNoneForLimited } from '../roles/content-statistics.ts';
 import { searchIn } from './dependents.ts';
 
-/** The driver knows no "without limit" per query. */
+/** The driver has no "without limit" per query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
-/** Statements made by a query with the schema of one storage as $1, and that of the other as $2. */
+/** Statements returned by a query with the schema of one storage as $1, and that of the other as $2. */
 async function statements(client: ClientBase, text: string, from: string, to: string): Promise<readonly string[]> {
   await searchIn(client, from);
   const { rows } = await client.query<{ statement: string }>(text, [from, to]);
@@ -30,9 +30,9 @@ const pairs = `pg_class o join pg_class n on n.relname = o.relname and n.relkind
   where o.relnamespace = (select oid from pg_namespace where nspname = $1)
     and n.relnamespace = (select oid from pg_namespace where nspname = $2)`;
 
-// Indexes and statistics take as long as tables are large: they are built before anybody has to wait.
+// Indexes and statistics take long on large tables: they are built before any session has to wait.
 
-/** Those of tables that both have, which the other lacks; and not those of keys. */
+/** Indexes and statistics of common tables that the other storage lacks; not indexes of keys. */
 const missingIndexes = `
 select pg_get_indexdef(i.indexrelid, 0, true) as statement
   from pg_index i
@@ -56,19 +56,22 @@ select format('create statistics %I%s on %s from %I', s.stxname,
                      and n.stxnamespace = (select oid from pg_namespace where nspname = $2))
  order by s.stxname`;
 
-/** Builds what the storage lacks; resolves to the statements that were run. In a transaction of the caller. */
+/** Builds the missing ones; resolves to the statements that were run. In a transaction of the caller. */
 export async function buildMissing(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
   const found = [
     ...(await statements(client, missingIndexes, from, to)),
     ...(await statements(client, missingStatistics, from, to)),
   ];
   await runIn(client, to, found);
-  // The limited roles are those of the storage whose place it takes.
+  // The limited roles are those of the storage that is replaced.
   await keepNoneForLimited(client, from, to);
   return found;
 }
 
-/** Tables that were filled faster than the server looks at them: without, readers of the first minutes get plans for empty ones. */
+/**
+ * Tables that were filled before autovacuum analyzed them: without statistics, the first readers get plans for empty
+ * tables.
+ */
 const unknownSizes = `
 select 'analyze ' || string_agg(format('%I', c.relname), ', ') as statement
   from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
@@ -76,17 +79,17 @@ select 'analyze ' || string_agg(format('%I', c.relname), ', ') as statement
    and (c.reltuples < 0 or s.n_mod_since_analyze > 0.2 * s.n_live_tup) and $1::text is not null
 having count(*) > 0`;
 
-/** Has the server look at what it does not know of the storage. In a transaction of the caller. */
+/** Analyzes tables of the storage without statistics. In a transaction of the caller. */
 export async function analyzeUnknown(client: ClientBase, from: string, to: string): Promise<void> {
   await runIn(client, to, await statements(client, unknownSizes, from, to));
 }
 
-// The rest is words in the catalog, and part of the swap.
+// All other objects are only catalog entries, and part of the swap.
 
 const whom = `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
 const option = `case when a.is_grantable then ' with grant option' else '' end`;
 
-/** Who owned the stream owns the tables of it. */
+/** The owner of the stream owns its tables. */
 const owners = `
 with owner as (select c.relowner as oid, quote_ident(pg_get_userbyid(c.relowner)) as name from pg_class c
                 where c.relname = 'stream' and c.relnamespace = (select oid from pg_namespace where nspname = $1))
@@ -171,7 +174,7 @@ select format('alter table %I alter column %I set statistics %s', o.relname, c.a
   join pg_attribute c on c.attrelid = o.oid and c.attnum > 0 and not c.attisdropped and c.attstattarget >= 0
   join pg_attribute d on d.attrelid = o.after and d.attname = c.attname`;
 
-/** What this program says of its tables stands on both; what differs was said by somebody else. */
+/** Comments of this program are on both; differing comments were added by others. */
 const comments = `
 select format('comment on %s %I is %L',
               case o.relkind when 'v' then 'view' when 'i' then 'index' else 'table' end, o.relname, d.description) as statement
@@ -189,7 +192,7 @@ union all
 select format('comment on schema %I is %L', $2::text, obj_description(s.oid, 'pg_namespace'))
   from pg_namespace s where s.nspname = $1`;
 
-/** Tables that were published one by one, with what was said of each. */
+/** Tables that were published individually, with the options of each. */
 const publishedTables = `
 select format('alter publication %I drop table %I.%I', p.pubname, $1::text, o.relname) as statement
   from (select o.oid, o.relname from ${pairs}) o
@@ -205,7 +208,7 @@ select format('alter publication %I add table %I.%I%s%s', p.pubname, $2::text, o
   cross join lateral (select to_jsonb(t) as shown from pg_publication_tables t
                        where t.pubname = p.pubname and t.schemaname = $1 and t.tablename = o.relname) t`;
 
-/** Of Postgres 15 and later: all tables of the schema. Whoever administers the server may say so. */
+/** Since Postgres 15: publications of all tables of the schema. Only an administrator of the server may create them. */
 const publishedSchemas = `
 select format('alter publication %I drop tables in schema %I', p.pubname, $1::text) as statement
   from pg_publication_namespace n join pg_publication p on p.oid = n.pnpubid
@@ -215,7 +218,7 @@ select format('alter publication %I add tables in schema %I', p.pubname, $2::tex
   from pg_publication_namespace n join pg_publication p on p.oid = n.pnpubid
  where n.pnnspid = (select oid from pg_namespace where nspname = $1)`;
 
-/** Makes on the storage `to` what stands on `from`. Part of the caller's transaction, with both locked. */
+/** Creates the objects of `from` on the storage `to`. Part of the caller's transaction, with both locked. */
 export async function carryObjects(client: ClientBase, from: string, to: string): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     `select to_regclass('pg_catalog.pg_publication_namespace') is not null as there`,
@@ -226,7 +229,7 @@ export async function carryObjects(client: ClientBase, from: string, to: string)
   }
 }
 
-/** What was made in the schema of the storage and is none of ours: it stays where it is named. */
+/** Foreign objects in the schema of the storage: they keep their qualified name. */
 const own = `
 select format('alter %s %I.%I set schema %I', case o.relkind when 'v' then 'view' when 'm' then 'materialized view'
                 when 'S' then 'sequence' when 'f' then 'foreign table' else 'table' end, $1::text, o.relname, $2::text) as statement
@@ -250,12 +253,12 @@ select format('alter type %I.%I set schema %I', $1::text, t.typname, $2::text)
    and not exists (select from pg_type n where n.typname = t.typname
                      and n.typnamespace = (select oid from pg_namespace where nspname = $2))`;
 
-/** Moves what somebody else has made in the schema `from` to the schema `to`. */
+/** Moves foreign objects from the schema `from` to the schema `to`. */
 export async function moveForeign(client: ClientBase, from: string, to: string): Promise<void> {
   await runIn(client, to, await statements(client, own, from, to));
 }
 
-/** Functions that name the schema they work in, after it was renamed from `was`. */
+/** Updates functions that name the schema they work in, after it was renamed from `was`. */
 export async function pointFunctions(client: ClientBase, schema: string, was: string): Promise<void> {
   const { rows } = await client.query<{ called: string; path: string }>(
     `select format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as called,

@@ -1,6 +1,6 @@
 /**
- * Where storages of one stream stand: the live one, the next one that is filled beside it, and the one of before the last
- * swap. The comment on a schema says that it is ours.
+ * The schemas of one stream: the live one, the next one that is being filled, and the previous one from before the last
+ * swap. The comment on a schema identifies it as ours.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -10,22 +10,24 @@ import type { Database } from '../connection/database.ts';
 import { refuseStrangers } from '../roles/schema-owners.ts';
 import { migrate, migrationFiles } from '../schema/migrations.ts';
 
-/** What is no live storage: to become it, or left by it. */
+/** A storage that is not live: the next or the previous one. */
 export type Beside = 'next' | 'previous';
 
-/** Name of the schema beside the live one. */
+/** Name of the next or previous schema. */
 export function besideSchema(schema: string, beside: Beside): string {
   return `${schema}_${beside}`;
 }
 
-/** The comment that such a schema bears. */
+/** The comment on such a schema. */
 export function besideNote(schema: string, beside: Beside): string {
   return beside === 'next'
     ? `Storage filled by "ledger-indexer rebuild" to take the place of schema ${schema}; may be dropped when none runs.`
     : `Schema ${schema} before the last "ledger-indexer rebuild"; "ledger-indexer rebuild --drop-previous --yes" deletes it.`;
 }
 
-/** Whether the storage beside the live one is there, and is ours. @throws IndexerError REBUILD_REFUSED when the name is taken */
+/**
+ * Whether the next or previous storage exists, and is ours. @throws IndexerError REBUILD_REFUSED if the name is taken
+ */
 export async function isThere(client: ClientBase, schema: string, beside: Beside): Promise<boolean> {
   const name = besideSchema(schema, beside);
   const { rows } = await client.query<{ note: string | null }>(
@@ -36,11 +38,11 @@ export async function isThere(client: ClientBase, schema: string, beside: Beside
   if (rows[0].note === besideNote(schema, beside)) return true;
   throw rebuildRefused(
     `schema "${name}" is in the way and was not made by this program`,
-    `rename it, or drop it if it is of no use: drop schema "${name}" cascade`,
+    `rename it, or drop it if it is not needed: drop schema "${name}" cascade`,
   );
 }
 
-/** Makes the schema and the tables of the next storage, or takes those that a run that was cut has left. */
+/** Creates the schema and the tables of the next storage, or reuses those of an interrupted run. */
 export async function prepareNext(next: Database, schema: string, exerciseJson: ExerciseJson): Promise<void> {
   await next.withClient((client) => refuseStrangers(client, next.schema));
   const there = await next.withClient((client) => isThere(client, schema, 'next'));
@@ -51,17 +53,17 @@ export async function prepareNext(next: Database, schema: string, exerciseJson: 
       await client.query(`comment on schema ${name} is ${escapeLiteral(besideNote(schema, 'next'))}`);
     });
   }
-  // The storage without the read side: nobody reads here before the swap.
+  // The storage without the read side: no client reads here before the swap.
   await migrate(next, { files: await migrationFiles(), exerciseJson });
 }
 
-/** Drops it with all it holds. @throws IndexerError REBUILD_REFUSED when something else depends on it */
+/** Drops it with all its contents. @throws IndexerError REBUILD_REFUSED if another object depends on it */
 export async function dropBeside(client: ClientBase, schema: string, beside: Beside): Promise<void> {
   if (!(await isThere(client, schema, beside))) return;
   await client.query(`drop schema ${escapeIdentifier(besideSchema(schema, beside))} cascade`);
 }
 
-/** What a rebuild must not do, and what to do instead. */
+/** Error for a rebuild that must not run, with the remedy. */
 export function rebuildRefused(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'REBUILD_REFUSED', remedy });
 }

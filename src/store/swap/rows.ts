@@ -1,6 +1,6 @@
 /**
- * Rows that one storage has and no ledger could tell the other: what people asked for, names that were given, what was
- * removed, and completions that the participant does not show any more.
+ * Copies rows that the next storage cannot read from a ledger: requests of operators, registered names, redactions, and
+ * completions that the participant no longer returns.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -13,21 +13,24 @@ import { searchIn } from './dependents.ts';
 export interface Storages {
   /** Holds the rows. */
   readonly from: string;
-  /** Is given them. */
+  /** Receives them. */
   readonly to: string;
 }
 
-/** The same rows in both, whatever the other had; over servers as well. */
+/** Tables that are copied completely, replacing rows of the target; also between servers. */
 export const wholly = tablesWhere(({ carried }) => carried === 'wholly');
 
-/** Packages are read once: with them a rebuild makes omitted fields, and asks the participant for what is new only. */
+/**
+ * Copies packages, which are read once: a rebuild computes omitted fields from them, and requests only new packages
+ * from the participant.
+ */
 export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {
   await client.query(
     `insert into ${escapeIdentifier(to)}.packages select * from ${escapeIdentifier(from)}.packages on conflict do nothing`,
   );
 }
 
-/** Small tables, and what was noted of updates set aside. Part of the swap. */
+/** Copies small tables, and records of quarantined updates. Part of the swap. */
 export async function carryRows(client: ClientBase, storages: Storages): Promise<void> {
   const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
   await carryPackages(client, storages);
@@ -45,7 +48,7 @@ export async function carryRows(client: ClientBase, storages: Storages): Promise
   );
 }
 
-/** How many redactions the other storage does not know. */
+/** Number of redactions that the other storage lacks. */
 export async function missingRedactions(client: ClientBase, storages: Storages): Promise<number> {
   const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
   const { rows } = await client.query<{ missing: number }>(
@@ -62,8 +65,8 @@ export async function missingRedactions(client: ClientBase, storages: Storages):
 }
 
 /**
- * Removes from the other storage what was removed here. Whoever writes there begins a new session, in which it knows of it.
- * Part of the caller's transaction; reads whole tables, so it is done before anybody has to wait.
+ * Applies redactions of this storage to the other. Its writer then begins a new session, in which it knows of them.
+ * Part of the caller's transaction; reads complete tables, so it runs before any session has to wait.
  */
 export async function carryRedactions(client: ClientBase, storages: Storages): Promise<boolean> {
   if ((await missingRedactions(client, storages)) === 0) return false;
@@ -86,8 +89,9 @@ export async function carryRedactions(client: ClientBase, storages: Storages): P
 }
 
 /**
- * Completions of stretches that were not read for the other storage, and the note that they are there.
- * @param which `earlier`: of before it began to read, which nobody writes any more; `all`: while nobody writes there at all
+ * Copies completions of ranges that were not read for the other storage, and the ranges.
+ * @param which `earlier`: from before it began to read, which are no longer written; `all`: while neither storage is
+ * written
  */
 export async function carryCompletions(
   client: ClientBase,

@@ -1,6 +1,6 @@
 /**
- * The swap: in one transaction the storage beside takes the name of the live one, and everything that readers use is made
- * anew over it, in place, so that what people built on it stays. Before the transaction commits nothing has happened.
+ * The swap: in one transaction the next storage takes the name of the live one, and everything that readers use is
+ * replaced in place over it, so that user objects on it stay. No effect before the commit.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
@@ -25,24 +25,24 @@ import { analyzeUnknown, buildMissing, carryObjects, moveForeign, pointFunctions
 import { type Beside, besideNote, besideSchema, rebuildRefused } from './places.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
 
-/** What is done while the indexer still writes, so that the swap itself finds little to do. */
+/** Work done while the indexer still writes, so that little is left for the swap itself. */
 export interface Prepared {
   readonly typed: TypedViews;
 }
 
-/** Where the live stream stood still. */
+/** Position at which the live stream was halted. */
 export interface Halted {
   readonly checkpoint: number;
   readonly epoch: number;
 }
 
-/** The last commit of the storage beside: a snapshot that is older does not see all of it. */
+/** The last commit of the next storage: an older snapshot does not see all of it. */
 export interface LastCommit {
   readonly xid: string;
   readonly at: string;
 }
 
-/** Builds indexes and carries what is many, while everybody works on. */
+/** Builds indexes and copies large tables, while the indexer and readers continue. */
 export async function prepareSwap(live: Database, beside: Database): Promise<Prepared> {
   const storages = { from: live.schema, to: beside.schema };
   await live.transaction(async (client) => {
@@ -60,7 +60,7 @@ export async function prepareSwap(live: Database, beside: Database): Promise<Pre
   return { typed: await live.withClient((client) => typedViewsAnew(client, live.schema, packages)) };
 }
 
-/** Fences whoever wrote the live stream; to be called by the holder of its lock. Resolves to where it stands. */
+/** Fences the writer of the live stream; the holder of its lock calls it. Resolves to the position of the stream. */
 export function halt(live: Database): Promise<Halted> {
   return live.transaction(async (client) => {
     await client.query(`set local lock_timeout = '5s'`);
@@ -72,7 +72,9 @@ export function halt(live: Database): Promise<Halted> {
   });
 }
 
-/** What the storage beside still lacks once nobody writes to either. Resolves to a commit after which it is complete. */
+/**
+ * Copies what the next storage still lacks once neither is written. Resolves to a commit after which it is complete.
+ */
 export function complete(live: Database, beside: Database): Promise<LastCommit> {
   const storages = { from: live.schema, to: beside.schema };
   return live.transaction(async (client) => {
@@ -82,7 +84,7 @@ export function complete(live: Database, beside: Database): Promise<LastCommit> 
       `select pg_current_xact_id()::xid::text as xid, clock_timestamp()::text as at`,
     );
     const [last] = rows;
-    if (last === undefined) throw new TypeError('the server did not tell the number of the transaction');
+    if (last === undefined) throw new TypeError('the server did not return the transaction id');
     return last;
   });
 }
@@ -92,20 +94,21 @@ export interface Swap {
   readonly prepared: Prepared;
   readonly halted: Halted;
   readonly last: LastCommit;
-  /** Whether the storage beside is past the live one, because nobody wrote to that. */
+  /** Whether the next storage is ahead of the live one, because the live one was not written. */
   readonly ahead: boolean;
   readonly notify: boolean;
   readonly writer: string;
-  /** Told the process id of its session on the server. */
+  /** Called with the process id of its session on the server. */
   readonly onSession?: (pid: number) => void;
-  /** Told of each step, before it is taken. */
+  /** Called before each step. */
   readonly onStep?: (step: string) => void;
 }
 
 /**
- * Swaps. To be called by the holder of the locks of both streams, when the storage beside is as far as the live one.
- * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED when somebody was in the way: nothing has happened, try again;
- *   REBUILD_REFUSED when something cannot be carried
+ * Swaps the storages. The holder of the locks of both streams calls it when the next storage has caught up with the
+ * live one.
+ * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED if other sessions blocked it: nothing has happened, and it
+ * can be retried; REBUILD_REFUSED if something cannot be copied
  */
 export async function swap(live: Database, swapped: Swap): Promise<number> {
   const checkpoint = await live.transaction((client) => swapIn(client, live.schema, swapped));
@@ -147,7 +150,7 @@ async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<
   await client.query(
     `comment on schema ${escapeIdentifier(outgoing)} is ${escapeLiteral(besideNote(schema, 'previous'))}`,
   );
-  onStep('making views anew');
+  onStep('re-creating views');
   await searchIn(client, schema);
   await moveReadSide(client, schema);
   if (typed.length > 0) await client.query(typed.join('\n'));
@@ -161,12 +164,17 @@ async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<
 async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise<void> {
   const holders = await olderSnapshots(client, last);
   if (holders.length === 0) return;
-  throw new IndexerError(`transactions that began before the new storage was level still run: ${holders.join(', ')}`, {
-    code: 'REBUILD_SWAP_BLOCKED',
-  });
+  throw new IndexerError(
+    `transactions that began before the new storage had caught up still run: ${holders.join(', ')}`,
+    {
+      code: 'REBUILD_SWAP_BLOCKED',
+    },
+  );
 }
 
-/** Both stand at one offset: readers never see an older checkpoint, and a snapshot that reads of both sees one state. */
+/**
+ * Both are at one offset: readers never see an older checkpoint, and a snapshot that reads from both sees one state.
+ */
 async function proveLevel(
   client: PoolClient,
   { live, incoming }: { readonly live: string; readonly incoming: string },
@@ -182,7 +190,7 @@ async function proveLevel(
   }
   const checkpoint = other?.seeded === true ? (other.checkpoint ?? -1) : -1;
   if (checkpoint < halted.checkpoint || (checkpoint > halted.checkpoint && !ahead)) {
-    throw fenced('the new storage is not where the live one is');
+    throw fenced('the new storage and the live one are not at the same offset');
   }
   return checkpoint;
 }
@@ -192,7 +200,7 @@ async function refuseNewRedactions(
   storages: { readonly from: string; readonly to: string },
 ): Promise<void> {
   if ((await missingRedactions(client, storages)) === 0) return;
-  throw new IndexerError('contents were removed from the live storage since the new one was looked over', {
+  throw new IndexerError('contents were redacted in the live storage since the new one was checked', {
     code: 'REBUILD_SWAP_BLOCKED',
   });
 }
@@ -210,7 +218,7 @@ async function typedStatements(client: ClientBase, schema: string, { typed }: Pr
   ).statements;
 }
 
-/** Three names for two storages, where the one of before comes back. */
+/** Three names for two storages, if the previous one comes back. */
 async function rename(client: ClientBase, live: string, incoming: string, outgoing: string): Promise<void> {
   const aside = incoming === outgoing ? `${live}_aside` : outgoing;
   const to = async (from: string, name: string): Promise<void> => {

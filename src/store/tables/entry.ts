@@ -1,6 +1,6 @@
-/** What is said of each table of a stream, once: whoever needs a list of tables derives it from these entries. */
+/** Properties of each table of a stream: every list of tables is derived from these entries. */
 
-/** Beyond reading. Nothing of it means that a stolen password does not give it. */
+/** Rights beyond reading. A stolen password of the role gives no right that is not listed. */
 export interface RoleRights {
   readonly insert?: true;
   /** Columns, as SQL. */
@@ -8,7 +8,7 @@ export interface RoleRights {
   readonly delete?: true;
 }
 
-/** Conditions of SQL on what names parties, for a reader that is limited to some of them. */
+/** SQL conditions on columns that name parties, for a reader limited to some of them. */
 export interface PartyRules {
   /** The parties, as an array. */
   readonly mine: string;
@@ -18,17 +18,18 @@ export interface PartyRules {
   readonly witnessed: string;
   /** On `event_parties`: one of them acts, or is a witness. */
   readonly takesPart: string;
-  /** The condition on the combination of parties of a row. */
+  /** The condition on the party set of a row. */
   readonly among: (table: 'contract_parties' | 'event_parties', condition: string) => string;
 }
 
 /**
- * Rows of the table that a reader limited to parties sees: all, because it holds nothing of a single party; all, but only these columns
- * (SQL); none; those of a condition. `no policy`: row security hides all rows except from the owner and roles with a policy of their own.
+ * Rows of the table visible to a reader limited to parties: all, because it has no data of a single party; all, but
+ * only these columns (SQL); none; those of a condition. `no policy`: row security hides all rows except from the owner
+ * and roles with a policy of their own.
  */
 type Limited = 'all' | { readonly columns: string } | 'none' | 'no policy' | ((rules: PartyRules) => string);
 
-/** Groups of `status --sizes`, in the order in which they are shown; all other tables are `other`. */
+/** Groups of `status --sizes`, in printed order; all other tables are `other`. */
 export const sizeGroups = [
   'updates',
   'contracts',
@@ -45,23 +46,24 @@ export const sizeGroups = [
 export type SizeGroup = (typeof sizeGroups)[number];
 
 export interface TableEntry {
-  /** Who ingests. */
+  /** Rights of the role that ingests. */
   readonly writer?: RoleRights;
-  /** Who prunes and redacts. */
+  /** Rights of the role that prunes and redacts. */
   readonly redactor?: RoleRights;
   readonly limited: Limited;
   /** With Citus: distributed by "offset", on every node, or on the coordinator. */
   readonly nodes: 'by offset' | 'everywhere' | 'coordinator';
   readonly sizes?: SizeGroup;
-  /** An update is written to it. */
+  /** Updates are written to it. */
   readonly isWritten?: true;
-  /** Going back removes its rows by their "offset". */
+  /** Going back deletes its rows by their "offset". */
   readonly goesBack?: true;
-  /** `reset --all` leaves its rows: they do not depend on what was read from the ledger. */
+  /** `reset --all` keeps its rows: they do not depend on data read from the ledger. */
   readonly survivesReset?: true;
   /**
-   * No ledger could tell its rows: a storage that takes the place of another gets all of them as they are (`wholly`), or the statements
-   * of src/store/swap/rows.ts carry what it needs of them, which another server is sent first (`in part`).
+   * Its rows cannot be read from a ledger: a storage that replaces another gets all of them unchanged (`wholly`), or
+   * the statements of src/store/swap/rows.ts copy the necessary ones, after they were sent to the other server (`in
+   * part`).
    */
   readonly carried?: 'wholly' | 'in part';
 }

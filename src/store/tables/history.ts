@@ -1,4 +1,4 @@
-/** Tables that grow with the history: what the ledger showed at an offset. */
+/** Tables that grow with the history: data of the ledger at an offset. */
 import type { TableEntry } from './entry.ts';
 
 const grows = { nodes: 'by offset', writer: { insert: true } } as const;
@@ -22,7 +22,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // A contract that ended goes from here to another table.
+  // A contract that ended moves to another table.
   live: {
     ...grows,
     writer: { insert: true, update: 'unhosted_since', delete: true },
@@ -32,14 +32,14 @@ export const historyTables = {
   },
   ended: {
     ...grows,
-    // Of what an update that comes late ended sooner.
+    // For a late update that ended a contract earlier.
     writer: { insert: true, update: 'ended_offset, ended_by, ended_at, ended_node_id, class, unhosted_since' },
     redactor: { delete: true },
     limited: ({ among, stakes }) => among('contract_parties', stakes),
     sizes: 'ended',
     isWritten: true,
   },
-  // Not every stakeholder of a contract learns of every choice on it: an observer does not see non-consuming ones.
+  // Not every stakeholder of a contract is notified of every choice on it: an observer does not see non-consuming ones.
   exercises: {
     ...grows,
     redactor: { update: 'argument, result, redaction_id', delete: true },
@@ -72,7 +72,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // Whole updates.
+  // Complete updates.
   quarantine: {
     nodes: 'everywhere',
     writer: { insert: true, update: 'attempts, attempted_at' },
@@ -81,7 +81,7 @@ export const historyTables = {
     goesBack: true,
     carried: 'in part',
   },
-  // As the ledger shows completions: of the acting parties a reader learns only its own.
+  // As the ledger returns completions: a reader sees only its own among the acting parties.
   completions: {
     ...grows,
     redactor: { update: 'status_message, redaction_id', delete: true },
@@ -98,7 +98,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // How the writer went about it: offsets, epochs, hours.
+  // Internals of the writer: offsets, epochs, hours.
   batches: {
     nodes: 'everywhere',
     writer: { insert: true },

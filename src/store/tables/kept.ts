@@ -1,8 +1,8 @@
-/** Tables of what was removed and of who keeps history. */
+/** Tables of redactions and retention holds. */
 import type { TableEntry } from './entry.ts';
 
 export const keptTables = {
-  // Who else reads here.
+  // Other consumers of this stream.
   retention_holds: {
     survivesReset: true,
     nodes: 'coordinator',

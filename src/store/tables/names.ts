@@ -1,7 +1,7 @@
-/** Tables of names that rows have numbers for, of packages and of the views that are made of them. */
+/** Dictionaries that number names, and tables of packages and their typed views. */
 import type { TableEntry } from './entry.ts';
 
-/** Nothing of a single party. */
+/** No data of a single party. */
 const forAll = { nodes: 'everywhere', writer: { insert: true }, limited: 'all' } as const;
 
 export const nameTables = {

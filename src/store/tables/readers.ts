@@ -1,8 +1,8 @@
-/** Tables of those who are sent changes, and of the tokens they show. */
+/** Tables of webhooks and reader tokens. */
 import type { TableEntry } from './entry.ts';
 
 export const readerTables = {
-  // The last delivered place of each.
+  // The last delivered position of each.
   webhooks: {
     survivesReset: true,
     nodes: 'coordinator',
@@ -10,7 +10,7 @@ export const readerTables = {
     limited: 'none',
     carried: 'wholly',
   },
-  // Addresses and secrets.
+  // URLs and secrets.
   webhook_secrets: { survivesReset: true, nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
   webhook_dead_letters: {
     nodes: 'coordinator',

@@ -1,4 +1,4 @@
-/** Tables about the stream itself: where it is, what it covers, sums over it, and background jobs. */
+/** Tables about the stream itself: its position, its coverage, sums over it, and background jobs. */
 import type { TableEntry } from './entry.ts';
 
 export const streamTables = {
@@ -7,13 +7,13 @@ export const streamTables = {
     nodes: 'coordinator',
     writer: {
       insert: true,
-      // The filter as long as there is no history: a trigger says so.
+      // The filter only while there is no history: a trigger enforces it.
       update:
         'filter, filter_hash, transaction_shape, participant_id, seed_offset, seeded_at, seed_token, seed_contracts, seed_release, seed_has_in_flight, ' +
         'checkpoint, checkpoint_update_offset, ' +
         'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, participant_pruned_offset',
     },
-    // The epoch, so that a running writer begins a new session, in which it knows what was redacted.
+    // The epoch, so that a running writer begins a new session, in which it applies the redaction.
     redactor: { update: 'pruned_to_offset, epoch' },
     // Everything but the filter, which names the parties it indexes.
     limited: {
@@ -26,7 +26,7 @@ export const streamTables = {
   coverage: { nodes: 'everywhere', writer: { insert: true }, limited: 'all' },
   filter_interfaces: {
     nodes: 'coordinator',
-    // What is wanted no more is forgotten.
+    // Removed interfaces are deleted.
     writer: { insert: true, update: 'state, complete_from, unknown_at_offset, updated_at', delete: true },
     limited: 'all',
   },
@@ -36,7 +36,7 @@ export const streamTables = {
   completion_ranges: {
     nodes: 'coordinator',
     writer: { insert: true, update: 'to_offset, parties, reason, recorded_at' },
-    // Not whose completions they are.
+    // Not the parties of the completions.
     limited: { columns: 'from_offset, to_offset, reason, recorded_at' },
     sizes: 'completions',
   },
@@ -60,7 +60,7 @@ export const streamTables = {
     sizes: 'activity',
     isWritten: true,
   },
-  // How far a background job is, or why this role cannot do it.
+  // Progress of a background job, or why this role cannot run it.
   jobs: {
     survivesReset: true,
     nodes: 'coordinator',

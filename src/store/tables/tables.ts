@@ -1,4 +1,4 @@
-/** Every table of a stream, with what is said of it. A test compares them with those that the migrations make. */
+/** Every table of a stream with its entry. A test compares them with those that the migrations create. */
 import type { TableEntry } from './entry.ts';
 import { historyTables } from './history.ts';
 import { keptTables } from './kept.ts';
@@ -10,14 +10,14 @@ const entries = { ...historyTables, ...nameTables, ...keptTables, ...streamTable
 
 export type StoredTable = keyof typeof entries;
 
-/** Those that going back empties by "offset". */
+/** Tables that going back empties by "offset". */
 type GoingBack = {
   [K in StoredTable]: (typeof entries)[K] extends { readonly goesBack: true } ? K : never;
 }[StoredTable];
 
 export const storedTables: Readonly<Record<StoredTable, TableEntry>> = entries;
 
-/** Those of which it holds, with their entries. */
+/** Tables for which the condition holds, with their entries. */
 export function entriesWhere(holds: (entry: TableEntry) => boolean): readonly (readonly [StoredTable, TableEntry])[] {
   return (Object.entries(storedTables) as [StoredTable, TableEntry][]).filter(([, entry]) => holds(entry));
 }

@@ -6,22 +6,22 @@ import type { NamedView, RegisteredColumn } from './registry.ts';
 import { shapesOf, type ViewShape } from './shapes.ts';
 import { columnKey, type WantedColumn } from './subjects.ts';
 
-/** One view as it should be. */
+/** The required definition of one view. */
 export interface ViewDefinition {
   /** Name in schema typed, unquoted. */
   readonly name: string;
-  /** Statements that make or replace it, comments included. */
+  /** Statements that create or replace it, comments included. */
   readonly script: string;
-  /** The one that makes or replaces it. Comments stay with a view that is replaced. */
+  /** The statement that creates or replaces it. Comments stay with a view that is replaced. */
   readonly statement: string;
-  /** At the end of its comment: tells whether the view that is there is this one. */
+  /** At the end of its comment: identifies the definition of an existing view. */
   readonly mark: string;
 }
 
-/** The columns of a view that is there, in order; none when it is not. */
+/** The columns of an existing view, in order; empty if it does not exist. */
 export type ColumnsThere = (view: string) => readonly string[];
 
-/** The definitions of a subject: of a template two, else one. */
+/** The definitions of a subject: two for a template, one for others. */
 export function definitionsOf(
   view: NamedView,
   schemas: ReadSchemas,
@@ -47,7 +47,7 @@ function definition(view: NamedView, shape: ViewShape, typed: string, there: Col
   return { name, statement, script: `${statements}\n${comment}`, mark };
 }
 
-/** A view can be replaced only by one that begins with the same columns: what is new to it comes last. */
+/** A view can be replaced only by one that begins with the same columns: its new columns come last. */
 function inPlace<T extends readonly [name: string, sql: string]>(
   columns: readonly T[],
   there: readonly string[],
@@ -67,7 +67,7 @@ function fieldColumns(
   const wanted = new Map(subject.columns.map((column) => [columnKey(column), column]));
   const timesOfPath = new Map<string, number>();
   for (const { path } of columns) {
-    // What lies deeper counts for the path above it: there another version has a record in the place of the value.
+    // Deeper values count for the path above them: there another version has a record instead of the value.
     for (let length = 1; length <= path.length; length += 1) {
       const key = JSON.stringify(path.slice(0, length));
       timesOfPath.set(key, (timesOfPath.get(key) ?? 0) + 1);
@@ -76,7 +76,7 @@ function fieldColumns(
   return columns.map((column) => {
     const value = valueSql(shape.source, column);
     const castCanFail = column.type !== 'jsonb' && column.type !== 'text';
-    // The same path in two types is no lawful upgrade; a cast of the other version's value would fail every query.
+    // The same path in two types is not a valid upgrade; a cast of the other version's value would fail every query.
     if (!castCanFail || timesOfPath.get(JSON.stringify(column.path)) === 1) return [column.name, value];
     const versions = wanted.get(columnKey({ path: column.path, type: column.type as WantedColumn['type'] }));
     const ids = (versions?.packageIds ?? []).map((id) => escapeLiteral(id)).join(', ');
@@ -84,7 +84,7 @@ function fieldColumns(
   });
 }
 
-/** The value at a path, null where it is absent or null. */
+/** The value at a path, null if it is absent or null. */
 function valueSql(source: string, { path, type }: RegisteredColumn): string {
   if (type === 'jsonb') return `nullif(${atPath(source, path, '->', '#>')}, 'null'::jsonb)`;
   const text = atPath(source, path, '->>', '#>>');
@@ -93,7 +93,10 @@ function valueSql(source: string, { path, type }: RegisteredColumn): string {
   return `(${text})::${type}`;
 }
 
-/** Days apart from the rest: intervals are multiplied as floats, which neither are exact for nor reach the largest values. */
+/**
+ * Days separately from the rest: intervals are multiplied as floats, which are neither exact for them nor reach the
+ * largest values.
+ */
 function intervalOf(microseconds: string): string {
   const day = 86_400_000_000;
   return `${microseconds} / ${day} * interval '1 day' + ${microseconds} % ${day} * interval '1 microsecond'`;

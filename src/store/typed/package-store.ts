@@ -1,4 +1,7 @@
-/** Packages that were read from the participant, those that stored events name but nobody has read yet, and their omitted fields. */
+/**
+ * Packages that were read from the participant, packages that stored events name but that have not been read yet, and
+ * their omitted fields.
+ */
 import type { ClientBase } from 'pg';
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { PackageState } from '../../model/stream.ts';
@@ -7,7 +10,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import type { Tables } from '../connection/tables.ts';
 import { type OmittedFields, omittedFieldsOf, omittedFieldsOfType } from '../../daml/optional-fields.ts';
 
-/** Stores a package that was read; one that is there already stays as it is, for its id is the hash of its content. */
+/** Stores a package; an existing one stays as it is, because its id is the hash of its content. */
 export async function storePackage(database: Database, model: PackageModel): Promise<void> {
   await database.withClient((client) =>
     tablesOf(client)
@@ -24,7 +27,7 @@ export async function storePackage(database: Database, model: PackageModel): Pro
   );
 }
 
-/** Every stored package, whole: megabytes where a participant has many. */
+/** All stored packages, complete: megabytes for a participant with many. */
 export async function readPackages(database: Database): Promise<readonly PackageModel[]> {
   const rows = await database.withClient((client) =>
     tablesOf(client).selectFrom('packages').select('model').orderBy('package_id').execute(),
@@ -32,7 +35,7 @@ export async function readPackages(database: Database): Promise<readonly Package
   return rows.map(({ model }) => model as PackageModel);
 }
 
-/** Makes the omitted fields of all templates known now what the packages say. */
+/** Updates the omitted fields of all known templates from the packages. */
 export async function refreshOmittedFields(database: Database, packages: PackageLookup): Promise<void> {
   await database.transaction((client) => storeOmittedFields(client, packages));
 }
@@ -56,12 +59,13 @@ export async function readPackageState(database: Database): Promise<PackageState
   };
 }
 
-// The omitted fields of templates and interface views, as readers under the names of PQS want them: they look for explicit nulls
-// where the ledger leaves out trailing fields that are None.
+// The omitted fields of templates and interface views, for readers under the names of PQS, who expect explicit nulls
+// where the ledger omits trailing fields that are None.
 
 /**
- * Computes the omitted fields of all templates and interfaces of the dictionary and stores those that changed; gives back how
- * many rows it wrote. To be called after packages were stored; safe to repeat. Search path is the schema of the stream.
+ * Computes the omitted fields of all templates and interfaces of the dictionary and stores those that changed; returns
+ * the number of rows it wrote. Call it after packages were stored; safe to repeat. Search path is the schema of the
+ * stream.
  */
 export async function storeOmittedFields(client: ClientBase, packages: PackageLookup): Promise<number> {
   const rows = await tablesOf(client)
@@ -83,7 +87,10 @@ export async function storeOmittedFields(client: ClientBase, packages: PackageLo
 
 type TemplateRow = Pick<Tables['templates'], 'package_id' | 'module_name' | 'entity_name'>;
 
-/** Of an interface the omitted fields of its view, of a template that of its payload; undefined when nothing can be missing. */
+/**
+ * For an interface the omitted fields of its view, for a template those of its payload; undefined if nothing can be
+ * missing.
+ */
 function omittedFieldsOfEntity(row: TemplateRow, packages: PackageLookup): OmittedFields | undefined {
   const contract = packages(row.package_id)?.interfaces.find(
     ({ moduleName, entityName }) => moduleName === row.module_name && entityName === row.entity_name,

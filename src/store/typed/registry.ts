@@ -1,6 +1,6 @@
 /**
- * Names of the generated views and of their columns, as they were given once: kept in typed_views and typed_columns, so
- * that views which people build on them stay valid when a package is upgraded.
+ * Names of the generated views and of their columns, assigned once and kept in typed_views and typed_columns, so that
+ * user views on them stay valid when a package is upgraded.
  */
 import type { ClientBase } from 'pg';
 import { tablesOf } from '../connection/query-builder.ts';
@@ -17,14 +17,14 @@ export interface RegisteredColumn {
   readonly description: string;
 }
 
-/** A subject with its name and its columns in their lasting order. */
+/** A subject with its name and its columns in their permanent order. */
 export interface NamedView {
   readonly name: string;
   readonly subject: ViewSubject;
   readonly columns: readonly RegisteredColumn[];
   /** Whether typed_views lacks it. */
   readonly isNew: boolean;
-  /** Those of the columns that typed_columns lacks. */
+  /** Columns that typed_columns lacks. */
   readonly added: readonly RegisteredColumn[];
 }
 
@@ -41,8 +41,8 @@ export class ViewRegistry {
   }
 
   /**
-   * Gives names where there are none yet; undefined for what has no column of its own and never had a name: explore shows
-   * as much of it.
+   * Assigns missing names; undefined for a subject without columns of its own that never had a name: explore has the
+   * same data.
    */
   named(subject: ViewSubject): NamedView | undefined {
     const key = subjectKey(subject);
@@ -57,7 +57,7 @@ export class ViewRegistry {
   }
 }
 
-/** Appends to `columns` what the subject has beyond them; gives back what was appended. */
+/** Appends missing columns of the subject to `columns`; returns the appended ones. */
 function addColumns(columns: RegisteredColumn[], subject: ViewSubject): readonly RegisteredColumn[] {
   const known = new Set(columns.map(({ path, type }) => keyOf(path, type)));
   const names = new Set(columns.map(({ name }) => name));
@@ -99,7 +99,7 @@ export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
   return new ViewRegistry(new Map(names), columns);
 }
 
-/** Stores what is new of a view. @throws STORE_DUPLICATE when another program registered it meanwhile */
+/** Stores new names of a view. @throws STORE_DUPLICATE if another program registered it meanwhile */
 export async function register(client: ClientBase, { name, subject, isNew, added }: NamedView): Promise<void> {
   const { kind, packageName, moduleName, entityName, choice } = subject;
   if (isNew) {

@@ -1,4 +1,7 @@
-/** The views for readers with their columns and types, and what the typed ones were made from: for programs that write code. */
+/**
+ * The views for readers with their columns and types, and the sources of the typed ones: for programs that generate
+ * code.
+ */
 import { historySuffix } from '../../daml/view-names.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -10,7 +13,7 @@ export interface RelationColumn {
   readonly type: string;
 }
 
-/** What a typed view shows. */
+/** The template, choice or interface of a typed view. */
 export interface RelationSubject {
   readonly kind: ViewKind;
   readonly packageName: string;
@@ -18,15 +21,15 @@ export interface RelationSubject {
   readonly entityName: string;
   /** Empty for templates and interfaces. */
   readonly choice: string;
-  /** Whether a version of it was seen whose package was not read yet. */
+  /** Whether there is a version of it whose package has not been read yet. */
   readonly isUnread: boolean;
-  /** Columns made of fields, by name: where in the payload, argument or view they are found. */
+  /** Columns made of fields, by name, with their location in the payload, argument or view. */
   readonly fields: Readonly<Record<string, { readonly path: readonly string[]; readonly type: string }>>;
 }
 
 export interface Relation {
   readonly schema: string;
-  /** Which of the schemas that is, whatever it is called. */
+  /** Which of the schemas it is, whatever its name. */
   readonly role: 'explore' | 'typed' | 'pqs';
   readonly name: string;
   readonly columns: readonly RelationColumn[];
@@ -37,7 +40,7 @@ export interface Relation {
 export interface Relations {
   /** By schema and name; those that are internal to schema pqs are left out. */
   readonly relations: readonly Relation[];
-  /** Whether contents were ever removed. */
+  /** Whether contents were ever redacted. */
   readonly redacted: boolean;
 }
 

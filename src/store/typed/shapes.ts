@@ -1,4 +1,4 @@
-/** What every generated view of a kind has before the columns made from fields, and the tables it reads. */
+/** The columns of every kind of generated view before those made from fields, and the tables it reads. */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
 import { historySuffix } from '../../daml/view-names.ts';
@@ -16,17 +16,17 @@ export interface ViewShape {
   readonly suffix: string;
   readonly comment: string;
   readonly leading: readonly LeadingColumn[];
-  /** The jsonb that the other columns are taken from. */
+  /** The jsonb that the other columns are extracted from. */
   readonly source: string;
   /** The package id of the version that the row belongs to. */
   readonly packageId: string;
-  /** From `from` on. */
+  /** The SQL from `from` to the end. */
   readonly from: string;
 }
 
 /**
- * One shape, or for a template two: what is active, and everything.
- * @param fields names of the columns made from fields: they keep them, whatever a later version has beside them
+ * One shape, or for a template two: active contracts, and all contracts.
+ * @param fields names of the columns made from fields: they keep them, whatever columns a later version adds
  */
 export function shapesOf(
   subject: ViewSubject,
@@ -65,7 +65,7 @@ function stakeholders(alias: string): readonly LeadingColumn[] {
     column('observers', `${alias}.observers`, 'Observers.'),
   ];
 }
-const payload = column('payload', 'c.payload', 'The whole payload, the ledger’s own JSON.');
+const payload = column('payload', 'c.payload', 'The complete payload, in the ledger’s own JSON.');
 
 function activation(contractId: string, offset: string): readonly LeadingColumn[] {
   return [
@@ -91,13 +91,13 @@ const placed = [
   column('synchronizer_id', 'z.synchronizer_id', 'Synchronizer of the activation.'),
 ];
 
-/** What became of a contract, in the words and by the rules of `explore.contracts`. */
+/** Lifecycle of a contract, with the values and rules of `explore.contracts`. */
 const fate = [
   column(
     'status',
     `case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
        else case when l.unhosted_since is null then 'active' else 'unhosted' end end`,
-    'What became of it: active, archived, witnessed and so on, as in explore.contracts.',
+    'Status of the contract: active, archived, witnessed and so on, as in explore.contracts.',
   ),
   column(
     'is_active',
@@ -112,7 +112,7 @@ const fate = [
   column(
     'archived_at',
     'l.ended_at',
-    'Ledger effective time of that update (of an unassign its record time); null where there is none.',
+    'Ledger effective time of that update (of an unassign its record time); null if there is none.',
   ),
 ];
 
@@ -167,7 +167,7 @@ function historyShape(subject: ViewSubject, storage: string): ViewShape {
   };
 }
 
-/** The end of the join to contracts, and what is joined beside them. */
+/** The end of the join to contracts, and further joins. */
 function besideContract(subject: ViewSubject, in_: InSchema): readonly string[] {
   const numbers = `select y.template_pk from ${in_('templates')} y where ${isOfTemplate('y', subject)}`;
   return [
@@ -200,7 +200,7 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
       ...(subject.ofInterface ? [templateOf] : []),
       ...versionColumns(owner, subject.ofInterface ? 'interface' : 'template as the event names it'),
       column('result', 'e.result::jsonb', 'The result, the ledger’s own JSON.'),
-      column('argument', 'e.argument::jsonb', 'The whole argument, the ledger’s own JSON.'),
+      column('argument', 'e.argument::jsonb', 'The complete argument, in the ledger’s own JSON.'),
     ],
     source: 'e.argument::jsonb',
     packageId: `${owner}.package_id`,
@@ -209,8 +209,8 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
 }
 
 /**
- * Keeps casts of the reader off the contents of other templates, wherever they stand in the plan: Postgres looks at the
- * cheapest condition of a scan first, and one that can fail on contents costs more than this.
+ * Keeps casts of the reader away from contents of other templates, wherever they are in the plan: Postgres evaluates
+ * the cheapest condition of a scan first, and one that can fail on contents costs more than this.
  * @param numbers a select of the numbers that the column may have
  */
 function onlyOf(column: string, numbers: string): string {
@@ -268,13 +268,13 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
       templateOf,
       ...stakeholders('s'),
       ...versionColumns('i', 'interface'),
-      column('view', 'v.view', 'The whole view, the ledger’s own JSON; null when it could not be computed.'),
+      column('view', 'v.view', 'The complete view, in the ledger’s own JSON; null if it could not be computed.'),
     ],
     source: 'v.view',
     packageId: 'i.package_id',
     from: [
       interfaceFrom(in_, 'i', 'p'),
-      // By the live contracts of the templates that implement it: its views of all times may be many more.
+      // By the live contracts of the templates that implement it: there may be many more views of ended contracts.
       `join ${in_('template_interfaces')} m on m.interface_pk = i.template_pk`,
       `join ${in_('live')} l on l.template_pk = m.template_pk`,
       `join ${in_('interface_views')} v on v."offset" = l."offset" and v.node_id = l.node_id`,
@@ -294,7 +294,7 @@ function tables(schema: string): InSchema {
   return (name) => `${escapeIdentifier(schema)}.${name}`;
 }
 
-/** Events name interfaces by package id alone; the package says its name. */
+/** Events name interfaces by package id alone; the package has the name. */
 function interfaceFrom(in_: InSchema, interfaces: string, packages: string): string {
   return `from ${in_('templates')} ${interfaces} join ${in_('packages')} ${packages} on ${packages}.package_id = ${interfaces}.package_id`;
 }

@@ -1,17 +1,17 @@
-/** Pure: what the packages have that deserves a view, with the columns of all versions that upgrade each other. */
+/** Pure: the parts of packages that get a view, with the columns of all versions that upgrade each other. */
 import type { ChoiceModel, DamlType, PackageLookup, PackageModel, TypeName } from '../../daml/package-model.ts';
 import { byNameAndVersion } from '../../daml/package-order.ts';
 import { columnsOf, type PayloadColumn } from '../../daml/payload-columns.ts';
 
 export type ViewKind = 'template' | 'choice' | 'interface';
 
-/** A column of a payload, argument or view, as one or more versions of the package have it. */
+/** A column of a payload, argument or view that one or more versions of the package have. */
 export interface WantedColumn extends PayloadColumn {
   /** The versions that have it, by package id. */
   readonly packageIds: readonly string[];
 }
 
-/** What one view (of a template: two) shows. */
+/** The subject of one view (of a template: two). */
 export interface ViewSubject {
   readonly kind: ViewKind;
   readonly packageName: string;
@@ -19,13 +19,13 @@ export interface ViewSubject {
   readonly entityName: string;
   /** Empty for templates and interfaces. */
   readonly choice: string;
-  /** Whether an interface has the choice; false for everything but choices. */
+  /** Whether an interface has the choice; false for everything except choices. */
   readonly ofInterface: boolean;
   /** The union over the versions, oldest version first. */
   readonly columns: readonly WantedColumn[];
 }
 
-/** Identity of a subject among all: the unique key of typed_views. */
+/** Unique identity of a subject: the unique key of typed_views. */
 export function subjectKey(subject: Omit<ViewSubject, 'columns' | 'ofInterface'>): string {
   const { kind, packageName, moduleName, entityName, choice } = subject;
   return JSON.stringify([kind, packageName, moduleName, entityName, choice]);
@@ -43,9 +43,9 @@ interface Draft {
 
 /**
  * The subjects of the named packages: templates and interfaces first, so that they get the shorter names, then choices.
- * Each is worked out when it is asked for, because a participant may have hundreds.
- * @param packages everything known; types are looked up in all of them
- * @param names package names whose templates, choices and interfaces are wanted
+ * Each is computed on demand, because a participant may have hundreds.
+ * @param packages all known packages; types are looked up in all of them
+ * @param names package names whose templates, choices and interfaces are requested
  */
 export function* viewSubjects(packages: readonly PackageModel[], names: ReadonlySet<string>): Generator<ViewSubject> {
   const byId = new Map(packages.map((model) => [model.packageId, model]));
@@ -123,7 +123,7 @@ function union(versions: readonly Version[], lookup: PackageLookup): readonly Wa
   return [...columns.values()];
 }
 
-/** Two columns are the same when they show the same value in the same type. */
+/** Two columns are the same if they return the same value in the same type. */
 export function columnKey({ path, type }: Pick<PayloadColumn, 'path' | 'type'>): string {
   return JSON.stringify([path, type]);
 }

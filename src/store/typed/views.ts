@@ -1,7 +1,7 @@
 /**
- * The views of schema typed: one per choice and interface, two per template, a column per field, made from the packages
- * that were read. A view covers all versions of its package and is replaced only when its definition has changed, so
- * that views which people build on it stay.
+ * The views of schema typed: one per choice and interface, two per template, a column per field, generated from the
+ * packages that were read. A view covers all versions of its package and is replaced only if its definition has
+ * changed, so that user views on it stay.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
@@ -16,14 +16,14 @@ import { type NamedView, readRegistry, register } from './registry.ts';
 import { definitionsOf, type ViewDefinition } from './definitions.ts';
 import { type ViewKind, viewSubjects } from './subjects.ts';
 
-/** What a synchronization did, by view name. */
+/** Result of a synchronization, by view name. */
 export interface ViewSync {
   readonly made: readonly string[];
   readonly unchanged: number;
   readonly failed: readonly { readonly view: string; readonly error: IndexerError }[];
 }
 
-/** Failures that say something of one view; any other would meet all of them. */
+/** Failures that concern one view; any other failure would affect all of them. */
 const ofOneView: ReadonlySet<string> = new Set([
   'STORE_LOCKED',
   'STORE_CONFLICT',
@@ -34,14 +34,14 @@ const ofOneView: ReadonlySet<string> = new Set([
   'STORE_FAILED',
 ]);
 
-/** A view that somebody reads is replaced later rather than making others wait. */
+/** A view in use is replaced later, so that other sessions do not wait. */
 const lockLimit = '500ms';
 
 /**
- * Makes the views as the packages want them. Each subject is a short transaction of its own, so that no lock on one view
- * is held while another is waited for; what fails is told, and the others are made all the same.
- * @param every replace also those that are as they should be
- * @throws IndexerError when the state cannot be read, or no view can be made at all
+ * Creates the views that the packages require. Each subject is a short transaction of its own, so that no lock on one
+ * view is held while another is waited for; failures are reported, and the other views are created all the same.
+ * @param every also replace views that are up to date
+ * @throws IndexerError if the state cannot be read, or no view can be created at all
  */
 export async function syncTypedViews(
   database: Database,
@@ -61,7 +61,7 @@ export async function syncTypedViews(
     failed: [],
   };
   for (const subject of viewSubjects(packages, new Set(named))) {
-    // A participant may have hundreds: the sockets of the ledger are served in between.
+    // A participant may have hundreds of views: the ledger's sockets are served in between.
     await nextTurn();
     const view = registry.named(subject);
     if (view === undefined) continue;
@@ -97,14 +97,14 @@ async function make(
   }
 }
 
-/** The statements that make each view that is there anew, over the tables that have the names of its own then. */
+/** The statements that re-create each existing view, over the tables that then have the names of its own. */
 export interface TypedViews {
-  /** What they were made from: another one, and they may not be all. */
+  /** State they were generated from: in another state they may be incomplete. */
   readonly madeFrom: string;
   readonly statements: readonly string[];
 }
 
-/** Of all packages that are stored, whether their templates were seen or not: a view once made is there for good. */
+/** For all stored packages, whether their templates were seen or not: a view once created is permanent. */
 export async function typedViewsAnew(
   client: ClientBase,
   storage: string,
@@ -119,7 +119,7 @@ export async function typedViewsAnew(
     await nextTurn();
     const view = registry.named(subject);
     if (view === undefined || view.isNew) continue;
-    // Columns that no view shows yet are added by whoever makes views from packages.
+    // Columns that no view has yet are added by the regular synchronization.
     const shown = { ...view, columns: view.columns.filter((column) => !view.added.includes(column)), added: [] };
     const definitions = definitionsOf(shown, schemas, (name) => there.get(name)?.columns ?? []);
     statements.push(...definitions.filter(({ name }) => there.has(name)).map(({ statement }) => statement));
@@ -127,7 +127,7 @@ export async function typedViewsAnew(
   return { madeFrom, statements };
 }
 
-/** What typed views are made from, in short. */
+/** A fingerprint of the inputs of typed views. */
 export async function typedState(client: ClientBase): Promise<string> {
   const { rows } = await client.query<{ state: string }>(
     `select concat_ws(' ', (select count(*) from packages), (select count(*) from typed_views),
@@ -136,7 +136,7 @@ export async function typedState(client: ClientBase): Promise<string> {
   return rows[0]?.state ?? '';
 }
 
-/** The role of the writer alone may not: made with its rights, views would be its own. */
+/** A role with the rights of the writer only may not: it would own the views it creates. */
 async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas): Promise<boolean> {
   const { rows } = await client.query<{ permitted: boolean | null }>(
     `select bool_and(has_schema_privilege(oid, case nspname when $1 then 'create' else 'usage' end)) as permitted
@@ -147,7 +147,7 @@ async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas)
 }
 
 function notPermitted(): IndexerError {
-  return new IndexerError('the role of the indexer may not make views', {
+  return new IndexerError('the role of the indexer may not create views', {
     code: 'VIEWS_NOT_PERMITTED',
   });
 }
@@ -157,7 +157,7 @@ interface ViewThere {
   readonly columns: readonly string[];
 }
 
-/** Each view that is there, by name. */
+/** Each existing view, by name. */
 async function readViews(client: ClientBase, typed: string): Promise<ReadonlyMap<string, ViewThere>> {
   const { rows } = await client.query<ViewThere & { name: string }>(
     `select c.relname as name, substring(obj_description(c.oid, 'pg_class') from '\\(definition [0-9a-f]+\\)$') as mark,
@@ -170,10 +170,10 @@ async function readViews(client: ClientBase, typed: string): Promise<ReadonlyMap
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-// The generated views as people ask for them.
+// The list of generated views.
 
 export interface ListedView {
-  /** With its schema, as it is written in SQL. */
+  /** With its schema, in SQL notation. */
   readonly view: string;
   readonly kind: ViewKind;
   readonly packageName: string;
@@ -185,7 +185,7 @@ export interface ListedView {
   readonly columns: readonly string[];
 }
 
-/** Every registered view by name; that of a template stands for its `__history` too. */
+/** Every registered view by name; that of a template also represents its `__history`. */
 export async function listTypedViews(database: Database): Promise<readonly ListedView[]> {
   const { typed } = readSchemas(database.schema);
   const { rows } = await database.withClient((client) =>

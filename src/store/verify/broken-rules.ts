@@ -10,9 +10,9 @@ import { streamInvariants } from './stream-invariants.ts';
 export interface BrokenRule {
   readonly rule: string;
   readonly says: string;
-  /** Rows that break it. */
+  /** Number of rows that break it. */
   readonly count: number;
-  /** The first of them. */
+  /** The first of these rows. */
   readonly rows: readonly BrokenRow[];
 }
 
@@ -32,12 +32,12 @@ interface FoundRow {
 const listedRows = 20;
 
 /**
- * SQL, a setting for the rules: they go through all rows, and where a table has no statistics yet, as after a large load, the
- * server would look for each row of one in all rows of the other.
+ * SQL, a setting for the rules: they read all rows, and if a table has no statistics yet, as after a large load, the
+ * server would search all rows of the other table for each row of one.
  */
 export const wholeTables = 'enable_nestloop = off';
 
-/** @param progress told each rule before it is tried, and how many were tried */
+/** @param progress called before each rule, with the rule and the number of completed rules */
 export async function brokenRules(
   client: ClientBase,
   progress: (what: string, done: number) => void,

@@ -1,7 +1,7 @@
-/** Rules of completions: where they are complete, and what they say of updates that are here as well. */
+/** Rules of completions: where they are complete, and their agreement with stored updates. */
 import type { Invariant } from './invariant.ts';
 
-/** What a completion repeats of its update, where the update says it. */
+/** Values that a completion repeats from its update, if the update has them. */
 const repeated = `
   case when u.update_id is distinct from c.update_id then 'another update id'
        when u.record_time is distinct from c.record_time then 'another record time'
@@ -10,12 +10,12 @@ const repeated = `
        when u.trace_parent is distinct from c.trace_parent or u.trace_state is distinct from c.trace_state then 'another trace'
        when u.paid_traffic_cost <> c.paid_traffic_cost then 'another traffic cost' end`;
 
-/** Whether every update of a hosted party is shown, and with all its events. */
+/** Whether every update of a hosted party is visible, with all its events. */
 const allShown = `
   st.filter -> 'parties' = '[]' and st.filter -> 'templates' = '[]' and st.filter -> 'interfaces' = '[]'
   and st.transaction_shape = 'LEDGER_EFFECTS'`;
 
-/** As the writer makes it: bytes that begin with ff would be a text. */
+/** As the writer computes it: bytes that begin with ff would be a text. */
 const keyOf = `
   select s.submitters_key,
          substring(sha256(convert_to('[' || string_agg(to_json(s.party)::text, ',' order by s.party collate "C") || ']', 'UTF8')) from 1 for 16) as hash
@@ -25,7 +25,7 @@ const keyOf = `
 export const completionInvariants: readonly Invariant[] = [
   {
     id: 'I41',
-    says: 'completions lie in their ranges, which do not overlap and end at or before the checkpoint',
+    says: 'completions are in their ranges, which do not overlap and end at or before the checkpoint',
     sql: `select c."offset", null::text as contract_id, 'in no range of completions' as found
             from completions c
            where not exists (select from (select * from completion_ranges offset 0) r where c."offset" > r.from_offset and c."offset" <= r.to_offset)
@@ -38,28 +38,28 @@ export const completionInvariants: readonly Invariant[] = [
   },
   {
     id: 'I42',
-    says: 'a completion and the update at its offset say the same',
+    says: 'a completion agrees with the update at its offset',
     sql: `select c."offset", null::text as contract_id, ${repeated} as found
             from completions c join updates u using ("offset")
             left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
            where ${repeated} is not null
           union all
-          select c."offset", null, 'accepted, but its update is not here'
+          select c."offset", null, 'accepted, but its update is not stored'
             from completions c cross join stream st
            where c.status_code = 0 and ${allShown} and c."offset" > coalesce(st.pruned_to_offset, -1)
              and exists (select from coverage r where c."offset" > r.from_offset and c."offset" <= coalesce(r.to_offset, st.checkpoint))
              and not exists (select from updates u where u."offset" = c."offset")
-             -- Stored from the participant before, under the offset that it had there.
+             -- Stored from the previous participant, under its offset there.
              and not exists (select from participants p where c."offset" > p.from_offset and c."offset" <= p.overlap_to_offset)
              and not exists (select from quarantine q where q."offset" = c."offset")
-             -- Completions lag: those of other parties may be of a time whose updates were followed without them.
+             -- Completions lag: those of parties added later may belong to updates that were followed without them.
              and not exists (select from (select * from completion_ranges offset 0) n
                                join coverage w on w.origin in ('filter', 'filter-extend') and n.from_offset < w.from_offset
                               where n.reason is not null and c."offset" > n.from_offset and c."offset" <= w.from_offset)`,
   },
   {
     id: 'I43',
-    says: 'an accepted command has an update and no error, a rejected one the other way round',
+    says: 'an accepted command has an update and no error, a rejected one has an error and no update',
     sql: `select c."offset", null::text as contract_id,
                  case when c.status_code = 0 then 'accepted, without an update or with an error' else 'rejected, with an update' end as found
             from completions c
@@ -70,8 +70,8 @@ export const completionInvariants: readonly Invariant[] = [
   },
   {
     id: 'I44',
-    says: 'whoever acted in a command stands in submitters, each combination under its own key',
-    sql: `select c."offset", null::text as contract_id, 'its acting parties are not known' as found
+    says: 'the acting parties of a command are in submitters, each party set under its own key',
+    sql: `select c."offset", null::text as contract_id, 'its acting parties are missing' as found
             from completions c where not exists (select from submitters s where s.submitters_key = c.submitters_key)
           union all
           select null, null, 'submitters ' || encode(k.submitters_key, 'hex') || ': not the key of its parties'

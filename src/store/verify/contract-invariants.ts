@@ -1,7 +1,7 @@
 /** Rules of contracts: created once, ended once, active exactly between. */
 import type { Invariant } from './invariant.ts';
 
-/** Events that end a contract on a synchronizer, where the ledger says so or said nothing, and what is kept of the end. */
+/** Events that end a contract on a synchronizer, if the ledger returned them, and the stored columns of the end. */
 const endings = `
   select e."offset", e.contract_id, u.synchronizer_pk, 'exercise ' || e.node_id as event, 'a' as ended_by, e.node_id,
          coalesce(u.effective_at, u.record_time) as at
@@ -14,27 +14,27 @@ const endings = `
   select r."offset", r.contract_id, r.source_pk, 'unassign', 'r', null, u.record_time
     from reassignments r left join updates u using ("offset") where r.kind = 'u'`;
 
-/** What is live and what ended; of what was witnessed only, `ended_by` is w. */
+/** Live and ended contracts; for contracts that were only witnessed, `ended_by` is w. */
 const states = `
   select "offset", node_id, contract_id, synchronizer_pk, template_pk, parties_pk, null::"char" as ended_by from live
   union all
   select "offset", node_id, contract_id, synchronizer_pk, template_pk, parties_pk, ended_by from ended`;
 
-/** The same without what was witnessed only. */
+/** The same without contracts that were only witnessed. */
 const lifetimes = `
   select "offset", contract_id, synchronizer_pk, null::bigint as ended_offset from live
   union all
   select "offset", contract_id, synchronizer_pk, ended_offset from ended where ended_by <> 'w'`;
 
-/** Who left the participant, and where. */
+/** Parties that left the participant, and the offset. */
 const departures = `
   select y."offset", y.party_id, u.synchronizer_pk
     from topology_events y join updates u on u."offset" = y."offset"
    where y.kind = 'ParticipantAuthorizationRevoked' and y.participant_id = (select participant_id from stream)`;
 
 /**
- * Behind a subselect: it is gathered before it is compared, also where its rows lie on several servers. What a contract is
- * compared with lies at another offset than its beginning, so no server could do it alone.
+ * Ends a subselect, so that its rows are collected before they are compared, also if they are on several servers. The
+ * rows that a contract is compared with are at another offset than its start, so no single server could compare them.
  */
 const gathered = 'offset 0';
 
@@ -68,7 +68,7 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I11',
-    says: 'each contract is live or has ended, once, and both places say the same of it',
+    says: 'each contract is live or has ended, once, and both places agree',
     sql: `select s."offset", id_text(s.contract_id) as contract_id, 'live or ended without its contract' as found
             from (${states}) s
            where not exists (select from contracts c
@@ -96,7 +96,7 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I13',
-    says: 'what a seed found began at or before the seed, or at or before the offset at which the filter was extended',
+    says: 'contracts of a seed began at or before the seed, or at or before the offset at which the filter was extended',
     sql: `with read_at as (
             select greatest(st.seed_offset, (select max(from_offset) from coverage where origin = 'filter-extend'),
                             (select max(from_offset) from filter_additions)) as "offset"
@@ -110,7 +110,7 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I14',
-    says: 'updates lie in a range that coverage calls complete',
+    says: 'updates are in a range that is complete in coverage',
     sql: `select u."offset", null::text as contract_id, 'an update in no range of coverage' as found
             from updates u
            where not exists (select from coverage c where u."offset" > c.from_offset
@@ -118,7 +118,7 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I20',
-    says: 'counts of contracts by template are those of the lifetimes',
+    says: 'counts of contracts by template match the lifetimes',
     sql: `select null::bigint as "offset", null::text as contract_id,
                  'template ' || template_pk || ': counted ' || coalesce(a.activated, 0) || ' and '
                  || coalesce(a.deactivated, 0) || ' ended, found ' || coalesce(l.activated, 0) || ' and '
@@ -172,7 +172,7 @@ export const contractInvariants: readonly Invariant[] = [
            where r.kind = 'a' and not r.incomplete and c.origin = 'a'
              and r.reassignment_counter is distinct from c.reassignment_counter
           union all
-          select "offset", id_text(contract_id), 'a workflow id beside that of its update'
+          select "offset", id_text(contract_id), 'a workflow id in addition to that of its update'
             from contracts where workflow_id is not null and origin <> 's'
           union all
           select "offset", contract_id, kind || ' with what only an arrival that a seed found in flight has'
@@ -181,11 +181,11 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I38',
-    says: 'contracts are unhosted from the offset on at which the participant lost a party of theirs',
+    says: 'contracts are unhosted from the offset at which the participant lost one of their parties',
     sql: `select l.unhosted_since as "offset", l.contract_id,
                  case when l.unhosted_since <= l.activated_offset or l.unhosted_since >= l.deactivated_offset
                       then 'unhosted since an offset at which it was not active'
-                      else 'unhosted, but no party of it left at this offset' end as found
+                      else 'unhosted, but none of its parties left at this offset' end as found
             from (select * from lifetimes where unhosted_since is not null ${gathered}) l
            where l.unhosted_since <= l.activated_offset or l.unhosted_since >= l.deactivated_offset
               or not exists (select from (${departures} ${gathered}) y
@@ -208,7 +208,7 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I39',
-    says: 'what is kept of an end is what its event says',
+    says: 'the stored end of a contract matches its event',
     sql: `select ended_offset as "offset", id_text(contract_id) as contract_id, 'not of class ' || class as found
             from ended
            where class is distinct from case when ended_by = 'w' then -1

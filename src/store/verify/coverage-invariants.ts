@@ -1,9 +1,9 @@
-/** Rules of what the stream says of itself: its filter, where it began, its ranges of coverage, its clocks, its participants. */
+/** Rules of the stream row: its filter, its start, its coverage ranges, its clocks, its participants. */
 import type { Invariant } from './invariant.ts';
 
-/** Origins of ranges that begin with a seed, or stand in for one. */
+/** Origins of ranges that begin with a seed, or replace one. */
 const seeds = `('seed', 'genesis', 'oldest', 'offset', 'reseed')`;
-/** Origins of a range that no other one precedes. */
+/** Origins of a range that has no previous range. */
 const firsts = `('seed', 'genesis', 'oldest', 'offset')`;
 
 const list = (name: string): string => `
@@ -11,7 +11,7 @@ const list = (name: string): string => `
      from jsonb_array_elements(case when jsonb_typeof(filter -> '${name}') = 'array' then filter -> '${name}' end)
           with ordinality e)`;
 
-/** The JSON that was hashed, whose keys stand in another order than in jsonb; null when one is missing. */
+/** The JSON that was hashed, whose keys are in another order than in jsonb; null if one is missing. */
 const canonical = `
   '{"createdEventBlobs":' || (filter -> 'createdEventBlobs')::text || ',"interfaces":' || ${list('interfaces')}
   || ',"parties":' || ${list('parties')} || ',"shape":' || (filter -> 'shape')::text
@@ -23,9 +23,9 @@ const time = (text: string): string => `case when ${text} ~ '^\\d{4}-\\d\\d-\\d\
 export const coverageInvariants: readonly Invariant[] = [
   {
     id: 'I26',
-    says: 'the hash of the filter is right, and the open range is of this filter',
+    says: 'the hash of the filter is correct, and the open range has this filter',
     sql: `select null::bigint as "offset", null::text as contract_id,
-                 'filter and shape of the stream are not those that were hashed' as found
+                 'filter and shape of the stream do not match their hash' as found
             from stream
            where filter_hash is distinct from encode(sha256(convert_to(${canonical}, 'UTF8')), 'hex')
               or transaction_shape is distinct from filter ->> 'shape'
@@ -37,7 +37,7 @@ export const coverageInvariants: readonly Invariant[] = [
   },
   {
     id: 'I27',
-    says: 'the stream was published where and when its last seed begins',
+    says: 'the stream was published at the offset and time of its last seed',
     sql: `select seed_offset as "offset", null::text as contract_id,
                  'no range begins at the seed offset that was recorded when the seed was published' as found
             from stream st
@@ -47,16 +47,16 @@ export const coverageInvariants: readonly Invariant[] = [
                                 and (c.origin in ${seeds} and c.recorded_at = st.seeded_at
                                      or c.origin in ('filter', 'reset', 'filter-extend') and c.recorded_at > st.seeded_at))
           union all
-          select c.from_offset, null, 'a seed after the one that the stream names'
+          select c.from_offset, null, 'a seed after the last one of the stream'
             from coverage c cross join stream st
            where c.origin in ${seeds} and c.from_offset > st.seed_offset
           union all
-          select seed_offset, null, 'where to go on with a seed that is published'
+          select seed_offset, null, 'a continuation token of a seed that is published'
             from stream where seeded_at is not null and seed_token is not null`,
   },
   {
     id: 'I28',
-    says: 'each range of coverage begins as its origin says',
+    says: 'each range of coverage begins as its origin requires',
     sql: `select c.from_offset as "offset", null::text as contract_id, 'origin ' || c.origin || ': ' || w.what as found
             from coverage c
            cross join lateral (values
@@ -81,7 +81,7 @@ export const coverageInvariants: readonly Invariant[] = [
   },
   {
     id: 'I29',
-    says: 'the newest record times are those of the newest updates, or later',
+    says: 'the newest record times match the newest updates, or are later',
     sql: `select u."offset", null::text as contract_id,
                  'recorded at ' || u.record_time || ', the stream remembers '
                  || coalesce(st.record_times ->> s.synchronizer_id, 'nothing') || ' of its synchronizer' as found
@@ -99,7 +99,7 @@ export const coverageInvariants: readonly Invariant[] = [
   },
   {
     id: 'I45',
-    says: 'stretches of participants follow each other, and the newest is that of the stream',
+    says: 'ranges of participants follow each other, and the newest has the participant of the stream',
     sql: `select p.from_offset as "offset", null::text as contract_id, 'participant ' || p.participant_number || ': ' || w.what as found
             from (select *, row_number() over (order by participant_number) as place,
                          lag(from_offset) over (order by participant_number) as before,
@@ -110,23 +110,23 @@ export const coverageInvariants: readonly Invariant[] = [
            cross join stream st
            cross join lateral (values
              (p.participant_number <> p.place, 'participants are not numbered from 1'),
-             (p.place = 1 and (p.from_offset, p.offset_shift, p.overlap_offsets) <> (0, 0, '{}'), 'is the first, and its offsets are not those of the stream'),
+             (p.place = 1 and (p.from_offset, p.offset_shift, p.overlap_offsets) <> (0, 0, '{}'), 'is the first, and its offsets differ from those of the stream'),
              (case when p.place = 1 then num_nonnulls(p.common_offset, p.common_update_id, p.reason) <> 0
                    else num_nulls(p.common_offset, p.common_update_id, p.reason) <> 0 end,
               'each but the first has its proof and a reason'),
              (p.from_offset < p.before, 'begins before the one that it follows'),
              (p.from_offset > st.checkpoint, 'begins after the checkpoint'),
-             (p.common_offset + p.offset_shift > p.from_offset, 'its proof is none of what was here before'),
+             (p.common_offset + p.offset_shift > p.from_offset, 'its proof is not an update stored before it'),
              (st.pruned_to_offset is null
               and f.update_id is null
               and not exists (select from quarantine q
                                where position(convert_to(p.common_update_id, 'UTF8') in q.frame) > 0)
-              and p.common_update_id is not null, 'its proof is no update that is here'),
+              and p.common_update_id is not null, 'its proof is not a stored update'),
              (exists (select from jsonb_each_text(p.overlap_offsets) l where l.value::bigint <= p.from_offset),
-              'a level lies before it begins'),
+              'an overlap offset is before it begins'),
              (p.overlap_to_offset <> greatest(p.from_offset, (select max(l.value::bigint) from jsonb_each_text(p.overlap_offsets) l)),
               'overlap_to_offset is not the largest of overlap_offsets'),
-             (p.newest and p.participant_id <> coalesce(st.participant_id, ''), 'is the newest, and not that of the stream')
+             (p.newest and p.participant_id <> coalesce(st.participant_id, ''), 'is the newest, and not the participant of the stream')
            ) w (broken, what)
            where w.broken`,
   },

@@ -1,46 +1,49 @@
 /**
- * One of two databases that are compared: what it says through the functions of PQS, asked of a PQS and of the schema here
- * that has the same functions, in the same words. Reads within the snapshot it is given; knows no table of either.
+ * One of two databases that are compared: reads it through the functions of PQS, which exist in a PQS and in our
+ * schema, with the same queries. Reads within the given snapshot; uses no table of either database.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 
-/** What is counted: contracts active at an offset, and three kinds of events of a span. */
+/** Counted rows: contracts active at an offset, and three kinds of events of a span. */
 export const pqsKinds = ['active', 'creates', 'archives', 'exercises'] as const;
 export type PqsKind = (typeof pqsKinds)[number];
 
-/** Offsets that a database knows the history of. */
+/** Range of offsets whose history a database has. */
 export interface Reach {
-  /** Events at this one are not compared: a seed stands there, or what was pruned up to. */
+  /** Events at this offset are not compared: it is the offset of a seed, or the offset pruned to. */
   readonly oldest: number;
   readonly latest: number;
 }
 
-/** Offsets, both included, in so many parts of one length. */
+/** A range of offsets, both inclusive, divided into parts of equal length. */
 export interface Span {
   readonly from: number;
   readonly to: number;
   readonly parts: number;
 }
 
-/** What a count is of. */
+/** Key of a count. */
 export interface Counted {
   readonly kind: PqsKind;
   /** `package-name:Module:Entity` of the template, or of the interface whose views are counted. */
   readonly name: string;
   readonly type: 'template' | 'interface';
-  /** Of exercises: `package-name:Module:Entity:Choice`. */
+  /** For exercises: `package-name:Module:Entity:Choice`. */
   readonly choice: string;
-  /** Which part of the span, from 0; 0 for active contracts. */
+  /** Index of the part of the span, from 0; 0 for active contracts. */
   readonly part: number;
 }
 
 export interface Count extends Counted {
   readonly count: number;
-  /** The same where the same rows were counted. */
+  /** Equal if the same rows were counted. */
   readonly sum: string;
 }
 
-/** Rows of one count, by what they are told apart by: an id, or an offset and an id; then a blank and the hash of the contents, if asked for. */
+/**
+ * Keys of the rows of one count: an id, or an offset and an id; then a blank and the hash of the contents, if
+ * requested.
+ */
 export type Keys = AsyncIterable<readonly string[]>;
 
 /** Offset and id of an update. */
@@ -55,7 +58,7 @@ export class PqsSide {
   readonly #name: string;
   readonly #contents: boolean;
 
-  /** @param contents payloads, arguments and results take part as well */
+  /** @param contents also compares payloads, arguments and results */
   constructor(client: ClientBase, schema: string, contents: boolean) {
     this.#client = client;
     this.#name = schema;
@@ -63,7 +66,7 @@ export class PqsSide {
     this.#contents = contents;
   }
 
-  /** Functions of PQS that the schema does not have, by their names. */
+  /** Functions of PQS that the schema lacks, by name. */
   async missing(): Promise<readonly string[]> {
     const { rows } = await this.#client.query<{ name: string }>(
       `select name from unnest($1::text[]) name
@@ -74,7 +77,7 @@ export class PqsSide {
     return rows.map(({ name }) => name);
   }
 
-  /** Undefined while there is nothing in it. */
+  /** Undefined if the database is empty. */
   async reach(): Promise<Reach | undefined> {
     const { rows } = await this.#client.query<{ oldest: number | null; latest: number | null }>(
       `select ${this.#schema}.oldest_offset()::float8 as oldest, ${this.#schema}.latest_offset()::float8 as latest`,
@@ -83,7 +86,7 @@ export class PqsSide {
     return oldest === null || latest === null ? undefined : { oldest, latest };
   }
 
-  /** The newest updates of a span that it has, at most so many. */
+  /** The newest updates of a span, at most this many. */
   async updates({ from, to }: Span, most: number): Promise<readonly UpdateId[]> {
     return this.#ids('t."offset" between $1::bigint and $2::bigint order by t."offset" desc limit $3', [
       from,
@@ -92,7 +95,7 @@ export class PqsSide {
     ]);
   }
 
-  /** Those that it has of updates at these offsets. */
+  /** The updates at these offsets that exist. */
   async updatesAt(offsets: readonly number[]): Promise<readonly UpdateId[]> {
     return this.#ids('t."offset" = any ($1::bigint[])', [offsets]);
   }
@@ -105,7 +108,7 @@ export class PqsSide {
     return rows.map(({ at, id }) => [at, id]);
   }
 
-  /** Every count of a kind; what is not there is not listed. Reads all rows of the kind. */
+  /** Every count of a kind; counts of zero are not listed. Reads all rows of the kind. */
   async counts(kind: PqsKind, span: Span): Promise<readonly Count[]> {
     const { source, values, choice, type, at, hashed } = this.#reading(kind, span, null);
     const part =
@@ -145,7 +148,7 @@ export class PqsSide {
     await this.#client.query(`close ${cursor}`);
   }
 
-  /** What a kind is read from. @param qname null: everything */
+  /** Source of a kind. @param qname null: everything */
   #reading(kind: PqsKind, { from, to }: Span, qname: string | null): Reading {
     const asked = kind === 'active' ? [to] : [from, to];
     const at = {
@@ -172,17 +175,20 @@ export class PqsSide {
 interface Reading {
   readonly source: string;
   readonly values: unknown[];
-  /** Expressions over a row `r`: its offset, its choice, its type, and what it is told apart by. */
+  /** Expressions over a row `r`: its offset, its choice, its type, and its key. */
   readonly at: string;
   readonly choice: string;
   readonly type: string;
   readonly hashed: string;
 }
 
-/** What was created and archived by one update was never active: here it has no archive, only the exercise that consumed it. */
+/**
+ * A contract created and archived by one update was never active: here it has no archive, only the exercise that
+ * consumed it.
+ */
 const livedOn = 'l.created_at_offset < l.archived_at_offset';
 
-/** Without nulls: a PQS writes a field that is None as null, where the ledger and this database leave it out at the end. */
+/** Without nulls: a PQS writes a field that is None as null, while the ledger and this database omit it at the end. */
 const contentsOf: Readonly<Record<PqsKind, string | undefined>> = {
   active: `coalesce(jsonb_strip_nulls(r.payload)::text, '')`,
   creates: undefined,

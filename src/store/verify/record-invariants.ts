@@ -1,7 +1,7 @@
-/** Rules of what is kept beside the events: quarantine, sums per hour, redactions, coverage, dictionaries. */
+/** Rules of data derived from the events: quarantine, sums per hour, redactions, coverage, dictionaries. */
 import type { Invariant } from './invariant.ts';
 
-/** Hours of which everything is still here: of a pruned history those after the first hour left on a synchronizer. */
+/** Hours that are still complete: in a pruned history, those after the first remaining hour of a synchronizer. */
 const wholeHours = `
   select u.synchronizer_pk, case when st.pruned_to_offset is null then '-infinity'
                                  else date_trunc('hour', min(u.record_time) filter (where u."offset" > st.pruned_to_offset), 'UTC') end as since
@@ -9,7 +9,7 @@ const wholeHours = `
 
 const hour = `date_trunc('hour', u.record_time, 'UTC')`;
 
-/** What the rows give for an hour, a template, a choice and a synchronizer. */
+/** Counts computed from the rows for an hour, a template, a choice and a synchronizer. */
 const counted = `
   select ${hour} as hour, c.template_pk, 0 as choice_pk, u.synchronizer_pk, 1 as creates, 0 as archives, 0 as exercises
     from contracts c join updates u using ("offset") where c.origin = 'c'
@@ -22,12 +22,12 @@ const counted = `
 const stored = `select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises
                   from activity_hourly where template_pk > 0`;
 
-/** How late an update was recorded, in seconds, as the writer counts it: in units of 2^-20. */
+/** Delay of an update in seconds, as the writer counts it: in units of 2^-20. */
 const late = `case when u.kind = 't'
   then coalesce(round(extract(epoch from u.record_time - u.effective_at)::numeric * 1048576), 0)::double precision / 1048576
   else 0 end`;
 
-/** Everything that names a template, choice, synchronizer or combination of parties by its small number. */
+/** All references to a template, choice, synchronizer or party set by its number. */
 const named = `
   select 'templates' as dictionary, template_pk as pk from contracts
   union select 'templates', template_pk from live
@@ -59,15 +59,15 @@ const named = `
 export const recordInvariants: readonly Invariant[] = [
   {
     id: 'I19',
-    says: 'an update in quarantine lies below the checkpoint and nowhere else',
-    sql: `select q."offset", null::text as contract_id, 'set aside above the checkpoint' as found
+    says: 'an update in quarantine is below the checkpoint and in no other table',
+    sql: `select q."offset", null::text as contract_id, 'in quarantine above the checkpoint' as found
             from quarantine q cross join stream st where q."offset" > st.checkpoint
           union all
-          select q."offset", null, 'set aside, and stored as well' from quarantine q join updates u using ("offset")`,
+          select q."offset", null, 'in quarantine, and stored as well' from quarantine q join updates u using ("offset")`,
   },
   {
     id: 'I21',
-    says: 'sums per hour are those of the events',
+    says: 'sums per hour match the events',
     sql: `select null::bigint as "offset", null::text as contract_id,
                  'hour ' || hour || ', template ' || template_pk || ', choice ' || choice_pk || ', synchronizer '
                  || synchronizer_pk || ': creates, archives and exercises are off by ' || sum(creates) || ', '
@@ -83,7 +83,7 @@ export const recordInvariants: readonly Invariant[] = [
   },
   {
     id: 'I22',
-    says: 'sums of all templates per hour are those of the templates and updates',
+    says: 'sums of all templates per hour match those of the templates and the updates',
     sql: `select null::bigint as "offset", null::text as contract_id,
                  'hour ' || hour || ', synchronizer ' || synchronizer_pk || ': transactions, creates, archives and '
                  || 'exercises are off by ' || sum(transactions) || ', ' || sum(creates) || ', ' || sum(archives)
@@ -121,7 +121,7 @@ export const recordInvariants: readonly Invariant[] = [
            cross join lateral (values (x."offset", x.contract_id, x.place,
              case when x.kept then ' still has contents'
                   when not exists (select from redactions d where d.redaction_id = x.redaction_id)
-                  then ' was redacted by nobody' end)) r ("offset", contract_id, place, what)
+                  then ' was redacted, but its redaction is not recorded' end)) r ("offset", contract_id, place, what)
            where r.what is not null`,
   },
   {
@@ -138,7 +138,7 @@ export const recordInvariants: readonly Invariant[] = [
   },
   {
     id: 'I25',
-    says: 'every small number stands in its dictionary',
+    says: 'every small number is in its dictionary',
     sql: `select null::bigint as "offset", null::text as contract_id, 'number ' || n.pk || ' is not in ' || dictionary as found
             from (${named}) n
            where n.pk is not null
@@ -151,7 +151,7 @@ export const recordInvariants: readonly Invariant[] = [
   },
   {
     id: 'I30',
-    says: 'traffic costs and delays per hour are those of the updates',
+    says: 'traffic costs and delays per hour match the updates',
     sql: `select null::bigint as "offset", null::text as contract_id,
                  'hour ' || hour || ', synchronizer ' || synchronizer_pk || ': traffic cost ' || sum(cost) || ', of the updates '
                  || least(sum(paid), 9223372036854775807) || '; delay ' || sum(delay) || ' s, of the updates ' || sum(late)
@@ -184,9 +184,9 @@ export const recordInvariants: readonly Invariant[] = [
   },
   {
     id: 'I37',
-    says: 'a package is named as its archive says, by everything that names it',
+    says: 'all references to a package use the name in its archive',
     sql: `select null::bigint as "offset", null::text as contract_id,
-                 'package ' || package_id || ': its columns are not what its model says' as found
+                 'package ' || package_id || ': its columns do not match its model' as found
             from packages
            where (package_id, package_name, package_version, language_version) is distinct from
                  (model ->> 'packageId', model ->> 'name', model ->> 'version', model ->> 'languageVersion')
@@ -199,9 +199,9 @@ export const recordInvariants: readonly Invariant[] = [
   },
 ];
 
-// Rules of redactions: what was removed is noted, and what is noted is removed.
+// Rules of redactions: recorded redactions and redacted rows agree.
 
-/** Redacted exercises of the update that is stored at their offset; another ledger's is not meant. */
+/** Redacted exercises of the update that is stored at their offset; updates of another ledger do not count. */
 const noted = `
   exists (select from redacted_exercises x left join updates u on u."offset" = x."offset"
            where x."offset" = e."offset" and x.node_id = e.node_id and x.update_id is not distinct from id_text(u.update_id))`;
@@ -214,27 +214,27 @@ const unknown = (table: string): string =>
 export const redactionInvariants: readonly Invariant[] = [
   {
     id: 'I36',
-    says: 'what was redacted is noted, and what is noted is redacted',
+    says: 'redacted rows are recorded, and recorded redactions are applied',
     sql: `select c."offset", c.contract_id, 'contract ' || case when c.redaction_id is null then 'has contents that were redacted'
-                 else 'was redacted, which redacted_contracts does not know' end as found
+                 else 'was redacted, but is not in redacted_contracts' end as found
             from decoded_contracts c where (c.redaction_id is not null) <> ${ofContract('c')}
           union all
           select v."offset", v.contract_id, 'view ' || case when v.redaction_id is null then 'has contents that were redacted'
-                 else 'was redacted, which redacted_contracts does not know' end
+                 else 'was redacted, but is not in redacted_contracts' end
             from decoded_interface_views v where (v.redaction_id is not null) <> ${ofContract('v')}
           union all
           select e."offset", e.contract_id, 'exercise ' || e.node_id || case when e.redaction_id is null
-                 then ' has contents that were redacted' else ' was redacted, which is noted nowhere' end
+                 then ' has contents that were redacted' else ' was redacted, but the redaction is not recorded' end
             from decoded_exercises e where (e.redaction_id is not null) <> (${ofContract('e', 'r.exercises')} or ${noted})
           union all
           select c."offset", c.contract_id, 'completion ' || case when c.redaction_id is null
-                 then 'has a message that was redacted' else 'was redacted, which redacted_contracts does not know' end
+                 then 'has a message that was redacted' else 'was redacted, but is not in redacted_contracts' end
             from (select "offset", id_text(contract_id) as contract_id, redaction_id from completions) c
            where (c.redaction_id is not null) <> ${ofContract('c')}
           union all
-          select null, contract_id, 'redacted by nobody' from redacted_contracts where ${unknown('redacted_contracts')}
+          select null, contract_id, 'redacted, but its redaction is not recorded' from redacted_contracts where ${unknown('redacted_contracts')}
           union all
-          select "offset", null, 'node ' || node_id || ' redacted by nobody'
+          select "offset", null, 'node ' || node_id || ' redacted, but its redaction is not recorded'
             from redacted_exercises where ${unknown('redacted_exercises')}`,
   },
 ];

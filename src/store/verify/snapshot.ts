@@ -1,4 +1,4 @@
-/** The one snapshot that all of a `verify` reads: read only, and of the same moment, whatever is committed meanwhile. */
+/** The one snapshot that a complete `verify` reads: read-only and consistent, regardless of later commits. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ParticipantRange } from '../../model/stream.ts';
@@ -8,20 +8,20 @@ import { reportPlanning } from '../connection/report-planning.ts';
 import { wantedInterfaces } from '../write/filter-interfaces.ts';
 import { currentParticipant } from '../write/participants.ts';
 
-/** The stream as the snapshot shows it. */
+/** The stream as of the snapshot. */
 export interface VerifiedStream {
   readonly participantId: string | null;
-  /** The filter of the subscription, with the interfaces that it asks for now. */
+  /** The filter of the subscription, with the interfaces that it requests now. */
   readonly filter: object;
   readonly checkpoint: number;
-  /** Updates up to this offset were pruned here; 0 when none were. */
+  /** Updates up to this offset were pruned here; 0 if none were. */
   readonly prunedToOffset: number;
   /** Updates after this offset are complete under the present filter, views of interfaces included. */
   readonly coveredAfter: number;
-  /** Contracts activated after this offset are complete; -1 where all active contracts were read. */
+  /** Contracts activated after this offset are complete; -1 if all active contracts were read. */
   readonly activeAfter: number;
   readonly seedOffset: number;
-  /** Undefined while the stream never switched to another participant. */
+  /** Undefined if the stream never switched to another participant. */
   readonly participantRange: ParticipantRange | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Snapshot {
   readonly stream: VerifiedStream;
 }
 
-/** Whole tables are read, for as long as it takes. */
+/** Complete tables are read, and may take any time. */
 const settings = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
@@ -39,8 +39,8 @@ const settings = [
 ].join('; ');
 
 /**
- * Lends `work` a client within one REPEATABLE READ READ ONLY transaction.
- * @throws IndexerError VERIFY_NOT_SEEDED when there is nothing published yet
+ * Runs `work` with a client within one REPEATABLE READ READ ONLY transaction.
+ * @throws IndexerError VERIFY_NOT_SEEDED if nothing is published yet
  */
 export async function inSnapshot<T>(database: Database, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   return database.withClient(async (client) => {
@@ -76,7 +76,7 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
   };
 }
 
-/** From the newest range back: going back to an offset leaves what is before it as complete as it was. */
+/** From the newest range back: going back to an offset does not change the completeness of earlier ranges. */
 async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
   const rows = await tablesOf(client)
     .selectFrom('coverage')

@@ -1,9 +1,12 @@
-/** What the tables hold active at an offset, as sums by bucket, and one by one for buckets that differ; what in flight. */
+/**
+ * Contracts active at an offset according to the tables, as sums by bucket, and one by one for buckets that differ;
+ * also reassignments in flight.
+ */
 import type { ClientBase } from 'pg';
 import { comparedFields } from '../../model/compared-rows.ts';
 import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
-/** Entries of one bucket: their number, and their digests added up as four unsigned 64-bit numbers. */
+/** Entries of one bucket: their number, and the sum of their digests as four unsigned 64-bit numbers. */
 export interface BucketSum {
   readonly bucket: number;
   readonly count: number;
@@ -16,18 +19,27 @@ export interface ActiveAt {
   /** Only those activated after this offset. */
   readonly after: number;
   readonly seeded: SeededOffsets;
-  /** The stream was switched to the participant here: what began before has another offset there, which is not compared. */
+  /**
+   * The stream was switched to the participant at this offset: earlier contracts have another offset there, which is
+   * not compared.
+   */
   readonly movedAt?: number | undefined;
 }
 
-/** Where a contract that became active was found by a seed: up to an offset, but not where updates were stored before. */
+/**
+ * Range in which a contract that became active was found by a seed: up to an offset, except where updates were stored
+ * before.
+ */
 export interface SeededOffsets {
   readonly upTo: number;
-  /** Offsets of the first and last contract up to there that came with an update; none did when the first is the larger. */
+  /**
+   * Offsets of the first and last contract up to there that came with an update; if the first is larger, there was
+   * none.
+   */
   readonly streamed: readonly [first: number, last: number];
 }
 
-/** One stored active contract: digests of its fields, 16 hexadecimal digits each; empty of absent ones. */
+/** One stored active contract: digests of its fields, 16 hexadecimal digits each; empty for absent ones. */
 export interface StoredActive {
   readonly contractId: string;
   readonly synchronizerId: string;
@@ -54,7 +66,7 @@ function isSeeded({ movedAt }: ActiveAt): string {
 
 const offsetField = comparedFields.active.indexOf('offset');
 
-/** Of both kinds. */
+/** Fields of both kinds. */
 function fieldsOf(kind: 'active' | 'seeded', { movedAt }: ActiveAt): readonly string[] {
   const fields = fieldExpressions(kind, 'c.redaction_id');
   if (movedAt === undefined) return fields;
@@ -108,7 +120,7 @@ function digestsOf(fields: readonly string[]): string {
   return `array[${digests.join(', ')}]`;
 }
 
-/** The entries of some buckets. Reads every active contract id, and the rows of those. */
+/** The entries of some buckets. Reads every active contract id, and the rows of these buckets. */
 export async function storedEntries(
   client: ClientBase,
   range: ActiveAt,
@@ -133,7 +145,7 @@ export async function storedEntries(
   }));
 }
 
-/** Offsets of seeded contracts. A seed that was repeated met contracts whose updates were stored; all are read then. */
+/** Offsets of seeded contracts. A repeated seed may list contracts whose updates were stored; all are read then. */
 export async function seededOffsets(client: ClientBase, seedOffset: number): Promise<SeededOffsets> {
   const { rows } = await client.query<{ first: number | null; last: number | null }>(
     `select min("offset") as first, max("offset") as last from contracts
@@ -144,7 +156,10 @@ export async function seededOffsets(client: ClientBase, seedOffset: number): Pro
   return { upTo: seedOffset, streamed: [first ?? Number.MAX_SAFE_INTEGER, last ?? -1] };
 }
 
-/** Ids of active contracts whose contents were removed: known before the sums, so that the ledger's are taken alike. */
+/**
+ * Ids of active contracts whose contents were redacted: read before the sums, so that the ledger's entries are treated
+ * alike.
+ */
 export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 'at'>): Promise<ReadonlySet<string>> {
   const any = await client.query('select from redactions limit 1');
   if (any.rowCount === 0) return new Set();
@@ -160,7 +175,7 @@ export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 
 
 /**
  * Contracts whose parties had left the participant, as `contract id, blank, synchronizer id`: the participant may list
- * them or not, and neither says anything.
+ * them or not, and neither means anything.
  */
 export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ key: string }>(
@@ -173,7 +188,7 @@ export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt
   return new Set(rows.map(({ key }) => key));
 }
 
-/** Which of these contracts are named by an update set aside up to an offset: what they miss is no defect. */
+/** The contracts among these that a quarantined update up to an offset names: their differences are not errors. */
 export async function quarantinedContracts(
   client: ClientBase,
   at: number,
@@ -187,7 +202,7 @@ export async function quarantinedContracts(
   return new Set(rows.map((row) => row.contract_id));
 }
 
-// What the tables hold of reassignments that the ledger lists as in flight.
+// Stored reassignments that the ledger lists as in flight.
 
 export interface HalfId {
   readonly contractId: string;
@@ -195,11 +210,11 @@ export interface HalfId {
   readonly offset: number;
 }
 
-/** One half: digests of its fields where a seed found it in flight, undefined where it came with an update. */
+/** One half: digests of its fields if a seed found it in flight, undefined if it came with an update. */
 export interface StoredHalf extends HalfId {
   readonly redacted: boolean;
   readonly digests: readonly string[] | undefined;
-  /** Of the contract that left, where a seed found it. */
+  /** Digests of the contract that left, if a seed found it. */
   readonly contract: readonly string[] | undefined;
 }
 
@@ -213,7 +228,7 @@ interface HalfRow {
   readonly contract: readonly string[] | null;
 }
 
-/** Those of the halves that are stored. The contract that left was active at `activated`, in the order of the halves. */
+/** The halves that are stored. The contract that left was active at `activated`, in the order of the halves. */
 export async function storedHalves(
   client: ClientBase,
   halves: readonly HalfId[],
@@ -235,7 +250,7 @@ export async function storedHalves(
            left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
            left join templates t on t.template_pk = c.template_pk
           where l.contract_id = any ($1)
-         -- Of another offset than the half: looked for before it is joined, wherever it lies.
+         -- At another offset than the half, perhaps on another server: selected before the join.
          offset 0) found on found.contract_id = w.contract_id and found.activated_offset = w.activated`,
     [
       halves.map(({ contractId }) => contractId),

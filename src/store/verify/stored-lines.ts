@@ -1,6 +1,6 @@
 /**
- * Stored rows in the words of `model/compared-rows.ts`, as SQL. The line of a row is its fields joined, its digest the
- * SHA-256 of the line: what the ledger sends is put into the same line elsewhere and must have the same digest.
+ * Stored rows in the notation of `model/compared-rows.ts`, as SQL. The line of a row is its fields joined, its digest
+ * the SHA-256 of the line: data of the ledger is converted to the same line elsewhere and must have the same digest.
  */
 import {
   absent,
@@ -19,18 +19,18 @@ type JoinedSql<K extends ComparedKind> = Readonly<Record<JoinedField<K>, string>
 const json = (column: string): string =>
   `case when ${column} ->> '$escaped' is not null and ${column} - '$escaped' = '{}'
         then 'raw:' || (${column} ->> '$escaped') else ${column}::text end`;
-/** Kept as it came: the ledger's text, or in our escape. Nothing else begins like that. */
+/** Stored unchanged: the ledger's text, or in our escape. Nothing but an escape begins this way. */
 const asSent = (column: string): string =>
   `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
 const micros = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint::text`;
 /**
- * A set: a participant that was restarted lists the parties of an event in another order, and a filter its interfaces. Most have
+ * A set: a restarted participant lists the parties of an event in another order, and a filter its interfaces. Most have
  * one member, which needs no sorting.
  */
 const set = (column: string): string =>
   `case when cardinality(${column}) = 1 then array_to_json(${column})::text
         else coalesce((select json_agg(p.name order by p.name collate "C") from unnest(${column}) p (name)), '[]')::text end`;
-/** The text of a create with one of its lists of parties as a set, as `plain-active.ts` writes it. */
+/** The text of a create with one of its lists of parties as a set, in the format of `plain-active.ts`. */
 const withSet = (text: string, list: string): string => {
   const parties = `r.created_event -> '${list}'`;
   const sorted = set(`array(select jsonb_array_elements_text(${parties}))`);
@@ -51,7 +51,7 @@ const active: JoinedSql<'active'> = {
 
 const seeded: JoinedSql<'seeded'> = {
   ...active,
-  // Releases before 3.4 say neither; then it is the package of the template, and the list is what changes the set.
+  // Releases before 3.4 return neither; then it is the package of the template, and the list changes the set.
   representative_package_id: 'coalesce(c.representative_package_id, t.package_id)',
   acs_delta: 'coalesce(c.acs_delta, true)::text',
   witness_parties: set('c.witness_parties'),
@@ -94,7 +94,7 @@ const inFlight: JoinedSql<'in_flight'> = {
   created_event: partyLists.reduce(withSet, json('r.created_event')),
 };
 
-/** Fields that are no column, and columns that are printed another way than others of their type. */
+/** Fields that are not columns, and columns that are printed differently from others of their type. */
 const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
   active,
   seeded,
@@ -108,7 +108,7 @@ const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
   topology: { raw: asSent('r.raw') },
 };
 
-/** A column of the row as `verify` prints columns of its type. */
+/** A column of the row in the format that `verify` uses for its type. */
 function printedColumn(alias: string, name: string, type: ColumnType): string {
   const column = `${alias}.${name}`;
   if (type === 'timestamptz') return micros(column);
@@ -116,7 +116,7 @@ function printedColumn(alias: string, name: string, type: ColumnType): string {
   return /^(?:int|bool)/.test(type) ? `${column}::text` : column;
 }
 
-/** The fields of a kind as SQL, in their order. `redaction`: the column that is not null in redacted rows. */
+/** The fields of a kind as SQL, in order. `redaction`: the column that is not null in redacted rows. */
 export function fieldExpressions(kind: ComparedKind, redaction?: string): readonly string[] {
   const texts: Readonly<Record<string, string | undefined>> = fieldSql[kind];
   const columns = comparedColumns(kind);
@@ -137,5 +137,5 @@ export function lineDigest(expressions: readonly string[]): string {
   return `sha256(convert_to(concat_ws(${escaped(separator)}, ${texts.join(', ')}), 'UTF8'))`;
 }
 
-/** Joins of the dictionaries that the fields of a kind name. */
+/** Joins of the dictionaries that the fields of a kind refer to. */
 export const templateJoin = 'left join templates t on t.template_pk = r.template_pk';

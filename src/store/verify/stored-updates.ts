@@ -1,4 +1,4 @@
-/** Stored rows of a range of offsets as digests, and the fields of one row where a digest differs. */
+/** Stored rows of a range of offsets as digests, and the fields of one row whose digest differs. */
 import type { ClientBase } from 'pg';
 import { one, tablesOf } from '../connection/query-builder.ts';
 import { comparedFields, type ComparedKind } from '../../model/compared-rows.ts';
@@ -6,7 +6,7 @@ import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
 export interface StoredLine {
   readonly offset: number;
-  /** As the ledger's side names it, see `ComparedRow`. */
+  /** Key in the notation of the ledger's side, see `ComparedRow`. */
   readonly key: string;
   readonly kind: ComparedKind;
   /** SHA-256 of the line, hexadecimal. */
@@ -41,7 +41,7 @@ const sources: readonly Source[] = [
     kind: 'view',
     key: `'view ' || coalesce(r.contract_id, 'node ' || r.node_id) || ' ' || t.package_id || ':' || t.module_name || ':' || t.entity_name`,
     redaction: 'r.redaction_id',
-    // Those of seeded contracts may lie in the range when a seed was repeated.
+    // After a repeated seed, views of seeded contracts may be in the range.
     from: `decoded_interface_views r left join templates t on t.template_pk = r.interface_pk
            where ${between} and not exists (select from contracts o where o."offset" = r."offset" and o.node_id = r.node_id
                                                        and o.origin = 's')`,
@@ -77,7 +77,7 @@ export async function storedLines(client: ClientBase, from: number, to: number):
   return rows;
 }
 
-/** Texts of the fields of one row, in their order; undefined when it is not there. */
+/** Texts of the fields of one row, in order; undefined if it does not exist. */
 export async function storedFields(
   client: ClientBase,
   line: Pick<StoredLine, 'kind' | 'key' | 'offset'>,
@@ -94,7 +94,7 @@ export async function storedFields(
   return row === undefined ? undefined : names.map((name) => row[name] ?? null);
 }
 
-/** Offsets after `from` up to `to` that are set aside: no table but `quarantine` has their rows. */
+/** Offsets after `from` up to `to` that are in quarantine: only `quarantine` has their rows. */
 export async function quarantinedOffsets(client: ClientBase, from: number, to: number): Promise<ReadonlySet<number>> {
   const rows = await tablesOf(client)
     .selectFrom('quarantine')
@@ -105,7 +105,7 @@ export async function quarantinedOffsets(client: ClientBase, from: number, to: n
   return new Set(rows.map(({ offset }) => offset));
 }
 
-/** The offset before the `count`th newest stored update; 0 when there are no more. */
+/** The offset before the `count`th newest stored update; 0 if there are no more. */
 export async function tailBegin(client: ClientBase, count: number): Promise<number> {
   const row = await tablesOf(client)
     .selectFrom('updates')
@@ -117,7 +117,7 @@ export async function tailBegin(client: ClientBase, count: number): Promise<numb
   return row?.offset ?? 0;
 }
 
-/** Where the next `count` stored updates after `from` end, at most `to`: a range of bounded size. */
+/** Offset of the last of the next `count` stored updates after `from`, at most `to`: a range of limited size. */
 export async function rangeEnd(client: ClientBase, from: number, to: number, count: number): Promise<number> {
   const row = await tablesOf(client)
     .selectFrom('updates')
@@ -131,7 +131,9 @@ export async function rangeEnd(client: ClientBase, from: number, to: number, cou
   return row?.offset ?? to;
 }
 
-/** The names of packages in the dictionary, by template as the ledger writes its identifier; null where no event named it. */
+/**
+ * The names of packages in the dictionary, by template in the ledger's notation; null if no event named the package.
+ */
 export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMap<string, string | null>> {
   const rows = await tablesOf(client)
     .selectFrom('templates')

@@ -1,7 +1,7 @@
-/** Rules of the stream row, of the updates, and of how many rows an update has. */
+/** Rules of the stream row, of the updates, and of the number of rows of an update. */
 import type { Invariant } from './invariant.ts';
 
-/** Rows that came with an update; those of a seed stand for events of long ago. */
+/** Rows that came with an update; rows of a seed represent earlier events. */
 const eventRows = `
   select "offset", node_id, id_text(contract_id) as contract_id from contracts where origin <> 's'
   union all select "offset", node_id, id_text(contract_id) from exercises
@@ -15,7 +15,7 @@ const above = (table: string, column = '"offset"'): string =>
 export const streamInvariants: readonly Invariant[] = [
   {
     id: 'I01',
-    says: 'nothing lies above the checkpoint',
+    says: 'no row is above the checkpoint',
     sql: `select "offset", null::text as contract_id, 'a row of ' || place || ' above the checkpoint' as found from (
             ${[
               ...['updates', 'contracts', 'exercises', 'archives', 'interface_views'].map((table) => above(table)),
@@ -27,7 +27,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I02',
-    says: 'a published stream has a checkpoint at or after its seed and what was pruned, any other has none',
+    says: 'a published stream has a checkpoint at or after its seed and its pruned offset, any other has none',
     sql: `select coalesce(checkpoint, seed_offset) as "offset", null::text as contract_id,
                  'seed offset ' || coalesce(seed_offset::text, 'none') || ', checkpoint ' || coalesce(checkpoint::text, 'none')
                  || case when seeded_at is null then ', unpublished' else '' end as found
@@ -45,7 +45,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I04',
-    says: 'an update id stands at one offset',
+    says: 'an update id has one offset',
     sql: `select max("offset") as "offset", null::text as contract_id,
                  'update id at ' || count(*) || ' offsets from ' || min("offset") as found
             from updates where update_id is not null group by update_id having count(*) > 1`,
@@ -122,7 +122,7 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I40',
-    says: 'an update stands with the batch that stored it, and no batch without an update',
+    says: 'an update has the batch that stored it, and no batch is without an update',
     sql: `select u."offset", null::text as contract_id, 'not of batch ' || u.batch_offset as found
             from updates u
             left join (select batch_offset, case when batch_offset >= 0

@@ -1,4 +1,6 @@
-/** What the admins of tokens log and their holdings do not show, see the view token_discrepancies. */
+/**
+ * Differences between the events logged by token admins and the changes of holdings, see the view token_discrepancies.
+ */
 import { escapeIdentifier, type ClientBase } from 'pg';
 
 export interface TokenDiscrepancy {
@@ -8,9 +10,9 @@ export interface TokenDiscrepancy {
 }
 
 /**
- * Events of instruments' own admins, and the first of the changes that are not as these say.
+ * Number of events of instruments' own admins, and the first changes that differ from them.
  * @param explore the schema of the views
- * @param limit so many are listed; `count` of each row is that of all
+ * @param limit maximum number of listed rows; `count` of each row is the total
  */
 export async function tokenDiscrepancies(
   client: ClientBase,

@@ -1,4 +1,4 @@
-/** The last result of each comparison, kept for readers and for the metrics of a running indexer. */
+/** The last result of each comparison, stored for readers and for the metrics of a running indexer. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
@@ -16,7 +16,7 @@ export interface Verification {
   readonly note?: string;
 }
 
-/** Keeps the results. False when this role may not write them: comparing needs the right to read only. */
+/** Stores the results. False if this role may not write them: comparing only needs the right to read. */
 export async function noteVerifications(database: Database, results: readonly Verification[]): Promise<boolean> {
   try {
     await database.transaction(async (client) => {
@@ -41,21 +41,21 @@ export async function noteVerifications(database: Database, results: readonly Ve
   }
 }
 
-/** No right, a read-only server or session, and a schema of before this table. */
+/** Errors for a missing right, a read-only server or session, and a schema from before this table. */
 const unwritable: ReadonlySet<string> = new Set(['42501', '25006', '42P01']);
 
-/** The last result of each comparison, as the metrics show it. */
+/** The last result of each comparison, for the metrics. */
 export interface LastVerification {
   readonly kind: string;
   readonly atOffset: number;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly seconds: number;
-  /** Undefined when it could not be decided. */
+  /** Undefined if it could not be determined. */
   readonly different: number | undefined;
 }
 
-/** None where this role may not read them. */
+/** Empty if this role may not read them. */
 export async function lastVerifications(database: Database): Promise<readonly LastVerification[]> {
   try {
     const rows = await database.withClient((client) =>

@@ -1,4 +1,6 @@
-/** Webhooks as people set them up: tables `webhooks`, `webhook_secrets` and `webhook_dead_letters`, for owners of the tables. */
+/**
+ * Management of webhooks: tables `webhooks`, `webhook_secrets` and `webhook_dead_letters`, for owners of the tables.
+ */
 import type { ClientBase } from 'pg';
 import type { ChangeCursor } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -8,14 +10,14 @@ import { holdWithin, retaining } from '../retention/holds.ts';
 import { letReadAs } from '../roles/read-as.ts';
 
 export type AddedWebhook = Omit<Webhook, 'hookId'> & {
-  /** What comes after it is delivered; undefined: what is committed from now on. */
+  /** Changes after this offset are delivered; undefined: changes committed from now on. */
   readonly after: number | undefined;
 };
 
 export interface ListedWebhook {
   readonly name: string;
   readonly state: 'active' | 'disabled';
-  /** Without what only the receiver may know: no path behind the host. */
+  /** Without the secret parts of the URL: no path after the host. */
   readonly receiver: string;
   readonly role: string;
   readonly template: string | null;
@@ -24,9 +26,9 @@ export interface ListedWebhook {
   readonly cursor: ChangeCursor | null;
   readonly checkpoint: number | null;
   readonly deadLetters: number;
-  /** Why the newest of them was not taken. */
+  /** Why the newest of them was not accepted. */
   readonly lastProblem: string | null;
-  /** Why the last attempt failed, and since when for this reason; null: it did not. */
+  /** Why the last attempt failed, and since when for this reason; null: it did not fail. */
   readonly problem: string | null;
   readonly problemAt: Date | null;
   readonly missed: string | null;
@@ -38,9 +40,9 @@ export function holdOf(name: string): string {
 }
 
 /**
- * Adds one. Resolves to the offset it begins after; null: where history begins, once there is some.
- * @throws IndexerError WEBHOOK_REFUSED where the name is taken or the role cannot be read as, HOLD_REFUSED where the history after the
- * offset is not here
+ * Adds a webhook. Resolves to the offset after which it begins; null: at the start of history, once there is some.
+ * @throws IndexerError WEBHOOK_REFUSED if the name is taken or the indexer cannot read as the role, HOLD_REFUSED if the
+ * history after the offset is not stored here
  */
 export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
   return retaining(database, async (client) => {
@@ -54,12 +56,12 @@ export function addWebhook(database: Database, webhook: AddedWebhook): Promise<n
       [name, role, template, party, eventTypes, begin],
     );
     if (rowCount === 0)
-      throw refused(`a webhook named ${name} is there already`, 'take another name, or remove it first');
+      throw refused(`a webhook named ${name} already exists`, 'use another name, or remove the existing webhook first');
     await client.query('insert into webhook_secrets (name, url, secret) values ($1, $2, $3)', [name, url, secret]);
     await holdWithin(client, {
       name: holdOf(name),
       offset: begin ?? undefined,
-      reason: 'what the webhook is not told yet',
+      reason: 'changes not delivered to the webhook yet',
     });
     return begin;
   });
@@ -71,7 +73,7 @@ async function beginOf(client: ClientBase, after: number | undefined): Promise<n
   return rows[0]?.checkpoint ?? null;
 }
 
-/** All of them, by name. */
+/** All webhooks, by name. */
 export async function listWebhooks(database: Database): Promise<readonly ListedWebhook[]> {
   const rows = await database.withClient(async (client) => {
     const found = await client.query<Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & Place>(
@@ -96,7 +98,7 @@ interface Place {
   readonly node: number | null;
 }
 
-/** Its dead letters, and the hold on history, go with it. @throws IndexerError WEBHOOK_NOT_FOUND */
+/** Also removes its dead letters and its hold on history. @throws IndexerError WEBHOOK_NOT_FOUND */
 export function removeWebhook(database: Database, name: string): Promise<void> {
   return retaining(database, async (client) => {
     const { rowCount } = await client.query('delete from webhooks where name = $1', [name]);
@@ -108,10 +110,11 @@ export function removeWebhook(database: Database, name: string): Promise<void> {
 }
 
 /**
- * Delivers again to a webhook that was disabled, from where it was.
- * @param after what it was not told up to this offset it is never told, and the list says so; undefined: nothing is left out
- * @throws IndexerError WEBHOOK_NOT_FOUND; WEBHOOK_REFUSED where it was told more than that; HOLD_REFUSED where the history behind its place
- * is not here any more
+ * Resumes deliveries to a disabled webhook from its last position.
+ * @param after undelivered changes up to this offset are skipped, and the list reports it; undefined: nothing is
+ * skipped
+ * @throws IndexerError WEBHOOK_NOT_FOUND; WEBHOOK_REFUSED if it has received more than that; HOLD_REFUSED if the
+ * history after its position is no longer stored here
  */
 export function resumeWebhook(database: Database, name: string, after: number | undefined): Promise<void> {
   return retaining(database, async (client) => {
@@ -127,13 +130,13 @@ export function resumeWebhook(database: Database, name: string, after: number | 
     );
     const [found] = rows;
     if (found === undefined) throw unknown(name);
-    if (found.ahead) throw refused(`${name} was told more than that`, 'resume it without --after');
+    if (found.ahead) throw refused(`${name} has already received later changes`, 'resume it without --after');
     const offset = found.offset === null ? undefined : found.offset - (found.node === null ? 0 : 1);
-    await holdWithin(client, { name: holdOf(name), offset, reason: 'what the webhook is not told yet' });
+    await holdWithin(client, { name: holdOf(name), offset, reason: 'changes not delivered to the webhook yet' });
   });
 }
 
-/** In the order of history, at most so many. @throws IndexerError WEBHOOK_NOT_FOUND */
+/** In the order of history, at most this many. @throws IndexerError WEBHOOK_NOT_FOUND */
 export async function listDead(
   database: Database,
   name: string,
@@ -150,7 +153,10 @@ export async function listDead(
   });
 }
 
-/** A letter and those before it of its contract; undefined: all. Resolves to how many. @throws IndexerError WEBHOOK_NOT_FOUND */
+/**
+ * Replays a dead letter and earlier ones of its contract; undefined: all. Resolves to their number. @throws
+ * IndexerError WEBHOOK_NOT_FOUND
+ */
 export function replayDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
   return onLetters(
     database,
@@ -161,7 +167,10 @@ export function replayDead(database: Database, name: string, place: ChangeCursor
   );
 }
 
-/** One letter, or all: they are not delivered any more. Resolves to how many. @throws IndexerError WEBHOOK_NOT_FOUND */
+/**
+ * Discards one dead letter, or all: they are not delivered any more. Resolves to their number. @throws IndexerError
+ * WEBHOOK_NOT_FOUND
+ */
 export function discardDead(database: Database, name: string, place: ChangeCursor | undefined): Promise<number> {
   return onLetters(database, name, place, 'delete from webhook_dead_letters d', '(d."offset", d.node_id) =');
 }
@@ -199,8 +208,8 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * Part of a going back to `to`: what comes after it is told anew, with ids of its own where it is another history. Null: nothing is
- * left, and each begins where the next history begins.
+ * Part of going back to `to`: later changes are delivered again, with ids of their own if they belong to another
+ * history. Null: nothing is left, and each webhook begins where the next history begins.
  */
 export async function cutWebhooks(client: ClientBase, to: number | null): Promise<void> {
   await client.query('delete from webhook_dead_letters where $1::bigint is null or "offset" > $1', [to]);

@@ -1,13 +1,15 @@
-/** How far webhooks were told, for whoever delivers: one statement each, with no more rights than the writer has. */
+/** Progress of webhooks, for the deliveries: one statement each, with only the rights of the writer. */
 import type { ChangeCursor } from '../../model/push/changes.ts';
 import type { DeadLetter, Webhook, WebhookStanding } from '../../model/push/webhook.ts';
 import { readChanges } from '../changes/read-changes.ts';
 import type { Database } from '../connection/database.ts';
 
-/** Of one page. A receiver takes thousands of events a second, and what one webhook holds has a limit of its own. */
+/**
+ * Of one page. A receiver accepts thousands of events a second, and the memory of one webhook has a limit of its own.
+ */
 const pageCharacters = 4_000_000;
 
-/** Satisfies the port of the deliveries. @param database stays the caller's to close */
+/** Implements the port of the deliveries. @param database closed by the caller */
 export function webhookProgress(database: Database) {
   return {
     standing: () => standing(database),
@@ -75,7 +77,7 @@ async function cursor(database: Database, { hookId }: Webhook): Promise<ChangeCu
   return row.offset === null ? null : { offset: row.offset, node: row.node };
 }
 
-/** The hold moves with it, but never past a dead letter: that is read again when it is replayed. */
+/** The hold moves with it, but never past a dead letter, which is read again when it is replayed. */
 async function move(
   database: Database,
   { hookId }: Webhook,

@@ -1,6 +1,6 @@
 /**
  * One batch, one transaction, one round trip: compare-and-set of the stream row, COPY into the append-only tables,
- * set-based maintenance of lifetimes and rollup. Several batches may be under way on connections of their own; they
+ * set-based maintenance of lifetimes and rollup. Several batches may run concurrently on connections of their own; they
  * commit in order.
  */
 import { type ClientBase, escapeIdentifier } from 'pg';
@@ -28,13 +28,13 @@ export interface BatchWrite {
   readonly batch: Batch<BinaryRows>;
   /** New dictionary entries that the rows refer to. */
   readonly added: DictionaryEntries;
-  /** The write of the batch before, while it is under way. */
+  /** The write of the previous batch while it runs. */
   readonly predecessor: Promise<unknown> | undefined;
-  /** Moves the stream row by compare-and-set; fails when somebody else did. */
+  /** Moves the stream row by compare-and-set; fails if another writer moved it. */
   readonly advance: Statement;
 }
 
-/** So few bytes are written sooner than a second round trip would take. */
+/** At most this many bytes are written faster than a second round trip takes. */
 const smallBytes = 64 * 1024;
 
 /** Writes and commits a batch. Resolves to rows written by table. @throws IndexerError; then nothing is written */
@@ -51,7 +51,7 @@ export async function writeBatch(database: Database, write: BatchWrite): Promise
   return new Map(filled.map(({ table, rows }) => [table, rows]));
 }
 
-/** The statements that store the rows of a batch: COPYs, and what builds on what is stored already. Seals the batch. */
+/** The statements that store the rows of a batch: COPYs, and statements that depend on stored rows. Seals the batch. */
 export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries) {
   batch.seal();
   if (batch.lifetimes.repeated) throw contractTwice();
@@ -68,8 +68,8 @@ export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries
 }
 
 /**
- * What only adds rows is sent at once, what builds on earlier batches (the stream row, ends of lifetimes, sums) after
- * the predecessor has committed.
+ * Statements that only add rows are sent at once; those that depend on earlier batches (the stream row, ends of
+ * lifetimes, sums) after the predecessor has committed.
  */
 async function inOrder(
   client: ClientBase,
@@ -88,9 +88,9 @@ async function inOrder(
   }
 }
 
-/** Waits, and lets the server know that the transaction is not forgotten: it would end one that is idle for too long. */
+/** Waits, and keeps the transaction active: the server would end one that is idle for too long. */
 async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>, idleLimitMs: number): Promise<void> {
-  // A failure shows in the next statement of the transaction.
+  // The next statement of the transaction reports a failure.
   const beat = setInterval(() => void client.query('select 1').catch(() => undefined), idleLimitMs / 4);
   try {
     await awaited;
@@ -99,7 +99,7 @@ async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>,
   }
 }
 
-/** @param into the table that takes the rows: one that has the columns of `table` */
+/** @param into the table that receives the rows: one that has the columns of `table` */
 export function copyStatement(table: TableName, messages: Buffer, into: string = table): Statement {
   const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
   return {
@@ -109,7 +109,7 @@ export function copyStatement(table: TableName, messages: Buffer, into: string =
   };
 }
 
-/** Who stored the updates of the batch, and when. */
+/** Records who stored the updates of the batch, and when. */
 function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readonly table: TableName }[]): Statement[] {
   if (!filled.some(({ table }) => table === 'updates')) return [];
   const text = 'insert into batches (batch_offset, epoch) values ($1, $2)';
@@ -117,8 +117,8 @@ function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readon
 }
 
 /**
- * Ends what earlier batches began, and counts: rows move from live to ended. An end counts for the template of the
- * row that really changed, because the event may name a newer package, or a contract that was never seen active.
+ * Ends contracts of earlier batches, and counts: rows move from live to ended. An end counts for the template of the
+ * row that actually changed, because the event may name a newer package, or a contract that was never seen active.
  */
 function lifetimeStatement(batch: Batch): Statement[] {
   const { lifetimes } = batch;
@@ -157,7 +157,7 @@ export const endsTable = `unnest($1::text[], $2::integer[], $3::bigint[], $4::in
                                  $6::timestamptz[])
                             d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)`;
 
-/** Adds to table `ended` what `rows`, a table with perhaps a condition, has of its columns; how long it lasted is computed. */
+/** Adds the columns of `rows`, a table with an optional condition, to table `ended`; the duration is computed. */
 export function endedFrom(rows: string): string {
   return `insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
                              contract_id, ended_at, ended_node_id, unhosted_since)
@@ -166,7 +166,7 @@ export function endedFrom(rows: string): string {
             from ${rows}`;
 }
 
-/** The parameters of {@link endsTable}, each an array. The lifetimes must stay as they are until it is sent. */
+/** The parameters of {@link endsTable}, each an array. The lifetimes must not change until they are sent. */
 export function endValues(lifetimes: Lifetimes): readonly Encoded[] {
   const each =
     <T>(pick: (ended: Deactivation) => T) =>
@@ -186,7 +186,10 @@ function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<
   for (const value of values) yield change(value);
 }
 
-/** Two statements: with hundreds of templates this is most of what the writer updates, so their rows carry their own counts only. */
+/**
+ * Two statements: with hundreds of templates these are most of the writer's updates, so rows of templates only carry
+ * their own counts.
+ */
 export function activityStatements(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
   const ofTemplates = rows.filter(({ templatePk }) => templatePk !== 0);
@@ -224,7 +227,7 @@ const ofTheHour = ['synchronizerPk', 'transactions', 'totalCreates', 'totalArchi
 function hourActivity(rows: readonly ActivityRow[]): Statement {
   return {
     name: 'add-activity-of-hours',
-    // Traffic costs stop at the largest bigint: one absurd cost must not stop the stream.
+    // Traffic costs are limited to the largest bigint: one absurd cost must not stop the stream.
     text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises,
                   transactions, total_creates, total_archives, total_exercises, paid_traffic_cost, delay_seconds)
              select hour, 0, 0, synchronizer_pk, 0, 0, 0, transactions, total_creates, total_archives, total_exercises,

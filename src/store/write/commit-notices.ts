@@ -1,12 +1,12 @@
 /**
- * Notifies listeners of the database of each committed checkpoint: `NOTIFY <schema>_offset`, with the checkpoint as payload. A notice is sent
- * after the commit, on its own. When the queue of notices is full, Postgres refuses a transaction with a notice at its commit, so a notice
- * within the batch would let any login stop the writer.
+ * Notifies listeners of the database of each committed checkpoint: `NOTIFY <schema>_offset`, with the checkpoint as
+ * payload. A notice is sent after the commit, separately. When the queue of notices is full, Postgres refuses a
+ * transaction with a notice at its commit, so a notice within the batch would let any login stop the writer.
  */
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 
-/** Called for each notice: with the error of one that Postgres did not take, with nothing otherwise. */
+/** Called for each notice: with the error if Postgres refused it, without an argument otherwise. */
 export type OnNotice = (error?: IndexerError) => void;
 
 export class CommitNotices {

@@ -1,7 +1,7 @@
 /**
- * Completions: what became of submitted commands, stored beside the batches of updates by the same session. Their checkpoint
- * is the end of the newest row of `completion_ranges`; it moves by compare-and-set in the transaction of the rows, under the
- * epoch of the session, and never past the checkpoint of the stream.
+ * Completions, the results of submitted commands, stored concurrently with the batches of updates by the same session.
+ * Their checkpoint is the end of the newest row of `completion_ranges`; it moves by compare-and-set in the transaction
+ * of the rows, under the epoch of the session, and never past the checkpoint of the stream.
  */
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
@@ -24,13 +24,13 @@ import { inOneTransaction, type Encoded, type Statement } from '../connection/ro
 import { dataRefused } from '../connection/store-error.ts';
 import { assertEpoch, compareAndSet, fenced } from './stream-row.ts';
 
-/** Completions of one session, which is over for them when it is over for batches. */
+/** Completions of one session, which ends for them when it ends for batches. */
 export class StoreCompletions {
   readonly #database: Database;
   readonly #epoch: number;
   readonly #assertHeld: (() => void) | undefined;
 
-  /** @param assertHeld throws when this process may no longer write; asked before every write */
+  /** @param assertHeld throws if this process may no longer write; called before every write */
   constructor(database: Database, epoch: number, assertHeld: (() => void) | undefined) {
     this.#database = database;
     this.#epoch = epoch;
@@ -54,9 +54,9 @@ export class StoreCompletions {
 }
 
 /**
- * Where completions go on: the end of the newest range. The first range begins at `begin`; one for other parties begins where
- * the newest ends. Part of the caller's transaction.
- * @throws IndexerError WRITER_FENCED (fenced) when the epoch is not in force any more
+ * Position from which completions continue: the end of the newest range. The first range begins at `begin`; a range for
+ * other parties begins where the newest ends. Part of the caller's transaction.
+ * @throws IndexerError WRITER_FENCED (fenced) if the epoch is no longer in force
  */
 async function openCompletions(client: ClientBase, epoch: number, start: CompletionStart): Promise<number> {
   await assertEpoch(client, epoch);
@@ -86,7 +86,7 @@ function newestRange(client: ClientBase): Promise<Range | undefined> {
     .executeTakeFirst();
 }
 
-/** A range that begins where the one before has nothing yet takes its place. */
+/** A range that begins where the previous one is still empty replaces it. */
 async function beginRange(
   client: ClientBase,
   { from, parties, reason }: Pick<Range, 'from' | 'parties'> & { readonly reason: string | null },
@@ -99,8 +99,8 @@ async function beginRange(
 }
 
 /**
- * Notes that completions from the checkpoint to `gap.to` are not shown any more; a new range begins there. Part of the
- * caller's transaction. @throws IndexerError WRITER_FENCED (fenced)
+ * Records that completions from the checkpoint to `gap.to` are no longer returned; a new range begins there. Part of
+ * the caller's transaction. @throws IndexerError WRITER_FENCED (fenced)
  */
 async function skipCompletions(client: ClientBase, epoch: number, gap: CompletionGap): Promise<void> {
   await assertEpoch(client, epoch);
@@ -113,7 +113,7 @@ interface CompletionWrite {
   readonly epoch: number;
   readonly from: number;
   readonly to: number;
-  /** In the order of their offsets, after `from` and up to `to`. */
+  /** In order of their offsets, after `from` and up to `to`. */
   readonly completions: readonly Completion[];
 }
 
@@ -130,8 +130,8 @@ async function writeCompletions(database: Database, write: CompletionWrite): Pro
 }
 
 /**
- * The fence first. Who takes over locks the stream row FOR UPDATE, which this lock holds off until the commit, and who wrote
- * before finds another epoch; batches of updates, which change no key, neither wait for it nor hold it up.
+ * The fence first. A new writer locks the stream row FOR UPDATE, which this lock delays until the commit, and the
+ * previous writer then finds another epoch; batches of updates, which change no key, neither wait for it nor delay it.
  */
 function advance({ epoch, from, to }: CompletionWrite): Statement {
   return compareAndSet({
@@ -145,10 +145,10 @@ function advance({ epoch, from, to }: CompletionWrite): Statement {
 }
 
 function movedText(from: number): string {
-  return `the checkpoint of completions was no longer ${String(from)}, the epoch was taken over, or the stream is not as far`;
+  return `the checkpoint of completions was no longer ${String(from)}, the epoch was taken over, or the stream has not caught up`;
 }
 
-/** Combinations that are new. */
+/** Party sets that are new. */
 function insertSubmitters(completions: readonly Completion[]): Statement {
   const known = new Map(completions.map(({ actAs }) => [submittersKey(actAs), actAs]));
   const pairs = [...known].flatMap(([key, actAs]) => actAs.map((party) => ({ key, party })));
@@ -174,7 +174,7 @@ interface Column {
   readonly values: Encoded;
 }
 
-/** What was redacted is left out here, not by whoever reads the stream: a redaction need not end the session. */
+/** Redacted completions are skipped here, not by the reader of the stream: a redaction need not end the session. */
 function insertCompletions(completions: readonly Completion[]): Statement {
   const columns = columnsOf(completions);
   const names = columns.map(({ name }) => `"${name}"`).join(', ');
@@ -234,7 +234,7 @@ function columnsOf(completions: readonly Completion[]): readonly Column[] {
 function refuseUnstorable({ updateId, transactionHash, rejection, ...completion }: Completion): void {
   const ids = [updateId, transactionHash, rejection?.contractId ?? null];
   if (ids.some((id) => id !== null && !plainCharacters.test(id))) {
-    throw dataRefused('completions', 'an id with a backslash or what is no printable ASCII');
+    throw dataRefused('completions', 'an id with a backslash or a character that is not printable ASCII');
   }
   if (completion.recordTime !== null && postgresMicroseconds(completion.recordTime) === undefined) {
     throw dataRefused('completions', 'a time that is not ISO-8601 in UTC');
@@ -251,7 +251,7 @@ function refuseUnstorable({ updateId, transactionHash, rejection, ...completion 
   }
 }
 
-/** What an error tells of the time in its words may be anything: then it tells nothing. */
+/** An error may give the time as any text: an invalid one is ignored. */
 function timeOf(text: string | null): Microseconds | null {
   return text === null ? null : (postgresMicroseconds(text) ?? null);
 }

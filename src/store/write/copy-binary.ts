@@ -1,7 +1,7 @@
 /**
- * Rows in the binary format of COPY: Postgres takes numbers, times and arrays as they are instead of parsing text, and
- * nothing needs escaping. One buffer per table, used again for every batch, that holds the messages ready for the wire.
- * Source: Postgres documentation, COPY, "Binary Format", and "Message Formats" for CopyData.
+ * Rows in the binary format of COPY: Postgres takes numbers, times and arrays directly instead of parsing text, and
+ * nothing needs escaping. One buffer per table, reused for every batch, holds the messages ready for sending. Source:
+ * Postgres documentation, COPY, "Binary Format", and "Message Formats" for CopyData.
  */
 import {
   type ColumnType,
@@ -20,7 +20,7 @@ import { ByteWriter } from '../connection/byte-writer.ts';
 /** Signature, no flags, no header extension. */
 const head = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const copyData = 'd'.charCodeAt(0);
-/** Postgres receives a message whole before it parses the first row of it. */
+/** Postgres receives a complete message before it parses its first row. */
 const messageBytes = 64 * 1024;
 const jsonbVersion = 1;
 const int2Limit = 2 ** 15;
@@ -51,7 +51,7 @@ class TableCopy {
     this.#bytes.raw(head);
   }
 
-  /** The messages with the end of the stream in them; nothing may be added after. */
+  /** The messages including the end of the stream; nothing may be added afterwards. */
   messages(): Buffer {
     this.#bytes.int16(-1);
     this.#endMessage();
@@ -103,7 +103,8 @@ class TableCopy {
   }
 
   #id(value: Text): void {
-    if (!this.#bytes.id(value)) throw dataRefused(this.#table, 'an id with a backslash or what is no printable ASCII');
+    if (!this.#bytes.id(value))
+      throw dataRefused(this.#table, 'an id with a backslash or a character that is not printable ASCII');
   }
 
   #int2(value: number | bigint): void {
@@ -135,24 +136,26 @@ class TableCopy {
   }
 }
 
-/** The rows of one batch, encoded as they come: no row and no payload is kept as an object. Can be used again. */
+/** The rows of one batch, encoded as they arrive: no row and no payload is kept as an object. Reusable. */
 export class BinaryRows implements RowSink {
   readonly #tables = new Map<TableName, TableCopy>();
   readonly #types: ColumnTypes;
 
-  /** @param types of the columns of the database that takes the rows */
+  /** @param types of the columns of the database that receives the rows */
   constructor(types: ColumnTypes = tables) {
     this.#types = types;
   }
 
-  /** @throws IndexerError STORE_DATA_REFUSED for what the column's type cannot hold; then nothing of this is of use */
+  /**
+   * @throws IndexerError STORE_DATA_REFUSED for a value that the column's type cannot hold; then discard this object
+   */
   push(table: TableName, row: Row): void {
     let copy = this.#tables.get(table);
     if (copy === undefined) this.#tables.set(table, (copy = new TableCopy(table, this.#types)));
     copy.append(row);
   }
 
-  /** Tables with rows, in no order that matters, as CopyData messages. */
+  /** Tables with rows, in any order, as CopyData messages. */
   *filled(): Generator<{ readonly table: TableName; readonly rows: number; readonly messages: Buffer }> {
     for (const [table, copy] of this.#tables) {
       if (copy.rows > 0) yield { table, rows: copy.rows, messages: copy.messages() };

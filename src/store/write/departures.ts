@@ -1,7 +1,7 @@
 /**
  * A party that leaves the participant takes the participant's knowledge of its contracts with it: no event ends them
- * here. They are marked as unhosted in the transaction that stores the event of its leaving. Each time this reads every
- * contract once, which takes as long as it takes; a batch without such an event has no part in it.
+ * here. They are marked as unhosted in the transaction that stores the event of its departure. This reads every
+ * contract once, which may take long; a batch without such an event is not affected.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Batch } from '../../model/batch.ts';
@@ -9,12 +9,12 @@ import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
-/** Of the one statement that reads so much, milliseconds. */
+/** Limit of that one statement, milliseconds. */
 const limitMs = 60 * 60 * 1000;
 
 const allowTime = `select set_config('statement_timeout', '${String(limitMs)}', true)`;
 
-/** To be sent after everything that ends contracts; nothing when no party left. */
+/** Send them after everything that ends contracts; empty if no party left. */
 export function departureStatements({ departure }: Batch): Statement[] {
   if (departure === undefined) return [];
   return [
@@ -24,8 +24,8 @@ export function departureStatements({ departure }: Batch): Statement[] {
 }
 
 /**
- * Marks from an offset on as if nothing had been marked there: with an update that comes late other contracts were
- * active, or other parties hosted, when a party left. Part of the caller's transaction.
+ * Repeats the marks from an offset as if none were there: with a late update other contracts were active, or other
+ * parties hosted, when a party left. Part of the caller's transaction.
  */
 export async function markAnew(client: ClientBase, from: number): Promise<void> {
   await client.query(allowTime);
@@ -37,7 +37,7 @@ export async function markAnew(client: ClientBase, from: number): Promise<void> 
   await client.query(marking);
 }
 
-/** Contracts that are neither active nor ended. Reads an index that holds nothing else. */
+/** Number of contracts that are neither active nor ended. Reads an index that has no other rows. */
 export async function unhostedContracts(database: Database): Promise<number> {
   const row = await database.withClient((client) =>
     tablesOf(client).selectFrom('live').select(countRows).where('unhosted_since', 'is not', null).executeTakeFirst(),

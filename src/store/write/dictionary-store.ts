@@ -1,4 +1,7 @@
-/** The dictionaries (templates, choices, synchronizers, interfaces of templates, parties) read whole at session start, extended within a batch's transaction. */
+/**
+ * The dictionaries (templates, choices, synchronizers, interfaces of templates, parties): read completely at session
+ * start, extended within a batch's transaction.
+ */
 import type { ClientBase } from 'pg';
 import {
   bytesPerStep,
@@ -14,7 +17,7 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   return new Dictionary(await loadNames(client), await newestParties(client));
 }
 
-/** All names with their numbers, without the combinations of parties. */
+/** All names with their numbers, without the party sets. */
 export async function loadNames(client: ClientBase): Promise<DictionaryEntries> {
   const tables = tablesOf(client);
   const templates = await tables.selectFrom('templates').selectAll().orderBy('template_pk').execute();
@@ -44,7 +47,7 @@ export async function loadNames(client: ClientBase): Promise<DictionaryEntries> 
   };
 }
 
-/** The newest combinations of parties of both tables, oldest first. */
+/** The newest party sets of both tables, oldest first. */
 async function newestParties(client: ClientBase): Promise<StoredParties> {
   return {
     contracts: await newestOf(client, 'contract_parties', ['signatories', 'observers', 'witness_parties']),
@@ -53,8 +56,8 @@ async function newestParties(client: ClientBase): Promise<StoredParties> {
 }
 
 /**
- * Those that {@link PartyCombinations} remembers. Numbers below zero were not given by the writer. The rows are read one by
- * one from the newest, and no further than they fit, because a row has as many parties as the ledger likes.
+ * Party sets that {@link PartyCombinations} keeps in memory. Numbers below zero were not assigned by the writer. Rows
+ * are read one by one from the newest, and only as many as fit, because the ledger does not limit the parties of a row.
  */
 async function newestOf(
   client: ClientBase,
@@ -87,7 +90,7 @@ async function newestOf(
   };
 }
 
-/** What stores new entries. A template may come again with the package name it lacked. */
+/** Statements that store new entries. A template may be sent again with a package name that it lacked. */
 export function entryStatements(added: DictionaryEntries): Statement[] {
   return [
     ...added.synchronizers.map((entry) => ({

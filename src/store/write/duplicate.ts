@@ -1,13 +1,13 @@
 /**
- * What a refusal means once the update, or entry, was written alone. A duplicate: that it holds a key twice, which no retry
- * mends, or that rows are there that the checkpoint knows nothing of.
+ * Explains why Postgres refused an update, or entry, that was written alone. A duplicate means that it contains a key
+ * twice, which no retry fixes, or that rows exist after the checkpoint.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { explainForeign } from './foreign-rules.ts';
 
-/** What is there twice when the key of a table is, in words; all these keys hold the offset. */
+/** Description of a duplicate for the key of each table; all these keys contain the offset. */
 const keys: Readonly<Record<string, string>> = {
   contracts: 'node id',
   live: 'contract id',
@@ -17,10 +17,13 @@ const keys: Readonly<Record<string, string>> = {
   reassignments: 'half of a reassignment of a contract',
 };
 
-/** The index over the ids of `live`. Being a hash it refuses nothing; named where one that is unique would have refused. */
+/** The index over the ids of `live`. As a hash it refuses nothing; it is named in place of a unique one. */
 const contractIndex = 'live_contract';
 
-/** What refused an update that was written alone, in words that help: its own contents, other rows or rules of others. */
+/**
+ * The reason why an update that was written alone was refused, with a remedy: its own contents, other rows, or foreign
+ * rules.
+ */
 export async function explainRefusal(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
   return error.code === 'STORE_DUPLICATE' ? explainDuplicate(database, error, offset) : explainForeign(database, error);
 }
@@ -29,18 +32,18 @@ async function explainDuplicate(database: Database, error: IndexerError, offset:
   if (!isOurs(error)) return foreignIndex(error);
   const table = String(error.facts['table']);
   const key = keys[table];
-  // Unexplained it is still the failure of this update.
+  // Without an explanation it is still the failure of this update.
   const there = key === undefined || (await hasRows(database, table, offset).catch(() => undefined));
   if (there === undefined) return error;
   if (there || key === undefined) return foreignRows(error);
   return keyRepeated(
     error,
     `expected each ${key} once in an update, found one twice`,
-    'report the update at this offset; INDEXER_QUARANTINE=true sets it aside whole and goes on',
+    'report the update at this offset; INDEXER_QUARANTINE=true quarantines the complete update and continues',
   );
 }
 
-/** The same for an entry of the active contracts: what is not published was written by this seed alone. */
+/** The same for an entry of the active contracts: unpublished rows were written by this seed alone. */
 export async function explainEntry(database: Database, error: IndexerError): Promise<IndexerError> {
   if (error.code !== 'STORE_DUPLICATE') return explainForeign(database, error);
   if (!isOurs(error)) return foreignIndex(error);
@@ -54,7 +57,7 @@ export async function explainEntry(database: Database, error: IndexerError): Pro
 }
 
 async function hasRows(database: Database, table: string, offset: number): Promise<boolean> {
-  // Seen in the update itself, before anything was sent.
+  // Found in the update itself, before anything was sent.
   if (table === 'live') return false;
   const { rows } = await database.withClient((client) =>
     client.query<{ there: boolean }>(`select exists (select from ${table} where "offset" = $1) as there`, [offset]),
@@ -62,7 +65,7 @@ async function hasRows(database: Database, table: string, offset: number): Promi
   return rows[0]?.there === true;
 }
 
-/** A contract that becomes active twice at one offset; like what a unique index would say, which none is for the ids. */
+/** A contract that becomes active twice at one offset; like the error of a unique index, which the ids do not have. */
 export function contractTwice(): IndexerError {
   return new IndexerError('a contract becomes active twice at one offset', {
     code: 'STORE_DUPLICATE',
@@ -79,16 +82,18 @@ function keyRepeated(error: IndexerError, found: string, remedy: string): Indexe
   });
 }
 
-/** The keys of our tables have the names that Postgres gives; only dictionaries have others, and are no part of this. */
+/**
+ * The keys of our tables have the names that Postgres gives; only dictionaries have others, and are not covered here.
+ */
 function isOurs({ facts }: IndexerError): boolean {
   const { table, constraint } = facts;
   if (keys[String(table)] === undefined || constraint === undefined) return true;
   return constraint === (table === 'live' ? contractIndex : `${String(table)}_pkey`);
 }
 
-/** Sound data, refused by a rule that somebody added: nothing of it is set aside. */
+/** Valid data, refused by a rule that was added by hand: it is not quarantined. */
 function foreignIndex(error: IndexerError): IndexerError {
-  return new IndexerError(`expected no unique index but our own, found one that refuses a row (${placeOf(error)})`, {
+  return new IndexerError(`expected no unique index except our own, found one that refuses a row (${placeOf(error)})`, {
     code: 'STORE_CONSTRAINT',
     exitCode: ExitCode.configuration,
     remedy: 'drop that index, or make it one that is not unique',

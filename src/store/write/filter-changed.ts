@@ -1,23 +1,27 @@
-/** Another filter than the stored one: taken while nothing would be lost by it, and otherwise refused with what differs. */
+/**
+ * A filter that differs from the stored one: accepted if nothing would be lost, otherwise refused with the differences.
+ */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { differenceOf } from './filter-difference.ts';
 import { keptFilter, type StreamIdentity } from '../../model/stream.ts';
 
-/** How far the stream is that was begun under the stored filter. */
+/** Progress of the stream that was begun under the stored filter. */
 export interface Begun {
   readonly seeded: boolean;
   readonly checkpoint: number | null;
-  /** Entries of a seed that was begun. */
+  /** Entries of a seed in progress. */
   readonly seedContracts: number;
 }
 
-/** Whether a start that was configured otherwise takes the stream: nothing is published, and no entry of a seed is stored. */
+/**
+ * Whether a differently configured start may use the stream: nothing is published, and no entry of a seed is stored.
+ */
 export function isUnused({ seeded, checkpoint, seedContracts }: Begun): boolean {
   return !seeded && checkpoint === null && seedContracts === 0;
 }
 
-/** Takes the filter of an unused stream into force. */
+/** Brings the filter into force for an unused stream. */
 export async function takeFilter(client: ClientBase, { filter, filterHash, shape }: StreamIdentity): Promise<void> {
   await client.query(
     `update stream set filter = $1, filter_hash = $2, transaction_shape = $3, seed_offset = null, seed_token = null`,
@@ -25,7 +29,7 @@ export async function takeFilter(client: ClientBase, { filter, filterHash, shape
   );
 }
 
-/** What differs between two filters as the stream row keeps them, as one sentence. */
+/** The differences between two filters in the format of the stream row, as one sentence. */
 export function whatDiffers(former: string, wanted: string): string {
   const { lines } = differenceOf(JSON.parse(former) as object, keptFilter(wanted));
   return lines.map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line)).join('; ');
@@ -33,7 +37,10 @@ export function whatDiffers(former: string, wanted: string): string {
 
 const longestLine = 300;
 
-/** Says what differs, and names first what loses least. @param wanted the configured filter, as it would be stored */
+/**
+ * Error with the differences; its remedy begins with the option that loses least. @param wanted the configured filter,
+ * as it would be stored
+ */
 export async function filterChanged(
   client: ClientBase,
   stream: Begun & { readonly filter: string },
@@ -51,18 +58,18 @@ export async function filterChanged(
 }
 
 function remedy(seeded: boolean, isEmpty: boolean): string {
-  const restore = 'restore the former LEDGER_* filter options';
+  const restore = 'restore the previous LEDGER_* filter options';
   if (!seeded) return `${restore}; or begin the seed again under the new ones: ledger-indexer reset --all --yes`;
   const extend = `${restore} (after a rebuild: set those that it had), and add to them while it runs with ledger-indexer filter extend`;
   if (isEmpty) {
     return (
-      'begin again under the configured filter, with what is active now: ledger-indexer reset --all --yes; or ' +
-      `${extend}; not filter accept, which leaves out what was active at the checkpoint`
+      'begin again under the configured filter, with the active contracts: ledger-indexer reset --all --yes; or ' +
+      `${extend}; not filter accept, which omits contracts that were active at the checkpoint`
     );
   }
   return (
-    `${extend}; or take the new ones into force from the checkpoint on, with a new look at all active contracts: ledger-indexer ` +
-    'reseed --yes (without what was active before: ledger-indexer filter accept --yes; with all of the history: ' +
+    `${extend}; or use the new ones from the checkpoint on, and read all active contracts again: ledger-indexer ` +
+    'reseed --yes (without earlier active contracts: ledger-indexer filter accept --yes; with the complete history: ' +
     'ledger-indexer rebuild --yes)'
   );
 }

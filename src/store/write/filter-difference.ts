@@ -1,16 +1,16 @@
-/** Two filters compared, in words for whoever has to decide. */
+/** Compares two filters, as text for operators. */
 import type { KeptFilter } from '../../model/stream.ts';
 
 export interface FilterDifference {
-  /** What differs, one line each. */
+  /** The differences, one line each. */
   readonly lines: readonly string[];
-  /** What the new filter shows and the old one did not is missing from the history so far. */
+  /** Contracts visible only under the new filter are missing from the history so far. */
   readonly adds: boolean;
-  /** What the old filter showed and the new one does not is followed no longer. */
+  /** Contracts visible only under the old filter are no longer followed. */
   readonly removes: boolean;
 }
 
-/** @param former the filter of the stream row, of which an old row may lack parts */
+/** @param former filter of the stream row, which may lack parts in an old row */
 export function differenceOf(former: Partial<Record<keyof KeptFilter, unknown>>, wanted: KeptFilter): FilterDifference {
   const found = { lines: [] as string[], adds: false, removes: false };
   for (const name of ['parties', 'templates'] as const) {

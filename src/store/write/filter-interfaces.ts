@@ -1,9 +1,9 @@
-/** Table `filter_interfaces`: whose views are wanted, and from where on they are here. */
+/** Table `filter_interfaces`: requested interfaces, and the offset from which their views are stored. */
 import type { ClientBase } from 'pg';
 import type { WantedInterface } from '../../model/stream.ts';
 import { assertEpoch } from './stream-row.ts';
 
-/** What is stored, by id. */
+/** The stored interfaces, by id. */
 export async function wantedInterfaces(client: ClientBase): Promise<readonly WantedInterface[]> {
   const { rows } = await client.query<WantedInterface>(
     `select interface_id as id, state, complete_from as "completeFrom", unknown_at_offset as "unknownAt"
@@ -13,10 +13,9 @@ export async function wantedInterfaces(client: ClientBase): Promise<readonly Wan
 }
 
 /**
- * These are wanted now, and no others. Part of the caller's transaction.
- * From where on one that goes on as it was is complete stays as it is stored: what is gathered beside the session notes that, after
- * the session has read it.
- * @throws IndexerError WRITER_FENCED (fenced) when the epoch is not in force any more
+ * Replaces the requested interfaces. Part of the caller's transaction. For an interface that was requested before, the
+ * stored start of completeness stays: the background backfill records it after the session has read it.
+ * @throws IndexerError WRITER_FENCED (fenced) if the epoch is no longer in force
  */
 export async function noteInterfaces(
   client: ClientBase,

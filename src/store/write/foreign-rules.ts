@@ -1,13 +1,13 @@
 /**
- * What others have put on the tables of a stream and what can refuse a row: indexes on expressions, constraints and triggers.
- * An update that one of these refuses is sound, so that nothing of it is set aside.
+ * Foreign rules on the tables of a stream that can refuse a row: indexes on expressions, constraints and triggers. An
+ * update that one of these refuses is valid, so it is not quarantined.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
-/** Those that the migrations make, by name. */
+/** Names of the rules that the migrations create. */
 const ours: readonly string[] = [
   'updates_update_id',
   'updates_command_id',
@@ -38,8 +38,8 @@ export interface ForeignRule {
 }
 
 /**
- * An index without an expression computes nothing that could fail. `index create` names its indexes `own_…` and makes them by
- * a method that takes every text.
+ * An index without an expression computes nothing that could fail. `index create` names its indexes `own_…` and uses a
+ * method that accepts every text.
  */
 const rules = `
 select 'index ' || x.oid::regclass::text as name, 'drop index concurrently ' || x.oid::regclass::text as removal
@@ -61,7 +61,7 @@ select format('trigger %I of %s', g.tgname, t.oid::regclass), format('drop trigg
    and not g.tgisinternal and g.tgenabled <> 'D'
  order by 1`;
 
-/** What others have made on the tables that updates are written to, and what could refuse a row. */
+/** Foreign rules on the tables that updates are written to which could refuse a row. */
 export async function foreignRules(database: Database): Promise<readonly ForeignRule[]> {
   return database.transaction(async (client) => {
     // Names are printed with their schema, so that the statement can be run anywhere.
@@ -71,10 +71,10 @@ export async function foreignRules(database: Database): Promise<readonly Foreign
   });
 }
 
-/** The failure of an update that was written alone, explained if what refused it can be a rule that others made. */
+/** The failure of an update that was written alone, explained if a foreign rule may have refused it. */
 export async function explainForeign(database: Database, error: IndexerError): Promise<IndexerError> {
   if (!canBeForeign(error)) return error;
-  // Unexplained it is still the failure of this update.
+  // Without an explanation it is still the failure of this update.
   const found = await foreignRules(database).catch(() => []);
   const { constraint } = error.facts;
   const named = found.filter(({ name }) => typeof constraint === 'string' && namesConstraint(name, constraint));
@@ -85,11 +85,11 @@ export async function explainForeign(database: Database, error: IndexerError): P
   const removal =
     suspects.length === 1 ? `run ${removals}, or change it` : `drop or change what refuses it: ${removals}`;
   return new IndexerError(
-    `expected no rule of others that refuses a row, found ${names} (SQLSTATE ${String(error.facts['sqlstate'])})`,
+    `expected no foreign rule that refuses a row, found ${names} (SQLSTATE ${String(error.facts['sqlstate'])})`,
     {
       code: 'STORE_CONSTRAINT',
       exitCode: ExitCode.configuration,
-      remedy: `${removal}; the update is sound`,
+      remedy: `${removal}; the update is valid`,
       facts: error.facts,
       cause: error,
     },
@@ -97,8 +97,8 @@ export async function explainForeign(database: Database, error: IndexerError): P
 }
 
 /**
- * Refused by Postgres, and not where a value was read into its column: there nothing of others is computed yet. Nor are bytes
- * that are no text in any table.
+ * Refused by Postgres, but not while a value was read into its column: foreign rules are evaluated later. Nor can bytes
+ * that are not text be stored in any table.
  */
 function canBeForeign({ code, facts }: IndexerError): boolean {
   if (code === 'STORE_CONSTRAINT') return facts['sqlstate'] !== '23505';

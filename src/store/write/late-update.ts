@@ -1,6 +1,6 @@
 /**
- * An update that comes after later ones were stored: one that was set aside, or one that the ledger sent late. It is
- * stored where its offset belongs, as if it had come in time.
+ * An update that comes after later ones were stored: a quarantined one, or one that the ledger sent late. It is stored
+ * at its offset as if it had come in time.
  */
 import type { ClientBase } from 'pg';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
@@ -17,7 +17,7 @@ import { loadRedactions } from '../retention/redaction-store.ts';
 import { storedColumnTypes } from '../schema/exercise-json.ts';
 import { takeEpoch } from './stream-row.ts';
 
-/** Whether everything at an offset is stored or set aside, or lies where this schema holds no history. */
+/** Whether everything at an offset is stored or in quarantine, or is outside the history of this schema. */
 export async function isStored(database: Database, offset: number): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
     client.query<{ stored: boolean }>(
@@ -33,11 +33,11 @@ export async function isStored(database: Database, offset: number): Promise<bool
 
 /**
  * Stores it in one transaction: rows, lifetimes that it ends, ends of its own contracts that were stored since, counts.
- * Nobody else may be writing: hold the writer lock. The epoch is raised, so that a writer cannot go on from what it
- * remembers.
+ * There must be no other writer: hold the writer lock. The epoch is raised, so that a writer cannot continue from
+ * memory.
  * @param epoch of the session that stores it; undefined for a command that holds the lock
- * @throws IndexerError WRITER_FENCED when the epoch is another one, QUARANTINE_CONTRACT_MISSING, or what Postgres refuses it with;
- *   nothing is changed then
+ * @throws IndexerError WRITER_FENCED if the epoch differs, QUARANTINE_CONTRACT_MISSING, or the error of Postgres;
+ * nothing is changed then
  */
 export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
   const stored = database.transaction(async (client) => {
@@ -63,7 +63,10 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
   });
 }
 
-/** Ends that were pruned, or that came in a gap, are not here: what the update activates would be active for ever. */
+/**
+ * Ends that were pruned, or that came in a gap, are not stored: contracts that the update activates would be active
+ * forever.
+ */
 async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batch): Promise<void> {
   if (lifetimes.contractIds().length === 0) return;
   const { rows } = await client.query<{ since: number | null }>(
@@ -79,8 +82,8 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
 }
 
 /**
- * What this update ends was still open when a later end came, which belongs to a later stay of the contract on the same
- * synchronizer: that one ended both. Ended they are already, so the counts stay.
+ * A contract that this update ends was still open when a later end came, which belongs to a later activation of the
+ * contract on the same synchronizer: that end ended both. They are ended already, so the counts stay.
  */
 async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
   const text = `update ended e
@@ -92,7 +95,7 @@ async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void
   await inOneRoundTrip(client, [{ name: 'end-sooner', text, values: endValues(lifetimes) }]);
 }
 
-/** Contracts of this update that later updates ended: the ends found nothing to end when they were stored. */
+/** Contracts of this update that later updates ended: when those ends were stored, they found no contract. */
 async function endLater(client: ClientBase, offset: number, contractIds: readonly string[]): Promise<void> {
   await client.query(
     `with ends as (
@@ -124,8 +127,8 @@ async function endLater(client: ClientBase, offset: number, contractIds: readonl
 }
 
 /**
- * The proof of the history is the newest stored update: this one, if nothing was stored after it. Record times rise on
- * each synchronizer, so the newer of two is the one of the later update.
+ * The history is proven by the newest stored update: this one, if nothing was stored after it. Record times rise on
+ * each synchronizer, so the newer of two belongs to the later update.
  */
 export async function moveMark(
   client: ClientBase,

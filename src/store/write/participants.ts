@@ -1,10 +1,10 @@
-/** The participant that is read, where it is not the one that the stream began with: its range, from table `participants`. */
+/** The current participant, if it is not the one that the stream began with: its range, from table `participants`. */
 import type { ClientBase } from 'pg';
 import type { ParticipantRange, StreamState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { one, tablesOf } from '../connection/query-builder.ts';
 
-/** The range that is being read; undefined while the stream never switched participants. */
+/** The current range; undefined if the stream never switched participants. */
 export async function currentParticipant(client: ClientBase): Promise<ParticipantRange | undefined> {
   const row = await tablesOf(client)
     .selectFrom('participants')
@@ -29,7 +29,10 @@ export function readParticipant(database: Database): Promise<ParticipantRange | 
   return database.withClient(currentParticipant);
 }
 
-/** What proves the history to the participant that is read now: of what others told it has offsets of its own. */
+/**
+ * The mark that proves the history to the current participant: updates of previous participants have other offsets
+ * there.
+ */
 export function provenByParticipant<S extends Pick<StreamState, 'lastUpdate'>>(
   state: S,
   participantRange: ParticipantRange | undefined,

@@ -1,11 +1,11 @@
-/** Table `quarantine`: updates that could not be stored, as they came. */
+/** Table `quarantine`: updates that could not be stored, unchanged. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { QuarantinedUpdate } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { sql, tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
-/** One row, for people. */
+/** One row, for operators. */
 export interface QuarantineRow {
   readonly offset: number;
   readonly code: string;
@@ -15,7 +15,7 @@ export interface QuarantineRow {
   readonly attempts: number;
 }
 
-/** Keeps an update; to be sent in the transaction that moves the checkpoint past it. */
+/** Stores an update; send it in the transaction that moves the checkpoint past it. */
 export function quarantineStatement({ offset, code, problem, frame }: QuarantinedUpdate, epoch: number): Statement {
   return {
     name: 'quarantine',
@@ -43,12 +43,12 @@ export async function quarantinedFrame(database: Database, offset: number): Prom
     tablesOf(client).selectFrom('quarantine').select('frame').where('offset', '=', offset).executeTakeFirst(),
   );
   if (row !== undefined) return row.frame;
-  throw new IndexerError(`no update is set aside at offset ${String(offset)}`, {
+  throw new IndexerError(`no update is in quarantine at offset ${String(offset)}`, {
     code: 'QUARANTINE_NOT_FOUND',
   });
 }
 
-/** Notes a try that failed. */
+/** Records a failed attempt. */
 export async function noteAttempt(database: Database, offset: number): Promise<void> {
   await database.withClient((client) =>
     tablesOf(client)

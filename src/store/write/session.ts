@@ -1,5 +1,5 @@
 /**
- * The sink of the pipeline. Whatever is written is one transaction that moves the stream row with the rows, or notes
+ * The sink of the pipeline. Every write is one transaction that moves the stream row with the rows, or records
  * something in it. After any error the caller opens a new session: nothing is trusted from memory.
  */
 import { hostname } from 'node:os';
@@ -53,13 +53,16 @@ export interface SessionOptions {
   /** Whether listeners of the database are notified of checkpoints. */
   readonly notify: boolean;
   readonly onNotice?: OnNotice | undefined;
-  /** Throws when this process may no longer write; asked before every batch. */
+  /** Throws if this process may no longer write; called before every batch. */
   readonly assertHeld?: () => void;
-  /** The database that will hand over to this one, as `placeOf` names it; left out by indexers, which such a storage refuses. */
+  /**
+   * The database that will hand over to this one, as `placeOf` names it; omitted by indexers, which such a storage
+   * refuses.
+   */
   readonly filledFrom?: string | undefined;
 }
 
-/** Takes over the stream (epoch + 1) and loads what writing needs. */
+/** Takes over the stream (epoch + 1) and loads the data that writing needs. */
 export async function openSession(
   database: Database,
   identity: StreamIdentity,
@@ -79,7 +82,7 @@ export async function openSession(
   return new StoreSession(database, loaded, options);
 }
 
-/** What writing needs to know of the database. */
+/** Data of the database that writing needs. */
 interface Loaded {
   readonly state: StreamState;
   readonly dictionary: Dictionary;
@@ -94,7 +97,7 @@ export class StoreSession {
   readonly interfaces: readonly WantedInterface[];
   readonly completions: StoreCompletions;
   readonly #database: Database;
-  /** Memory of batches that are written, to be used again. */
+  /** Memory of written batches, for reuse. */
   readonly #spare: Pick<StoreBatch, 'sink' | 'lifetimes'>[] = [];
   readonly #options: SessionOptions;
   readonly #notices: CommitNotices | undefined;
@@ -119,18 +122,18 @@ export class StoreSession {
     return this.#dictionary;
   }
 
-  /** Notes the participant's id if the stream row has none; call it once the history is proven. */
+  /** Stores the participant's id if the stream row has none; call it once the history is proven. */
   async noteParticipant(participantId: string): Promise<void> {
     if (this.state.participantId !== null) return;
     await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
   }
 
-  /** Notes which interfaces are wanted from now on. */
+  /** Stores which interfaces are requested from now on. */
   async noteInterfaces(wanted: readonly WantedInterface[]): Promise<void> {
     await this.#database.transaction((client) => noteInterfaces(client, this.state.epoch, wanted));
   }
 
-  /** A batch that begins after `offset`, with the memory of one that is written where there is one. */
+  /** A batch that begins after `offset`, with the memory of a written one if there is any. */
   newBatch(offset: number): StoreBatch {
     const { sink, lifetimes } = this.#spare.pop() ?? {
       sink: new BinaryRows(this.#columnTypes),
@@ -142,7 +145,7 @@ export class StoreSession {
 
   /**
    * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
-   * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
+   * @param predecessor the write of the previous batch while it runs: this one commits after it or not at all
    */
   async writeBatch(
     batch: StoreBatch,
@@ -157,12 +160,12 @@ export class StoreSession {
     return rows;
   }
 
-  /** What refused an update that was written alone, in words that help. */
+  /** The reason why an update that was written alone was refused, with a remedy. */
   explained(error: IndexerError, offset: number): Promise<IndexerError> {
     return explainRefusal(this.#database, error, offset);
   }
 
-  /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
+  /** Quarantines an update that cannot be stored, unchanged, and moves the checkpoint from `from` past it. */
   async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {
     const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
     const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
@@ -171,8 +174,8 @@ export class StoreSession {
   }
 
   /**
-   * Stores an update that came after later ones, if it is missing; after that the session is over.
-   * @param isOurs asked before: whether the ledger has this update at this offset
+   * Stores an update that came after later ones, if it is missing; the session ends afterwards.
+   * @param isOurs called first: whether the ledger has this update at this offset
    */
   async storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean> {
     if ((await isStored(this.#database, update.offset)) || !(await isOurs())) return false;
@@ -180,7 +183,9 @@ export class StoreSession {
     return true;
   }
 
-  /** Begins a seed at `offset`: what an earlier one left is removed, names included. `source`: undefined without a list. */
+  /**
+   * Begins a seed at `offset`: rows of an earlier one are removed, names included. `source`: undefined without a list.
+   */
   async beginSeed(offset: number, source?: ListSource): Promise<void> {
     await this.#database.transaction(async (client) => {
       await beginSeed(client, this.state.epoch, offset, source);
@@ -210,7 +215,7 @@ export class StoreSession {
     return rows;
   }
 
-  /** What refused an entry of the seed that was written alone, in words that help. */
+  /** The reason why an entry of the seed that was written alone was refused, with a remedy. */
   explainedEntry(error: IndexerError): Promise<IndexerError> {
     return explainEntry(this.#database, error);
   }
@@ -220,13 +225,13 @@ export class StoreSession {
     return this.#database.withClient(newestActivation);
   }
 
-  /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
+  /** `anchor`: an update of the seed that proves the history until another one is stored. */
   async publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
     await this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchor));
     void this.#notices?.tell(offset);
   }
 
-  /** Notes the polled ledger end and, if it was told, pruned offset; once fenced it changes nothing. */
+  /** Stores the polled ledger end and, if reported, the pruned offset; changes nothing once fenced. */
   noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void> {
     return noteLedgerFacts(this.#database, this.state.epoch, ledgerEnd, participantPrunedOffset);
   }

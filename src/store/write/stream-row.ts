@@ -1,6 +1,7 @@
 /**
- * The stream row: where the indexer is, and the fence that lets only one writer move it. Every change is a
- * compare-and-set on epoch and old value; zero rows changed means somebody else did, and everything is forgotten.
+ * The stream row: the position of the indexer, and the fence that lets only one writer move it. Every change is a
+ * compare-and-set on epoch and old value; zero changed rows mean that another writer changed it, and all memory is
+ * discarded.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -29,10 +30,10 @@ interface StreamRow {
 }
 
 /**
- * Takes over the stream: creates its row on first use, proves identity, raises the epoch.
- * @param filledFrom the database that will hand over to this one, for who fills it; null for an indexer
- * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream that has history,
- *   STREAM_HANDED_OVER or STREAM_NOT_OPEN (park) when no indexer may write here
+ * Takes over the stream: creates its row on first use, checks its identity, raises the epoch.
+ * @param filledFrom the database that will hand over to this one, for the job that fills it; null for an indexer
+ * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) if the row belongs to another stream that has
+ * history, STREAM_HANDED_OVER or STREAM_NOT_OPEN (park) if no indexer may write here
  */
 export async function acquireStream(
   client: ClientBase,
@@ -72,11 +73,11 @@ function stateOf(row: StreamRow): StreamState {
   };
 }
 
-/** Whose turn it is to write here: an indexer's, of who fills it, or nobody's any more. */
+/** Checks who may write here: an indexer, the job that fills the storage, or no one after a handover. */
 function proveTurn({ handover, handover_peer: peer }: StreamRow, wanted: 'filling' | null): void {
   if (handover === wanted) return;
   if (handover === 'handed over') {
-    throw new IndexerError(`this stream was handed over and goes on in database ${String(peer)}`, {
+    throw new IndexerError(`this stream was handed over and continues in database ${String(peer)}`, {
       code: 'STREAM_HANDED_OVER',
       remedy:
         'set DATABASE_URL to that database; to come back to this one: ledger-indexer rebuild --into THIS_ONE --yes, with ' +
@@ -86,7 +87,8 @@ function proveTurn({ handover, handover_peer: peer }: StreamRow, wanted: 'fillin
   if (handover === 'filling') {
     throw new IndexerError(`this schema is being filled, and database ${String(peer)} has not handed over to it yet`, {
       code: 'STREAM_NOT_OPEN',
-      remedy: 'none needed while ledger-indexer rebuild --into runs there: it goes on by itself once that is done',
+      remedy:
+        'none needed while ledger-indexer rebuild --into runs there: the indexer continues automatically once that is done',
     });
   }
   throw fenced('the storage was handed over meanwhile');
@@ -99,15 +101,16 @@ function proveParticipant(row: StreamRow, identity: StreamIdentity): void {
     throw new IndexerError(`this schema holds participant ${stored}, the ledger is participant ${participantId}`, {
       code: 'PARTICIPANT_CHANGED',
       remedy:
-        'if it hosts the same parties, go on from it: ledger-indexer switch-participant --yes; else point LEDGER_URL back, or index the ' +
+        'if it hosts the same parties, continue from it: ledger-indexer switch-participant --yes; otherwise restore LEDGER_URL, or index the ' +
         'other participant into a schema of its own (POSTGRES_SCHEMA)',
     });
   }
 }
 
 /**
- * Passes under the stored filter. A first start may have stored one that the ledger refused: while nothing is stored under it,
- * the configured one takes its place. Resolves to what differs then. @throws IndexerError FILTER_CHANGED (park)
+ * Passes under the stored filter. A first start may have stored one that the ledger refused: while nothing is stored
+ * under it, the configured one replaces it. Resolves to the differences then. @throws IndexerError FILTER_CHANGED
+ * (park)
  */
 async function proveFilter(client: ClientBase, row: StreamRow, identity: StreamIdentity): Promise<string | undefined> {
   if (row.filter_hash === identity.filterHash) return undefined;
@@ -120,7 +123,7 @@ async function proveFilter(client: ClientBase, row: StreamRow, identity: StreamI
 }
 
 /**
- * Raises the epoch for one change outside the order of the stream; whoever wrote before has to begin a new session.
+ * Raises the epoch for one change outside the order of the stream; the previous writer has to begin a new session.
  * @param epoch the one that must be in force; undefined: any
  */
 export async function takeEpoch(client: ClientBase, epoch: number | undefined): Promise<number> {
@@ -132,19 +135,19 @@ export async function takeEpoch(client: ClientBase, epoch: number | undefined): 
   return rows[0].epoch;
 }
 
-/** Holds the stream row until the transaction ends. @throws IndexerError WRITER_FENCED (fenced) under another epoch */
+/** Locks the stream row until the transaction ends. @throws IndexerError WRITER_FENCED (fenced) under another epoch */
 export async function assertEpoch(client: ClientBase, epoch: number): Promise<void> {
   const { rowCount } = await client.query('select from stream where epoch = $1 for update', [epoch]);
   if (rowCount !== 1) throw fenced('the epoch was taken over');
 }
 
-/** Notes the id of the participant where none is stored yet; a stored one is never replaced. */
+/** Stores the id of the participant if none is stored yet; a stored one is never replaced. */
 export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
   const { rowCount } = await client.query(
     'update stream set participant_id = $2 where epoch = $1 and participant_id is null',
     [epoch, participantId],
   );
-  // Until now nobody could tell which of the parties that left had left this participant.
+  // Until now it was unknown which of the departed parties had left this participant.
   if (rowCount !== 1) return;
   const { rows } = await client.query<{ seed: number | null }>('select seed_offset as seed from stream');
   await markAnew(client, (rows[0]?.seed ?? 0) + 1);
@@ -158,7 +161,7 @@ export interface CheckpointMove {
   readonly recordTimes: ReadonlyMap<string, string>;
 }
 
-/** To the microsecond, which a Date does not hold: without their Z, times in UTC are in the order of their texts. */
+/** To the microsecond, which a Date does not hold: without their Z, times in UTC sort like their texts. */
 function newestOf(times: Iterable<string>): string | null {
   const [newest] = [...times].map((time) => time.replace(/Z$/, '')).sort((a, b) => (a < b ? 1 : -1));
   return newest === undefined ? null : `${newest}Z`;
@@ -187,8 +190,8 @@ export function checkpointStatement(move: CheckpointMove): Statement {
 const divisionByZero = '22012';
 
 /**
- * An update of the stream row that fails unless it changed a row: what is sent with it is undone then, although nobody
- * waits for its answer. SQL has no plainer way to fail than to divide by the number of rows.
+ * An update of the stream row that fails unless it changed a row: statements sent with it are rolled back then,
+ * although the client does not wait for its result. The simplest way to fail in SQL is to divide by the number of rows.
  */
 export function compareAndSet(change: {
   readonly name: string;
@@ -204,13 +207,13 @@ export function compareAndSet(change: {
   };
 }
 
-/** Of a history that begins without a list: nothing is missing in what is not there. */
+/** For a history that begins without a list: no entries, so none are missing. */
 const withoutList: ListSource = { release: null, hasInFlight: true };
 
 /**
- * Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed.
- * @throws IndexerError WRITER_FENCED (fenced) if the seed is published or the epoch is not in force; STORE_SCHEMA_MISMATCH (park) if
- *   the stream row says that nothing is published and history is stored
+ * Begins (or begins again) a seed at an offset: rows of an earlier unfinished seed are removed.
+ * @throws IndexerError WRITER_FENCED (fenced) if the seed is published or the epoch is not in force;
+ * STORE_SCHEMA_MISMATCH (park) if the stream row says that nothing is published and history is stored
  */
 export async function beginSeed(
   client: ClientBase,
@@ -241,7 +244,7 @@ function historyIsHere(): IndexerError {
   );
 }
 
-/** Counts a seed batch and remembers where a cut seed may go on. Its failure is a WRITER_FENCED (fenced). */
+/** Counts a seed batch and stores where an interrupted seed may continue. Its failure is a WRITER_FENCED (fenced). */
 export function seedStatement(epoch: number, from: number, entries: number, token: string | null): Statement {
   return compareAndSet({
     name: 'advance-seed',
@@ -260,7 +263,7 @@ export async function newestActivation(client: ClientBase): Promise<number | und
 
 /**
  * Publishes the seed: from here on the tables count, and updates follow after `offset`.
- * @param anchor an update up to `offset`, proof of the history until the first update is stored
+ * @param anchor an update up to `offset` that proves the history until the first update is stored
  */
 export async function publishSeed(
   client: ClientBase,
@@ -269,7 +272,7 @@ export async function publishSeed(
   origin: string,
   anchor?: UpdateMark,
 ): Promise<void> {
-  // Asked without a lock on the stream row: others note the ledger end in it meanwhile.
+  // Read without a lock on the stream row: the ledger end is stored in it meanwhile.
   const { rowCount } = await client.query('select from stream where epoch = $1 and seeded_at is null', [epoch]);
   if (rowCount !== 1) throw fenced(takenOver);
   await refuseTwice(client, offset);
@@ -287,10 +290,13 @@ export async function publishSeed(
   );
 }
 
-/** How long the whole of a seed may be asked, milliseconds. */
+/** Limit of the check of a complete seed, milliseconds. */
 const askLimitMs = 60 * 60 * 1000;
 
-/** No index says that a list names each contract once, so the whole of what it left is asked. @throws IndexerError DUPLICATE_KEY */
+/**
+ * No index ensures that a list names each contract once, so all its rows are checked. @throws IndexerError
+ * DUPLICATE_KEY
+ */
 async function refuseTwice(client: ClientBase, offset: number): Promise<void> {
   await client.query(`set local statement_timeout = ${String(askLimitMs)}; ${reportPlanning}`);
   const asking: QueryConfig & { query_timeout: number } = {
@@ -320,6 +326,6 @@ async function changeSeed(client: ClientBase, set: string, values: unknown[], wh
 export function fenced(found: string): IndexerError {
   return new IndexerError(`${found}: another writer is at work`, {
     code: 'WRITER_FENCED',
-    remedy: 'run one indexer per schema; this one forgets what it had in memory and reads the checkpoint again',
+    remedy: 'run one indexer per schema; this one discards its memory and reads the checkpoint again',
   });
 }

@@ -61,8 +61,8 @@ it('a schema in the URL that is the one in use is taken', () => {
 });
 
 it.each([
-  [(name: string) => `${name}/`, /take the slash at the end/],
-  [(name: string) => name.toUpperCase(), /Postgres tells capitals apart/],
+  [(name: string) => `${name}/`, /remove the slash at the end/],
+  [(name: string) => name.toUpperCase(), /names in Postgres are case-sensitive/],
 ])('a database that is not there is named, with what may be meant', async (mistyped, remedy) => {
   await using created = await createTestDatabase();
   const url = new URL(created.url);
