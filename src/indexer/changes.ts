@@ -69,7 +69,7 @@ async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins:
     const reason = notFromHere(request) ?? (isNamedOrigin(request, origins) ? undefined : ofAnotherOrigin(request));
     return reason === undefined
       ? { role: null, reader: thisMachine }
-      : { refused: 403, reason: `${reason}; from elsewhere show a token` };
+      : { refused: 403, reason: `${reason}; from other machines, send a token` };
   }
   if ('status' in shown) return { refused: shown.status, reason: shown.error };
   const { token, secret } = shown;

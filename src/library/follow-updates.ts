@@ -164,7 +164,7 @@ async function prove(options: FollowOptions, { proof }: Place, filter: LedgerFil
   const there = found === undefined ? 'none' : 'another one';
   throw new IndexerError(`expected update ${proof.updateId} at offset ${String(proof.offset)}, found ${there}`, {
     code: 'HISTORY_CHANGED',
-    remedy: 'begin anew from the active contracts of this ledger',
+    remedy: 'start again from the active contracts of this ledger',
   });
 }
 
@@ -213,7 +213,7 @@ function followed(frame: Buffer): FollowedUpdate {
   const { update } = updateAnswer(parsed(frame), '/v2/updates');
   const found = updateOf(update ?? {});
   if (found === undefined || update === undefined || update === null) {
-    throw ledgerError('LEDGER_UNDECODABLE', 'expected an update with an offset from /v2/updates, found something else');
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected an update with an offset from /v2/updates, found other content');
   }
   const { kind, value } = found;
   const updateId = typeof value['updateId'] === 'string' ? value['updateId'] : undefined;
@@ -224,7 +224,7 @@ function parsed(frame: Buffer): unknown {
   try {
     return JSON.parse(frame.toString('utf8'));
   } catch {
-    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON from /v2/updates, found something else');
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON from /v2/updates, found other content');
   }
 }
 

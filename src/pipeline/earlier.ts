@@ -129,7 +129,7 @@ export class EarlierWatch implements BackgroundJob {
     const { epoch } = session.state;
     const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;
     if (!isKnown && due.askedForList) {
-      throw new IndexerError(`what was active at offset ${String(begin)} was asked for and not gathered`, {
+      throw new IndexerError(`the contracts active at offset ${String(begin)} were requested and not read`, {
         code: 'FILTER_EXTEND_REFUSED',
         remedy:
           'run ledger-indexer jobs to see why filter-extend did not finish, then: ledger-indexer jobs resume history',
@@ -162,7 +162,7 @@ export class EarlierWatch implements BackgroundJob {
 /** @throws IndexerError FILTER_EXTEND_REFUSED when another filter is in force than the requested one */
 function refuseOther({ isInForce }: DueEarlier): void {
   if (isInForce) return;
-  throw new IndexerError('another filter is in force than the one whose history was asked for', {
+  throw new IndexerError('the filter in force is not the one whose history was requested', {
     code: 'FILTER_EXTEND_REFUSED',
     remedy:
       'cancel it (ledger-indexer jobs cancel history), or request it again: ledger-indexer filter extend --with-history',

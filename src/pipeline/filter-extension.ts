@@ -109,7 +109,7 @@ export class FilterExtensionWatch implements BackgroundJob {
     await filterExtension.assertAllowed();
     if (due.isSet && notBefore !== undefined) return inPlace(parts, (place) => gathered(beside, place, notBefore));
     await probe(parts, due.wanted);
-    return (await filterExtension.note({ step: 'taking the filter into force', problem: null })) ? 'set' : undefined;
+    return (await filterExtension.note({ step: 'applying the filter', problem: null })) ? 'set' : undefined;
   }
 }
 
@@ -151,7 +151,7 @@ async function gathered(beside: Beside, place: FilterExtensionPlace, notBefore: 
     await pause(100, stop);
   }
   if (!(await place.isNamed())) return 'name';
-  if (!(await note.now({ step: 'making ready what was gathered', perSecond: null }))) return undefined;
+  if (!(await note.now({ step: 'preparing the contracts that were read', perSecond: null }))) return undefined;
   const filled = await place.begin();
   if (!(await added(beside, place, note, filled))) return undefined;
   const completeFrom = await place.finish(connected.session.state.epoch);
@@ -174,7 +174,7 @@ async function listed(
       seed: {
         done: () => undefined,
         progress: ({ contracts }) =>
-          void note.rarely({ step: 'gathering active contracts', done: contracts, total: null }),
+          void note.rarely({ step: 'reading active contracts', done: contracts, total: null }),
       },
     },
     commits: quietCommits,

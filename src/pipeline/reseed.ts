@@ -82,7 +82,7 @@ const soonMs = 100;
  */
 export async function planReseed(all: PipelineParts, stream: StandingStream | undefined): Promise<ReseedPlan> {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-    throw refused('there is no history to keep in this schema', 'start the indexer: it seeds by itself');
+    throw refused('there is no history to keep in this schema', 'start the indexer, which seeds automatically');
   }
   const { checkpoint, participantId, lastUpdate } = stream;
   if (checkpoint < (all.participantOffsets?.repeatsTo ?? 0)) throw justSwitched(all.participantOffsets?.repeatsTo ?? 0);
@@ -124,7 +124,7 @@ async function refuseOtherHistory(
 /** Updates stored from the previous participant would look as if this one lacked them. */
 function justSwitched(upTo: number): IndexerError {
   return refused(
-    `the stream was switched to another participant and has not passed offset ${String(upTo)}, up to which both participants told some things`,
+    `the stream was switched to another participant and has not passed offset ${String(upTo)}, up to which some updates came from both participants`,
     'run the indexer until it has passed it, then run the command again',
   );
 }
@@ -202,6 +202,6 @@ async function gapEnd(parts: PipelineParts, { checkpoint }: ReseedPlan, refusedA
 function interrupted(): IndexerError {
   return new IndexerError('the reseed was interrupted; the stream is as it was', {
     code: 'INTERRUPTED',
-    remedy: 'run it again: it goes on with what it has gathered',
+    remedy: 'run it again: it continues with the contracts it has read',
   });
 }

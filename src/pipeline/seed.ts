@@ -96,8 +96,8 @@ function beginsPruned(start: string | number, pruned: number): IndexerError {
   return new IndexerError(`history was to begin at ${beginning}, the participant is pruned up to ${String(pruned)}`, {
     code: 'LEDGER_PRUNED',
     remedy:
-      `set INDEXER_START=oldest (backfill --from oldest) for what the participant has, which begins after ${String(pruned)}; or INDEXER_START=seed for what is ` +
-      'active now and what follows',
+      `set INDEXER_START=oldest (backfill --from oldest) for the history of the participant, which begins after ${String(pruned)}; or INDEXER_START=seed for ` +
+      'the active contracts and later updates',
     facts: { earliestOffset: pruned },
   });
 }
@@ -269,7 +269,7 @@ async function overtaken(
   await session.beginSeed(seed.offset, listSource(release));
   const cause = await judgedRefusal(refusal, seed.offset, ledger);
   if (cause.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT') return cause;
-  return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
+  return new IndexerError(`the seed at offset ${String(seed.offset)} cannot continue: ${cause.message}`, {
     code: 'SEED_PRUNED',
     facts: { offset: seed.offset, reason: cause.code },
     cause,

@@ -15,7 +15,7 @@ export type Refuse = (what: string) => Error;
 function parties(of: string, named: readonly unknown[], refuse: Refuse): readonly string[] {
   return named.map((party) => {
     if (typeof party === 'string' && party !== '') return party;
-    throw refuse(`${of}: expected ids of parties, found something else`);
+    throw refuse(`${of}: expected ids of parties, found other values`);
   });
 }
 

@@ -34,8 +34,8 @@ const finishMs = 2_000;
 const pageEveryMs = 50;
 const mostReplays = 100;
 
-const waits = 'an earlier event of its contract was not taken';
-const lost = 'it is not in history any more, or not shown to the role';
+const waits = 'an earlier event of its contract was not accepted';
+const lost = 'it is not in history any more, or not visible to the role';
 
 interface Outcome {
   readonly event: WindowEvent;
@@ -251,7 +251,7 @@ export class HookRun {
     const { offset } = this.#window.readTo ?? { offset: 0 };
     if (this.#hasMissed || availableAfter === null || offset >= availableAfter) return;
     this.#hasMissed = true;
-    const missed = `history from offset ${String(offset)} to ${String(availableAfter)} is not complete here`;
+    const missed = `history from offset ${String(offset)} to ${String(availableAfter)} is incomplete here`;
     await this.#options.store.noteMissed(this.#webhook, missed);
     this.#options.observer.webhookStuck(this.#webhook.name, missed);
   }

@@ -110,12 +110,12 @@ function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling
   };
   // A timer of our own: it covers the time from the first packet to the last.
   const timer = setTimeout(() => {
-    finish(unanswered(isConnected(), `no answer within ${String(timeoutMs)} ms`));
+    finish(unanswered(isConnected(), `no response within ${String(timeoutMs)} ms`));
     request.destroy();
   }, timeoutMs);
   request.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === addressRefused) return finish(away(`its address is refused: ${error.message}`));
-    const answer = unanswered(isConnected(), `no answer: ${reasonOf(error)}`);
+    const answer = unanswered(isConnected(), `no response: ${reasonOf(error)}`);
     finish(isNoHttp(error) ? { ...answer, isCut: true } : answer);
   });
   // In the same tick: bytes after the response may be an error that comes next.

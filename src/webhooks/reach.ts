@@ -62,32 +62,32 @@ export function refusedAddress(address: string, reach: Reach): string | undefine
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   const plain = mapped ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
-  if (isIP(plain) === 0 || /^::ffff:/i.test(plain)) return 'no receiver may be there';
+  if (isIP(plain) === 0 || /^::ffff:/i.test(plain)) return 'no receiver may have this address';
   if (loopback.check(plain, family)) return reach === 'loopback' ? undefined : needs('loopback', 'this machine');
-  if (never.check(plain, family)) return 'no receiver may be there';
+  if (never.check(plain, family)) return 'no receiver may have this address';
   if (!own.check(plain, family)) {
-    return family === 'ipv4' || globalIpv6.check(plain, family) ? undefined : 'no receiver may be there';
+    return family === 'ipv4' || globalIpv6.check(plain, family) ? undefined : 'no receiver may have this address';
   }
   return reach === 'loopback' || reach === 'private' ? undefined : needs('private', 'a private network');
 }
 
-const clear = 'http travels in clear: only https leaves this machine';
+const clear = 'http is not encrypted: only https may leave this machine';
 
 function isHere(address: string): boolean {
   return loopback.check(address.replace(/^::ffff:(?=\d+\.)/i, ''), address.includes('.') ? 'ipv4' : 'ipv6');
 }
 
 function needs(reach: Reach, where: string): string {
-  return `it is in ${where}, and INDEXER_WEBHOOK_NETWORKS does not say ${reach}`;
+  return `it is in ${where}, and INDEXER_WEBHOOK_NETWORKS does not include ${reach}`;
 }
 
 /** Why nothing is sent to a URL, whatever it resolves to; undefined: it may be tried. */
 export function refusedUrl(text: string, reach: Reach): string | undefined {
-  if (!URL.canParse(text)) return 'it is no URL';
+  if (!URL.canParse(text)) return 'it is not a URL';
   const { protocol, hostname, username, password, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return 'it is neither https nor http';
-  if (username !== '' || password !== '') return 'it names a user: what only the receiver may know belongs in its path';
-  if (hash !== '') return 'what follows # is not sent';
+  if (username !== '' || password !== '') return 'it contains a user: put secrets of the receiver into the path';
+  if (hash !== '') return 'the part after # is not sent';
   if (protocol === 'http:' && !isLoopback(hostname)) return clear;
   const literal = hostname.replace(/^\[|\]$/g, '');
   return isIP(literal) === 0 ? undefined : refusedAddress(literal, reach);

@@ -23,7 +23,7 @@ export interface ProviderConnection {
 }
 
 async function toResponse(incoming: IncomingMessage): Promise<Response> {
-  const tooLarge = (): Error => new Error(`an answer of more than ${maxAnswerBytes} bytes`);
+  const tooLarge = (): Error => new Error(`a response of more than ${maxAnswerBytes} bytes`);
   const body = await readWhole(incoming as AsyncIterable<Buffer>, maxAnswerBytes, tooLarge);
   const status = incoming.statusCode ?? 0;
   const headers = new Headers();

@@ -79,10 +79,10 @@ export function signingKeyFromPem(pem: string): SigningKey {
   const found = privateKeyIn(pem);
   if (found?.asymmetricKeyType === 'ed25519') return signingKey(found);
   throw new IndexerError(
-    `expected an Ed25519 private key in PEM form, found ${found === undefined ? 'something else' : 'another kind of key'}`,
+    `expected an Ed25519 private key in PEM form, found ${found === undefined ? 'other text' : 'another kind of key'}`,
     {
       code: 'CONFIGURATION_INVALID',
-      remedy: 'make one with: openssl genpkey -algorithm ed25519',
+      remedy: 'create one with: openssl genpkey -algorithm ed25519',
     },
   );
 }
@@ -123,7 +123,7 @@ export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Buffer
 export function hashSignature(key: SigningKey, hash: string): Signature {
   const bytes = Buffer.from(hash, 'base64');
   if (bytes.length === 0 || bytes.toString('base64') !== hash) {
-    throw ledgerError('LEDGER_UNDECODABLE', 'expected a hash in Base64 to sign, found something else');
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected a hash in Base64 to sign, found other text');
   }
   return {
     format: 'SIGNATURE_FORMAT_CONCAT',

@@ -81,7 +81,7 @@ function timeFlaws({ issuedAt, notBefore, expiresAt }: TokenClaims, now: number)
   const flaws: string[] = [];
   const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
   if (early > now + tolerance) {
-    flaws.push(`is not good for another ${span(early - now)}: the clocks of its issuer and of this machine differ`);
+    flaws.push(`is not valid for another ${span(early - now)}: the clocks of its issuer and of this machine differ`);
   }
   if (expiresAt === undefined) return [...flaws, `has no end (exp); ${limit}`];
   if (expiresAt <= now) return [...flaws, `expired ${span(now - expiresAt)} ago by the clock of this machine`];

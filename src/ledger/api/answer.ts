@@ -58,7 +58,7 @@ export function answerList(answer: unknown, name: string, path: string): readonl
 export function answerTexts(answer: unknown, name: string, path: string): readonly string[] {
   const values = answerList(answer, name, path);
   if (values.every((value) => typeof value === 'string')) return values;
-  throw ledgerError('LEDGER_UNDECODABLE', `expected a list of texts in '${name}' of ${path}, found something else`);
+  throw ledgerError('LEDGER_UNDECODABLE', `expected a list of texts in '${name}' of ${path}, found another type`);
 }
 
 /** A list whose entries carry their key as a text under `key`. @throws IndexerError LEDGER_UNDECODABLE */
@@ -71,7 +71,7 @@ export function answerEntries<K extends string>(
   const values = answerList(answer, name, path);
   const wrong = values.find((value) => typeof field(value, key) !== 'string');
   if (wrong === undefined) return values as readonly (JsonObject & Readonly<Record<K, string>>)[];
-  throw ledgerError('LEDGER_UNDECODABLE', `expected a text in '${name}[].${key}' of ${path}, found something else`);
+  throw ledgerError('LEDGER_UNDECODABLE', `expected a text in '${name}[].${key}' of ${path}, found another type`);
 }
 
 /** The token of the next page; undefined on the last one. */
@@ -85,7 +85,7 @@ export function nextPageToken(answer: unknown): string | undefined {
  */
 export function sentOffset(offset: number | undefined, name: string): void {
   if (offset === undefined || Number.isSafeInteger(offset)) return;
-  throw ledgerError('LEDGER_REQUEST_INVALID', `expected a whole number up to 2^53-1 as ${name}, found another number`);
+  throw ledgerError('LEDGER_REQUEST_INVALID', `expected an integer up to 2^53-1 as ${name}, found another number`);
 }
 
 // Lists over HTTP: the same elements as on the WebSocket of the same path, collected by the node into one array. For

@@ -81,7 +81,7 @@ function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts
 function userRemedy({ context }: LedgerErrorBody): { remedy?: string } {
   if (context['ledger_api_error'] !== 'invalid token') return {};
   return {
-    remedy: 'the token is good, its user is not: create the user, or activate it, in the identity provider meant',
+    remedy: 'the token is valid, its user is not: create or activate the user in the intended identity provider',
   };
 }
 
@@ -89,7 +89,7 @@ function errorFromLedger(body: LedgerErrorBody, httpStatus: number | undefined):
   const { code: ledgerCode, errorCategory: category, grpcCodeValue: grpcCode } = body;
   const cause = body.cause === undefined ? 'no cause given' : printable(body.cause);
   const trace = body.traceId === undefined ? '' : ` (trace id ${printable(body.traceId, 100)})`;
-  const message = `the ledger answered ${printable(ledgerCode ?? 'without a code')}: ${cause}${trace}`;
+  const message = `the ledger returned ${printable(ledgerCode ?? 'an error without a code')}: ${cause}${trace}`;
   return ledgerError(classify({ ledgerCode, category, grpcCode, httpStatus }), message, {
     facts: wireFacts(body, httpStatus),
     ...userRemedy(body),
@@ -109,9 +109,9 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   }
   const page = typeof body === 'string' && /^\s*</u.test(body);
   // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
-  const text = page ? ' with a web page: something before the participant answered' : '';
+  const text = page ? ' with a web page: from a server in front of the participant' : '';
   const said = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
-  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, { facts });
+  return ledgerError(code, `the ledger URL returned HTTP ${httpStatus}${said}`, { facts });
 }
 
 /**
@@ -123,7 +123,7 @@ export function errorFromBody(body: unknown, httpStatus?: number): IndexerError 
   const decoded = decodeLedgerError(body);
   if (decoded !== undefined) return errorFromLedger(decoded, httpStatus);
   if (httpStatus !== undefined) return errorFromStatus(body, httpStatus);
-  return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found something else', {
+  return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found other content', {
     retry: 'retry',
   });
 }
@@ -149,7 +149,7 @@ function errnoOf(thrown: unknown, depth = 0): string | undefined {
 
 /** A participant always selects one of the offered subprotocols: a response without one has lost it on the way. */
 const subprotocolRemedy =
-  'let the gateway before the participant pass the header Sec-WebSocket-Protocol on, both of the request and of the answer';
+  'configure the gateway in front of the participant to pass the header Sec-WebSocket-Protocol in requests and responses';
 const notTheApi = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
 
 function codeOfErrno(errno: string, message: string): LedgerErrorCode {

@@ -112,12 +112,12 @@ function errorFromClient(error: ClientError, chain: readonly unknown[], host: st
   const code = error.code ?? 'unknown';
   if (response !== undefined && response.status !== 200) {
     const facts = { httpStatus: response.status, ...waitOf(response) };
-    return unavailable(`answered HTTP ${response.status}${redirectOf(response)}`, host, facts);
+    return unavailable(`returned HTTP ${response.status}${redirectOf(response)}`, host, facts);
   }
   const issuer = otherIssuerIn(error);
   if (issuer !== undefined) return unavailable(`describes itself as another issuer: ${quoted(issuer)}`, host, { code });
   // 200 with a web page instead of JSON is a login page or a portal in between.
-  return unavailable('answered with something that is not a token answer', host, { code });
+  return unavailable('returned something that is not a token response', host, { code });
 }
 
 function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly string[]): IndexerError {
@@ -126,7 +126,7 @@ function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly
   const description = described(error.error_description, secrets);
   if (refusals.has(reason) && !busy.has(status)) return refused(reason, host, status, description);
   const facts = { httpStatus: status, ...waitOf(response) };
-  return unavailable(`answered HTTP ${status}: ${reason}${description}`, host, facts);
+  return unavailable(`returned HTTP ${status}: ${reason}${description}`, host, facts);
 }
 
 /**
@@ -139,9 +139,9 @@ export function errorFromProvider(thrown: unknown, host: string, secrets: readon
   const own = chain.find((link): link is IndexerError => link instanceof IndexerError);
   if (own !== undefined) return own;
   if (thrown instanceof ResponseBodyError) return errorFromBody(thrown, host, secrets);
-  if (isTimeout(chain)) return unavailable('did not answer in time', host);
+  if (isTimeout(chain)) return unavailable('did not respond in time', host);
   const errno = errnoIn(chain);
   if (errno !== undefined) return unavailable(`cannot be reached: ${errno}`, host, { errno });
   if (thrown instanceof ClientError) return errorFromClient(thrown, chain, host);
-  return unavailable('cannot be asked', host);
+  return unavailable('could not be queried', host);
 }

@@ -85,7 +85,7 @@ export function integerAt(source: JsonObject, key: string, path: string): number
   const value = source[key];
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  throw undecodable(`${path}.${key}`, 'a whole number up to 2^53', value);
+  throw undecodable(`${path}.${key}`, 'an integer up to 2^53', value);
 }
 
 /** A 64-bit integer; a bigint if a JavaScript number would round it. */

@@ -212,7 +212,9 @@ class SocketStream implements FrameStream {
     this.#bytesSeen = bytes;
     if (this.#missedPongs >= missedPongsUntilDead) {
       const ms = missedPongsUntilDead * this.#options.pingIntervalMs;
-      this.#end(ledgerError('LEDGER_PING_TIMEOUT', `the ledger sent nothing and answered no ping for ${ms} ms`));
+      this.#end(
+        ledgerError('LEDGER_PING_TIMEOUT', `the ledger sent nothing and did not respond to pings for ${ms} ms`),
+      );
       this.#socket.terminate();
     } else if (this.#socket.readyState === WebSocket.OPEN) {
       // Sent while paused as well: they keep the ledger's own idle timer from closing the connection.

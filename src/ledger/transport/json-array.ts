@@ -72,7 +72,7 @@ class ArrayScanner {
   /** Checks that the received bytes were one complete array. */
   finish(): void {
     if (this.#state === 'before') throw notAnArray();
-    if (this.#state === 'inside') throw broken(`one that breaks off after ${this.#count} elements`);
+    if (this.#state === 'inside') throw broken(`one that ends after ${this.#count} elements`);
   }
 
   #outside(byte: number): void {
@@ -130,7 +130,7 @@ class ArrayScanner {
 const byteOrderMark = Buffer.from('\uFEFF');
 
 function notAnArray(): IndexerError {
-  return ledgerError('LEDGER_NOT_A_LEDGER', 'expected a JSON array of the ledger, found something else');
+  return ledgerError('LEDGER_NOT_A_LEDGER', 'expected a JSON array of the ledger, found other content');
 }
 
 /**

@@ -31,7 +31,7 @@ export interface TlsRead {
 function invalid(problems: readonly string[]): IndexerError {
   return new IndexerError(['the certificates cannot be used:', ...problems.map((text) => `  ${text}`)].join('\n'), {
     code: 'CONFIGURATION_INVALID',
-    remedy: 'name readable PEM files: certificates of the authority, and a client certificate with its own key',
+    remedy: 'set readable PEM files: certificates of the authority, and a client certificate with its own key',
     facts: { problems: problems.length },
   });
 }

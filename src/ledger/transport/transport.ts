@@ -116,7 +116,7 @@ async function sendWithToken(options: TransportOptions, call: Call): Promise<Sen
 
 function silence(options: TransportOptions, call: Call): IndexerError {
   const { host } = new URL(options.url);
-  const message = `${call.method} ${call.path} did not answer within ${options.requestTimeoutMs} ms`;
+  const message = `${call.method} ${call.path} did not respond within ${options.requestTimeoutMs} ms`;
   return ledgerError('LEDGER_UNREACHABLE', message, { facts: { host } });
 }
 
@@ -127,7 +127,7 @@ function inTime<T>(options: TransportOptions, call: Call, request: ClientRequest
 function readAnswer(options: TransportOptions, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const most = mostBytes(options);
   return readWhole(chunks, most, () =>
-    ledgerError('LEDGER_FRAME_TOO_LARGE', `an answer of the ledger is larger than ${most} bytes`),
+    ledgerError('LEDGER_FRAME_TOO_LARGE', `a response of the ledger is larger than ${most} bytes`),
   );
 }
 
@@ -228,7 +228,7 @@ export function createTransport(options: TransportOptions): Transport {
       const answer = await answerTo({ method, path, body, query, accept: 'application/json' });
       const value = parsed(answer.bytes.toString('utf8'));
       if (value !== undefined) return value;
-      throw ledgerError('LEDGER_NOT_A_LEDGER', `expected JSON from ${path}, found something else`);
+      throw ledgerError('LEDGER_NOT_A_LEDGER', `expected JSON from ${path}, found other content`);
     },
     async requestText(method, path, body, query) {
       return (await answerTo({ method, path, body, query, accept: '*/*' })).bytes.toString('utf8');

@@ -270,7 +270,7 @@ async function stopForNewer(
 function reasonOf({ code }: IndexerError): string {
   return code === 'LEDGER_PERMISSION_DENIED'
     ? 'the user may not read the completions of these parties'
-    : 'the participant shows completions to their own users only, before release 3.5.7';
+    : 'the participant returns completions to their own users only, before release 3.5.7';
 }
 
 function openInbox(parts: PipelineParts, request: object, token: string | undefined, onOpen: () => void) {

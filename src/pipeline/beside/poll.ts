@@ -154,7 +154,7 @@ export class SilenceLimit {
       `no frame for ${String(Math.round(silentMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
       {
         code: 'LEDGER_PING_TIMEOUT',
-        remedy: 'the stream is opened again; if it repeats, look at proxies between here and the participant',
+        remedy: 'the stream is reopened; if this repeats, check the proxies between the indexer and the participant',
       },
     );
   }

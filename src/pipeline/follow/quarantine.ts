@@ -39,7 +39,7 @@ export async function setAside(
   if ((await parts.mayQuarantine?.(offset)) === false) throw error;
   await session.quarantine({ offset, code: error.code, problem: error.message, frame }, from);
   parts.observers.stream.quarantined(offset, error);
-  throw new IndexerError(`set aside: ${error.message}`, {
+  throw new IndexerError(`quarantined: ${error.message}`, {
     code: 'UPDATE_QUARANTINED',
     remedy: 'see `ledger-indexer quarantine list`; once the reason is gone, `ledger-indexer quarantine retry`',
     facts: { offset },

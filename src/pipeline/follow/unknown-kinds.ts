@@ -26,7 +26,7 @@ interface UnknownPart {
 function unknownParts(update: Update): readonly UnknownPart[] {
   if (update.kind === 'unknown') return [{ what: 'update', name: update.name, raw: update.raw }];
   if (update.kind !== 'topology') return [];
-  return update.events.flatMap(({ name, raw }) => (raw === null ? [] : [{ what: 'event of topology', name, raw }]));
+  return update.events.flatMap(({ name, raw }) => (raw === null ? [] : [{ what: 'topology event', name, raw }]));
 }
 
 function refused(found: string, names: boolean, { offset }: Update): IndexerError {
@@ -34,7 +34,7 @@ function refused(found: string, names: boolean, { offset }: Update): IndexerErro
   return new IndexerError(`${found}${about}`, {
     code: 'UPDATE_KIND_UNKNOWN',
     remedy:
-      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
+      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw, INDEXER_QUARANTINE=true quarantines it',
     facts: { offset },
   });
 }

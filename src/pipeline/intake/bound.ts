@@ -22,26 +22,26 @@ export function refuseBound(stopAt: number, start: PipelineParts['start'], state
     if (checkpoint <= stopAt) return;
     throw refused(
       `the checkpoint ${String(checkpoint)} is past the end ${String(stopAt)} of this run`,
-      `name a later end, index into another POSTGRES_SCHEMA, or go back: ledger-indexer reset --to ${String(stopAt)} --yes`,
+      `choose a later end, index into another POSTGRES_SCHEMA, or go back: ledger-indexer reset --to ${String(stopAt)} --yes`,
     );
   }
   if (typeof start === 'number' && start > stopAt) {
     throw refused(
       `the start ${String(start)} is past the end ${String(stopAt)}`,
-      'let INDEXER_START come before INDEXER_STOP_AT',
+      'set INDEXER_START to an offset before INDEXER_STOP_AT',
     );
   }
   if (start === 'seed' && seedToken !== null && seedOffset !== null && seedOffset > stopAt) {
     throw refused(
       `a seed at offset ${String(seedOffset)} was begun, past the end ${String(stopAt)} of this run`,
-      'let it finish without an end, or start over: ledger-indexer reset --all --yes',
+      'run without an end to finish it, or start over: ledger-indexer reset --all --yes',
     );
   }
   // A start at the genesis is refused by the ledger itself, with its own offset.
   if ((start === 'seed' || start === 'oldest') && pruned > stopAt) {
     throw refused(
       `the participant was pruned up to ${String(pruned)}, past the end ${String(stopAt)} of this run`,
-      `name an end from ${String(pruned)} on`,
+      `choose an end of ${String(pruned)} or later`,
     );
   }
 }
@@ -82,7 +82,7 @@ export async function nothingLeft(
 
 /** The ledger sent an offset past the requested end. */
 export function pastEnd(offset: number, end: number): IndexerError {
-  return new IndexerError(`the ledger sent offset ${String(offset)}, asked for updates up to ${String(end)}`, {
+  return new IndexerError(`the ledger sent offset ${String(offset)}, past the requested end ${String(end)}`, {
     code: 'LEDGER_OUT_OF_ORDER',
     facts: { offset, end },
   });

@@ -13,7 +13,7 @@ const ours = ({ offset, updateId, synchronizerId }: Named): string =>
 /** The participant has none of the newest updates, and none before them. */
 export function noOverlap(newest: Named | undefined): IndexerError {
   const what =
-    newest === undefined ? 'no update is stored here that both could have' : `it does not know ${ours(newest)}`;
+    newest === undefined ? 'no stored update could be on both participants' : `it does not know ${ours(newest)}`;
   return new IndexerError(`the participant shares no update with what is stored: ${what}`, {
     code: 'SWITCH_NO_OVERLAP',
   });
@@ -21,7 +21,7 @@ export function noOverlap(newest: Named | undefined): IndexerError {
 
 /** The participant knows older updates, and not yet the newest. */
 export function behind(newest: Named): IndexerError {
-  return new IndexerError(`the participant does not show ${ours(newest)}, the newest of this synchronizer, yet`, {
+  return new IndexerError(`the participant does not yet return ${ours(newest)}, the newest of this synchronizer`, {
     code: 'SWITCH_BEHIND',
     facts: { offset: newest.offset },
   });
@@ -44,7 +44,7 @@ export function unknownUpdate({ offset, updateId, synchronizerId }: Named): Inde
 }
 
 export function notHosted(found: string): IndexerError {
-  return new IndexerError(`the participant does not show what the filter asks for: ${found}`, {
+  return new IndexerError(`the participant cannot return the data of the filter: ${found}`, {
     code: 'SWITCH_NOT_HOSTED',
   });
 }

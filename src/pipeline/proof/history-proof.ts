@@ -79,7 +79,7 @@ async function behind(
     {
       code: 'LEDGER_BEHIND_CHECKPOINT',
       remedy:
-        'a lagging replica catches up by itself; if the participant was restored from a backup, ' +
+        'a lagging replica catches up automatically; if the participant was restored from a backup, ' +
         `run: ledger-indexer ${ledgerEnd < seedOffset ? 'reset --all' : `reset --to ${String(ledgerEnd)}`} --yes`,
       facts: { checkpoint, ledgerEnd },
     },
@@ -122,8 +122,8 @@ function goBack(to: number): string {
 }
 
 const giveUp =
-  'the participant was reset, was restored from before our history begins, or another one answers: if that one hosts the ' +
-  'same parties, go on from it: ledger-indexer switch-participant --yes; else index it into a new POSTGRES_SCHEMA and keep this one, or ' +
+  'the participant was reset, was restored from before our history begins, or another one responds: if that one hosts the ' +
+  'same parties, switch to it: ledger-indexer switch-participant --yes; otherwise index it into a new POSTGRES_SCHEMA and keep this one, or ' +
   'delete everything stored here: ledger-indexer reset --all --yes';
 
 function another(offset: number, commonOffset: number): IndexerError {
@@ -203,7 +203,7 @@ function otherHistory(found: string): IndexerError {
   return new IndexerError(`${found}; no update and no participant id could be compared`, {
     code: 'HISTORY_CHANGED',
     remedy:
-      'another participant answers, or it was reset: if it hosts the same parties, go on from it: ledger-indexer switch-participant --yes; ' +
-      'else index it into a new POSTGRES_SCHEMA, or delete everything stored here: ledger-indexer reset --all --yes (granting ParticipantAdmin lets the participant id decide)',
+      'another participant responds, or it was reset: if it hosts the same parties, switch to it: ledger-indexer switch-participant --yes; ' +
+      'otherwise index it into a new POSTGRES_SCHEMA, or delete everything stored here: ledger-indexer reset --all --yes (granting ParticipantAdmin lets the participant id decide)',
   });
 }

@@ -139,8 +139,12 @@ async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promis
 async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Promise<ListTally> {
   const { offset, filter, release, strict } = list;
   if (strict === true) {
-    const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be cut alike`;
-    throw notProven(list, why, 'a participant of release 3.5 or newer sends tokens; else give up the history here');
+    const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be truncated in the same way`;
+    throw notProven(
+      list,
+      why,
+      'use a participant of release 3.5 or newer, which sends tokens; otherwise discard the history here',
+    );
   }
   const otherwise = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
   const tally = new ListTally();
@@ -164,7 +168,7 @@ async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!notOverHttp.has(error.code)) throw error;
-    throw notProven(list, `asked over HTTP the ledger answers: ${error.message}`);
+    throw notProven(list, `over HTTP the ledger returned: ${error.message}`);
   }
 }
 

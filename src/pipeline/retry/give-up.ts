@@ -30,7 +30,7 @@ export class Patience {
     if (this.#since === undefined || now - this.#nextAt > calmMs) this.#since = now;
     this.#nextAt = now + delayMs;
     if (this.#nextAt - this.#since <= this.#limitMs) return undefined;
-    return retold(error, { message: `${error.message}; given up, ${inTime(this.#limitMs)}` });
+    return retold(error, { message: `${error.message}; timed out, ${inTime(this.#limitMs)}` });
   }
 
   /** Whether a wait that began then has taken too long. */
@@ -41,7 +41,7 @@ export class Patience {
   /** The error to end with when another process has held the writer lock for too long. */
   heldByOther(holder: LockHolder | undefined): IndexerError {
     const held = holder === undefined ? '' : `: ${holderText(holder)}`;
-    return new IndexerError(`another process keeps the right to write${held}; given up, ${inTime(this.#limitMs)}`, {
+    return new IndexerError(`another process holds the writer lock${held}; timed out, ${inTime(this.#limitMs)}`, {
       code: 'WRITER_ACTIVE',
       remedy: 'stop the other indexer of this schema, or give this run a POSTGRES_SCHEMA of its own',
     });

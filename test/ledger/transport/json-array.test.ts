@@ -90,7 +90,7 @@ describe('the elements of a JSON array', () => {
     const read = async (): Promise<void> => {
       for await (const element of jsonArrayElements(cut(Buffer.from('[1,2,{"a"'), [100]), limit)) found.push(element);
     };
-    await expect(read()).rejects.toThrow(/breaks off after 2 elements/u);
+    await expect(read()).rejects.toThrow(/ends after 2 elements/u);
     expect(found).toEqual(['1', '2']);
   });
 
