@@ -272,7 +272,7 @@ export interface WantedFilterExtension {
   readonly filterHash: string;
   /** Hash of the filter that it extends. */
   readonly from: string;
-  /** The contracts active at this offset are backfilled, although the list is available from a later one. */
+  /** The contracts active at this offset are read; the stored ones are complete from a later offset. */
   readonly listAt?: number;
 }
 

@@ -65,7 +65,7 @@ export class HookRun {
   /** The cursor in the database. */
   #noted: DeliveryWindow['cursor'] = null;
   #updatedAt = 0;
-  /** While the receiver is away: time until nothing is sent, and how often in a row. */
+  /** While the receiver is away, nothing is sent until this time; and how many times in a row it was away. */
   #awayUntil = 0;
   #awayTimes = 0;
   #hasMissed = false;

@@ -123,7 +123,7 @@ export interface CompletionFacts {
 
 /** The last result of one kind of `verify`. */
 export interface VerifiedFacts {
-  /** sql, acs, tail or replay. */
+  /** `invariants`, `acs`, `tail`, `range` or `tokens`. */
   readonly kind: string;
   readonly atOffset: number;
   /** When it began, milliseconds since 1970. */

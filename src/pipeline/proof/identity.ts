@@ -28,7 +28,7 @@ export interface Connected {
   readonly requestedAt: number;
 }
 
-/** `anew`: whether the participant has refused an interface that the stream requests */
+/** `anew`: whether the participant has refused an interface that the stream requests. */
 export async function connect(configured: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
   const { ledger, sink } = configured;
   // First, because it is displayed for as long as the ledger does not respond.

@@ -11,7 +11,7 @@ import type { SinkSession } from '../ports/sink.ts';
 /**
  * The interfaces of this session, by id; stores the configured ones. A stream that was never begun begins with those
  * that the participant knows now; one that has begun keeps its own.
- * `anew`: whether the participant has refused one of them: those that it does not know are omitted from now on
+ * `anew`: whether the participant has refused one of them: those that it does not know are omitted from now on.
  */
 export async function interfacesInForce(
   parts: PipelineParts,
