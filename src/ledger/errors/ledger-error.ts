@@ -81,7 +81,7 @@ function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts
 function userRemedy({ context }: LedgerErrorBody): { remedy?: string } {
   if (context['ledger_api_error'] !== 'invalid token') return {};
   return {
-    remedy: 'the token is valid, its user is not: create or activate the user in the intended identity provider',
+    remedy: 'the token is valid, its user is not: create the user, or activate it, in the intended identity provider',
   };
 }
 

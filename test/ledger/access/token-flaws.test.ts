@@ -31,7 +31,7 @@ describe('what a token shows of why it is refused', () => {
     [
       'all of it',
       { exp: now - 5, nbf: now + 60 },
-      /^is not good .*, and expired 5 seconds ago.*, and names no audience/u,
+      /^is not valid .*, and expired 5 seconds ago.*, and names no audience/u,
     ],
   ])('is %s', (_what, claims, found) => {
     expect(flaws(claims)).toMatch(found);
