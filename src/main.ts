@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Where the program begins. What it needs is looked at before anything is read that an old Node could not read. */
+/** Entry point. Requirements are checked before anything is loaded that an old Node could not read. */
 import '../scripts/requirements.cjs';
 
 void import('./program.ts');

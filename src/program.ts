@@ -18,11 +18,11 @@ function print(line: string): void {
 }
 
 /**
- * Whoever read the output has seen enough (`| head`): no failure, and no reason to leave work half done. A daemon goes on
- * without its log as well when the disk of the log is full; its metrics still tell what it does.
+ * The reader of the output has closed it (`| head`): not a failure, and not a reason to stop halfway. A daemon also
+ * continues without its log when the disk of the log is full; its metrics still work.
  */
 function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
-  // A command that waits for its writes learns of it there.
+  // A command that waits for its writes receives the error there.
   if (this.listenerCount('error') > 1) return;
   if (error.code !== 'EPIPE' && verb !== 'run' && verb !== 'demo') throw error;
 }
@@ -32,15 +32,15 @@ const echoMs = 300;
 let requestedAt = Number.POSITIVE_INFINITY;
 
 function onSignal(): void {
-  // The first asks, the second insists.
+  // The first signal requests a stop, the second forces it.
   if (performance.now() - requestedAt > echoMs) process.exit(ExitCode.temporary);
   requestedAt = Math.min(requestedAt, performance.now());
   stop.abort();
 }
 
 /**
- * An error that nobody caught is a defect, and nothing in memory is to be trusted after it: the process ends, and the
- * next one begins from what is committed. Its message may quote rows or tokens, so only its kind and place are shown.
+ * An uncaught error is a bug, and the memory cannot be trusted after it: the process ends, and the next one begins from
+ * what is committed. Its message may quote rows or tokens, so only its kind and position are printed.
  */
 function onDefect(thrown: unknown): void {
   const [kind, stack = ''] = thrown instanceof Error ? [thrown.name, thrown.stack] : [typeof thrown];
@@ -51,7 +51,7 @@ function onDefect(thrown: unknown): void {
 
 async function command(): Promise<ExitCode> {
   const [word] = argv;
-  // Before a command there is no flag but options, and these two.
+  // Before a command, only options and these two flags are valid.
   if (first !== verb && (word === '--version' || word === '-v')) return said((await import('./version.ts')).version);
   const { commands, runCommandNamed } = await import('./cli/commands.ts');
   if (first !== verb && (word === '--help' || word === '-h')) {
@@ -76,7 +76,7 @@ try {
   const error = toIndexerError(thrown);
   const text = `ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`;
   const said = escapeSteeringInLines(scrub(text));
-  // Whoever read the output has seen enough.
+  // The reader of the output has closed it.
   if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${said}\n`);
   process.exitCode = error.exitCode;
 }

@@ -1,22 +1,22 @@
 /**
- * What a reader shows over HTTP instead of a password of the database: `lir_` and 32 random bytes. The database keeps its hash, so a
- * copy of the table opens nothing.
+ * Token that a client sends over HTTP instead of a database password: `lir_` and 32 random bytes. The database keeps
+ * only its hash, so a copy of the table grants no access.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** Known by scanners of secrets, and by the filter of our log. */
+/** Known by secret scanners, and by the filter of our log. */
 const prefix = 'lir_';
 
-/** Why a token that was good is refused. Of a role that is gone it is `revoked`: somebody took it. */
+/** Why a previously valid token is refused. If its role was dropped, it is `revoked`. */
 export type TokenEnd = 'expired' | 'revoked';
 
 export interface ReaderToken {
   readonly id: string;
-  /** Role whose rights and row security hold. */
+  /** Role whose rights and row security apply. */
   readonly role: string;
   /** Its login in the database, whose password is {@link loginPasswordOf}. */
   readonly login: string;
-  /** Undefined: it is good. */
+  /** Undefined: it is valid. */
   readonly ended: TokenEnd | undefined;
 }
 
@@ -24,17 +24,20 @@ export function newToken(): string {
   return `${prefix}${randomBytes(32).toString('base64url')}`;
 }
 
-/** Whether a text could be one: nothing else is looked for. */
+/** Whether a text could be a token: other texts are not looked up. */
 export function looksLikeToken(text: string): boolean {
   return /^lir_[\w-]{43}$/.test(text);
 }
 
-/** Under which it is found. What a search for a hash takes says nothing about the token: who can choose hashes cannot choose what has them. */
+/**
+ * Key of the lookup. The time of a search for a hash reveals nothing about the token: a client that can choose hashes
+ * cannot choose tokens that have them.
+ */
 export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Made of the token, so it is known while a request that shows the token is answered, and at no other time. */
+/** Derived from the token, so it is known only while a request with the token is handled. */
 export function loginPasswordOf(token: string): string {
   return createHmac('sha256', token).update('login').digest('base64url');
 }

@@ -1,4 +1,6 @@
-/** The version of this program, from its own package.json, the commit it was built from, and where its pages are. */
+/**
+ * The version of this program, from its own package.json, the commit it was built from, and the address of its pages.
+ */
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -10,14 +12,14 @@ export const commit: string = builtFrom();
 
 function builtFrom(): string {
   try {
-    // Written by scripts/note-commit.mjs beside the compiled program.
+    // Written by scripts/note-commit.mjs next to the compiled program.
     return readFileSync(new URL('commit', import.meta.url), 'utf8').trim() || 'unknown';
   } catch {
     return 'unknown';
   }
 }
 
-/** Where the project is on the web, for somebody who has the program only. The one place that says so. */
+/** Web address of the project, for users who have only the program. The only place that defines it. */
 const project = 'https://github.com/ledger-indexer/ledger-indexer';
 
 /** The address of a page, e.g. of `docs/how-to/query/tokens.md`. */

@@ -80,8 +80,9 @@ function lineFinder(text) {
   };
 }
 
-/** A statement in SQL or a program is no sentence. @param {string} text */
+/** False for a path, and for a statement in SQL or a program. @param {string} text */
 const isSentence = (text) =>
+  !/^\.{1,2}\//.test(text) &&
   (text.match(/[A-Za-z]{2,}/g) ?? []).length >= 3 &&
   !/\b(select|insert|update|delete|create|alter|grant|with|from|where|begin|set)\b[\s\S]*\b(from|into|set|table|on|as|to|where|view|function|local|values)\b[\s\S]*[;(=*$]/i.test(
     text,

@@ -1,6 +1,6 @@
 /**
- * HTTP to another server: one request, and as much of its answer as is wanted. Redirects are never followed: what a request
- * carries (a token, a secret, an event) is for the server that was named.
+ * HTTP to another server: one request, and as much of its response as is needed. Redirects are never followed: the
+ * content of a request (a token, a secret, an event) is for the named server only.
  */
 import { type Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -12,9 +12,9 @@ export interface Outgoing {
   readonly payload?: Buffer | string | undefined;
   /** Certificates; https only. */
   readonly tls?: Certificates | undefined;
-  /** Connections to use again; false: a connection for this request alone. Node's own unless given. */
+  /** Connections to reuse; false: a connection for this request alone. Default: Node's own. */
   readonly agent?: Agent | false | undefined;
-  /** Ends the request and its answer. */
+  /** Ends the request and its response. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -27,11 +27,11 @@ interface Certificates {
 
 export interface Sent {
   readonly request: ClientRequest;
-  /** Settles when the headers of the answer are there. Rejects with what Node reports, or TooManyInformational. */
+  /** Settles when the headers of the response have arrived. Rejects with Node's error, or TooManyInformational. */
   readonly response: Promise<IncomingMessage>;
 }
 
-/** Sends a request, http or https. Time limits are of the caller: see {@link within}. */
+/** Sends a request, http or https. The caller sets time limits: see {@link within}. */
 export function send(url: URL, { method, headers, payload, tls, agent, signal }: Outgoing): Sent {
   const isSecure = url.protocol === 'https:';
   const length = payload === undefined ? {} : { 'content-length': Buffer.byteLength(payload) };
@@ -53,11 +53,11 @@ export function send(url: URL, { method, headers, payload, tls, agent, signal }:
   return { request, response };
 }
 
-/** Settles as `work` does; when that takes longer, cuts the request and rejects with what `late` returns. */
+/** Settles as `work` does; when that takes longer, aborts the request and rejects with what `late` returns. */
 export function within<T>(request: ClientRequest, limitMs: number, work: Promise<T>, late: () => Error): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => {
-      // Rejected here, because destroying a request whose answer has begun reports a mere "aborted".
+      // Rejected here, because destroying a request whose response has begun reports a mere "aborted".
       reject(late());
       request.destroy();
     }, limitMs);
@@ -67,7 +67,7 @@ export function within<T>(request: ClientRequest, limitMs: number, work: Promise
   });
 }
 
-/** All bytes. @throws what `tooLarge` returns when there are more than `most`; what reading throws */
+/** All bytes. @throws the result of `tooLarge` when there are more than `most`; any error of reading */
 export async function readWhole(chunks: AsyncIterable<Buffer>, most: number, tooLarge: () => Error): Promise<Buffer> {
   const parts: Buffer[] = [];
   if (!(await readInto(parts, chunks, most))) throw tooLarge();
@@ -75,9 +75,9 @@ export async function readWhole(chunks: AsyncIterable<Buffer>, most: number, too
 }
 
 /**
- * Adds chunks to `parts` until their end, or until they are more than `most` bytes: then the connection is closed. What has
- * come before a failure is in `parts`.
- * @returns whether it was all
+ * Adds chunks to `parts` until their end, or until they are more than `most` bytes: then the connection is closed.
+ * Chunks received before a failure are in `parts`.
+ * @returns whether the response was complete
  */
 export async function readInto(parts: Buffer[], chunks: AsyncIterable<Buffer>, most: number): Promise<boolean> {
   let length = 0;

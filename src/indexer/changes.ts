@@ -1,4 +1,4 @@
-/** `/changes` of one process: what it reads with, on connections of its own, and whom it answers. */
+/** `/changes` of one process: its connections for reading, and the clients that it serves. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/config.ts';
 import { ChangePages } from '../observe/changes/change-pages.ts';
@@ -21,9 +21,9 @@ const pageRows = 200;
 export interface PushedChanges {
   readonly answers: ChangesAnswers;
   readonly facts: () => ChangesFacts;
-  /** The checkpoint is in the database: who waits for more is woken. */
+  /** The checkpoint is in the database: clients that wait for more are woken. */
   readonly reached: (checkpoint: number) => void;
-  /** Streams are told that the indexer stops. */
+  /** Notifies streams that the indexer stops. */
   readonly stopping: () => void;
 }
 
@@ -41,7 +41,7 @@ export function openPushedChanges(
   const pages = new ChangePages((wanted) => readChanges(database, wanted, pageRows), turns);
   let asking: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
-    // Many come at once after a restart.
+    // Many requests arrive at once after a restart.
     asking ??= readCheckpoint(database).finally(() => (asking = undefined));
     return asking;
   };
@@ -59,14 +59,17 @@ export function openPushedChanges(
   };
 }
 
-/** Who shows a token is answered wherever it is, and a wrong one nowhere. Who shows none has to be of this machine, and no page of a stranger. */
+/**
+ * A client with a valid token is served from anywhere, one with an invalid token from nowhere. A client without a token
+ * has to be on this machine, and must not be a page of another site.
+ */
 async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins: readonly string[]): Promise<Reader> {
   const shown = await tokens.check(request);
   if (shown === undefined) {
     const reason = notFromHere(request) ?? (isNamedOrigin(request, origins) ? undefined : ofAnotherOrigin(request));
     return reason === undefined
       ? { role: null, reader: thisMachine }
-      : { refused: 403, reason: `${reason}; from elsewhere show a token` };
+      : { refused: 403, reason: `${reason}; from other machines, send a token` };
   }
   if ('status' in shown) return { refused: shown.status, reason: shown.error };
   const { token, secret } = shown;

@@ -1,4 +1,4 @@
-/** The query page of one process, and what it reads with. */
+/** The query page of one process, and its connections for reading. */
 import type { Config } from '../config/config.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { ConsoleEndpoint } from '../observe/http/console-endpoint.ts';
@@ -10,21 +10,21 @@ import { readSchemas } from '../store/connection/read-schemas.ts';
 import { openConsoleReads, type QuestionReads } from '../store/console/console-reads.ts';
 import type { Explained } from '../store/reads/explain.ts';
 
-/** Longest statement of the query page, where POSTGRES_STATEMENT_TIMEOUT allows it as much; a request has 75 s. */
+/** Longest statement of the query page, if POSTGRES_STATEMENT_TIMEOUT allows as much; a request has 75 s. */
 const consoleStatementMs = 30_000;
 
 export interface ConsoleParts {
   readonly queries: readonly ReadyQuery[];
   /** Lines, as `explain` prints them. */
   readonly explainedLines: (found: Explained) => Iterable<string>;
-  /** The database is our own: a login that only reads may be made there. */
+  /** The database is our own: a read-only login may be created there. */
   readonly ownDatabase: boolean;
 }
 
 interface ConsoleIn {
   readonly config: Config;
   readonly databaseUrl: string;
-  /** What the query page needs; there is none without it. */
+  /** Parts of the query page; without them there is no query page. */
   readonly console?: ConsoleParts;
   readonly logging: Pick<Logging, 'logger'>;
 }
@@ -34,7 +34,7 @@ export interface OpenConsole {
   readonly close: () => Promise<void>;
 }
 
-/** Prepares it; connects when somebody asks. Undefined where there shall be none. */
+/** Prepares it; connects at the first request. Undefined if it is turned off. */
 export function openConsole(
   { console, config, databaseUrl, logging: { logger } }: ConsoleIn,
   tokens: ReaderTokens,

@@ -1,6 +1,6 @@
 /**
- * The composition root: builds every part from the configuration, runs the pipeline, and takes everything down in
- * reverse order. One instance is one stream: one participant into one schema.
+ * The composition root: builds every part from the configuration, runs the pipeline, and closes everything in reverse
+ * order. One instance is one stream: one participant into one schema.
  */
 import { elapsed } from '../config/pause.ts';
 import type { LedgerAccess } from '../ledger/open-access.ts';
@@ -44,9 +44,9 @@ import { pipelineParts } from './parts.ts';
 import { openReaderTokens } from './reader-tokens.ts';
 import { startDelivering } from './webhooks.ts';
 
-/** Of a stop: for connections and sockets, after the pipeline. */
+/** Limit of a stop: for connections and sockets, after the pipeline. */
 const closingMs = 4_000;
-/** For what was opened before a part that could not be. */
+/** Limit for closing the parts that were opened before one failed. */
 const failedStartMs = 5_000;
 /** The page is worth less than a busy server's time. */
 const pageReadMs = 500;
@@ -58,9 +58,9 @@ export interface IndexerOptions {
   readonly databaseUrl: string;
   readonly version: string;
   readonly logging: Logging;
-  /** What the status page gives to paste; nothing by default. */
+  /** Text to copy from the status page; none by default. */
   readonly guide?: PageGuide;
-  /** What the query page needs; there is none without it. */
+  /** Parts of the query page; without them there is no query page. */
   readonly console?: ConsoleParts;
   /** Intervals of polling; the usual ones by default. */
   readonly pace?: Pace;
@@ -69,11 +69,14 @@ export interface IndexerOptions {
 export interface Indexer {
   /** Base URL of the pages, /metrics, /livez, /readyz, /status and /wait. */
   readonly httpUrl: string;
-  /** Resolves when everything up to the ledger end is stored for the first time; never when it ends before. */
+  /**
+   * Resolves when everything up to the ledger end is stored for the first time; never when the pipeline ends before
+   * that.
+   */
   readonly live: Promise<void>;
   /** Settles when the pipeline has ended: resolved after a stop, rejected with an IndexerError when fatal. */
   readonly done: Promise<void>;
-  /** Finishes the batch in flight, at most `stopTimeoutMs`, then takes everything down. Can be called again. */
+  /** Finishes the current batch within `stopTimeoutMs`, then closes everything. Can be called again. */
   stop(): Promise<void>;
 }
 
@@ -83,7 +86,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   try {
     return await start(options, lifetime);
   } catch (thrown) {
-    // Why it failed is what has to be known.
+    // The first failure is the one to report.
     await lifetime.close(failedStartMs).catch(() => undefined);
     throw thrown;
   }
@@ -108,13 +111,14 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   };
   const metrics = metricsOf(options, work, asked);
   const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (it) => it.close());
-  // First: whoever is woken by a commit may ask for status and metrics.
+  // First: a listener that a commit wakes may read status and metrics.
   commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   commits.listen((checkpoint) => waiters.reached(checkpoint));
   commits.listen(pushed.reached);
   const database = openForStream(options, metrics);
   const candidate = lifetime.own(new WriterCandidate(database, config.indexer.leaseMs), (it) => it.close());
-  // Before the lock goes to a standby: what did not end in time is rolled back by the server when its connection is cut.
+  // Before the lock goes to a standby: the server rolls back transactions that did not end in time when their
+  // connection is closed.
   lifetime.own([database, pages], async (pools) => void (await Promise.all(pools.map(closeBriefly))));
   const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (it) => it.close());
   const stop = new AbortController();
@@ -124,9 +128,9 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const answers = { console: console?.endpoint, overview: access, changes: pushed.answers };
   const http = lifetime.own(await startHttpServer({ ...seen, ...answers }), (it) => it.close());
   const done = lifetime.own(runPipeline(parts), (running, leftMs) => endIn(leftMs - closingMs, running, stop));
-  // Whoever waits for `done` sees the rejection; until then it must not end the process.
+  // Callers that await `done` receive the rejection; until then it must not end the process.
   done.catch(() => undefined);
-  // Closed before the lock goes to a standby, which delivers from then on; the batch in hand has its time all the same.
+  // Closed before the lock goes to a standby, which delivers from then on; the current batch has its time all the same.
   const delivering = lifetime.own(startDelivering(options, { pages, logger, metrics, candidate }), (it, leftMs) =>
     it.close(Math.max(0, leftMs - closingMs) / 2),
   );
@@ -163,7 +167,7 @@ function countedBy(metrics: Metrics, logger: Logger) {
   return { onRequest, onNotice: noticeReport({ metrics, logger }) };
 }
 
-/** The batch in hand is committed if that does not take longer. */
+/** The current batch is committed if that does not take longer. */
 async function endIn(limitMs: number, running: Promise<void>, stop: AbortController): Promise<void> {
   stop.abort();
   await Promise.race([running.catch(() => undefined), elapsed(limitMs)]);
@@ -173,7 +177,7 @@ function closeBriefly(opened: { close(limitMs?: number): Promise<void> }): Promi
   return opened.close(500);
 }
 
-/** Says which of the configured parties the participant does not know. */
+/** Reports configured parties that the participant does not know. */
 async function watchParties(
   { config, logging: { logger } }: IndexerOptions,
   { ledger }: PipelineParts,
@@ -222,7 +226,7 @@ function healthOptions({ config, databaseUrl, version }: IndexerOptions): Health
   return { version, database: placeOf(databaseUrl), schema, stalledAfterMs, ledgerTimeoutMs };
 }
 
-/** @param asked when the metrics are read, so the database may be opened later */
+/** `asked` is called when the metrics are read, so the database may be opened later. */
 function metricsOf(
   options: IndexerOptions,
   work: WorkClock,

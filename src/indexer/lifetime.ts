@@ -1,18 +1,20 @@
-/** What was opened, closed in reverse order: when it is stopped, and when a start fails halfway. */
+/** Opened parts, closed in reverse order: when the indexer is stopped, and when a start fails halfway. */
 
-/** @param leftMs how long all that is still open may take to close, together */
+/** @param leftMs time limit for closing all parts that are still open, together */
 type Close<T> = (opened: T, leftMs: number) => Promise<void> | void;
 
 export class Lifetime {
   readonly #closes: ((leftMs: number) => Promise<void> | void)[] = [];
 
-  /** Takes it, and gives it back. */
+  /** Registers the part, and returns it. */
   own<T>(opened: T, close: Close<T>): T {
     this.#closes.push((leftMs) => close(opened, leftMs));
     return opened;
   }
 
-  /** Each after those that came later. One that fails keeps no other open. @throws the first failure, in the end */
+  /**
+   * Each after those that came later. One that fails does not keep others open. @throws the first failure, in the end
+   */
   async close(limitMs: number): Promise<void> {
     const until = performance.now() + limitMs;
     const failures: unknown[] = [];

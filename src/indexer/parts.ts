@@ -1,4 +1,4 @@
-/** What the pipeline is given: built from the configuration, for the daemon and for commands that seed by hand. */
+/** Parts of the pipeline: built from the configuration, for the daemon and for commands that seed on request. */
 import type { Config } from '../config/config.ts';
 import { type Pace, usualPace } from '../config/pace.ts';
 import { assertTokenMayTravel } from '../ledger/access/token.ts';
@@ -24,13 +24,13 @@ import {
 import { pruneBeside } from '../store/retention/prune.ts';
 import { jobConnections } from './connections.ts';
 
-/** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
+/** Longer than the longest silence of the ledger between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
 const requestTimeoutMs = 20_000;
-/** Views of years of history become part of the stream in one statement, and a look for what is old may read them all. */
+/** Views of years of history become part of the stream in one statement, and a retention pass may read them all. */
 const longStatementMs = 60 * 60_000;
 
-/** Which participant, and which database. */
+/** The participant and the database. */
 export interface PartsOptions {
   readonly config: Config;
   readonly access: LedgerAccess;
@@ -70,7 +70,7 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
       notify: indexer.notify,
       onNotice,
     }),
-    // Which release the participant has, and which of the wanted interfaces are asked for, is known in a session only.
+    // The release of the participant, and which configured interfaces are requested, are known in a session only.
     release: unreadRelease,
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
     wantedInterfaces: ledger.wantedInterfaces,
@@ -93,7 +93,7 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
   };
 }
 
-/** For work beside the stream: opened when there is some, and closed after it, with time for large tables. */
+/** For background jobs: opened when there is one, and closed after it, with time for large tables. */
 function openBeside({ config, databaseUrl: url }: PartsOptions, name: string, connections: number, schema?: string) {
   const { database, indexer } = config;
   return openDatabase({
@@ -107,7 +107,7 @@ function openBeside({ config, databaseUrl: url }: PartsOptions, name: string, co
   });
 }
 
-/** The stream's own tables, and those in which views are gathered. */
+/** The stream's own tables, and those in which views are staged. */
 function viewStaging(options: PartsOptions, candidate: WriterCandidate): PipelineParts['viewStaging'] {
   const staging = stagingSchema(options.config.database.schema, 'interfaces');
   const { stream, staging: inStaging } = jobConnections.views;
@@ -117,7 +117,7 @@ function viewStaging(options: PartsOptions, candidate: WriterCandidate): Pipelin
     );
 }
 
-/** The stream's own tables, and those in which contracts of a wider filter are gathered. */
+/** The stream's own tables, and those in which contracts of an extended filter are staged. */
 function filterExtensionPlace(
   options: PartsOptions,
   candidate: WriterCandidate,
@@ -132,7 +132,7 @@ function filterExtensionPlace(
     );
 }
 
-/** A connection for each look at old history. A run with an end is no daemon: it leaves history alone. */
+/** A connection for each retention pass. A run with an end is not a daemon: it does not prune history. */
 function retention(options: PartsOptions): Retention | undefined {
   const { retentionMs, retentionIntervalMs: everyMs, stopAt } = options.config.indexer;
   if (retentionMs === undefined || stopAt !== undefined) return undefined;
@@ -149,7 +149,9 @@ function retention(options: PartsOptions): Retention | undefined {
   };
 }
 
-/** Half of the time is up when a poll begins: with this an answer that is lost is asked for again before all of it is. */
+/**
+ * Half of the time is over when a poll begins: with this timeout a lost response is requested again before the limit.
+ */
 function pollTimeoutMs({ ledgerTimeoutMs }: Config['indexer']): number {
   return Math.min(requestTimeoutMs, 0.4 * ledgerTimeoutMs);
 }
@@ -163,7 +165,7 @@ function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
     writeConcurrency: indexer.writeConcurrency,
     retryMaxDelayMs: indexer.retryMaxDelayMs,
     progressTimeoutMs: indexer.progressTimeoutMs,
-    // A limit on not knowing the ledger end allows for one question that is lost.
+    // The limit on not knowing the ledger end allows for one lost response.
     pollMs: Math.min(pace.ledgerEndMs, indexer.ledgerTimeoutMs / 2),
     idleProbeAfterMs: indexer.idleProbeAfterMs,
     silenceMs: ledgerSilenceMs,

@@ -1,4 +1,4 @@
-/** Tokens of readers in one process: looked up on a connection that no page of changes is read by, so that none keeps them waiting. */
+/** Reader tokens in one process: looked up on a connection that no page of changes uses, so that none delays them. */
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { ReaderTokens } from '../observe/http/reader-tokens.ts';
 import type { Logger } from '../observe/log/logger.ts';
@@ -10,14 +10,17 @@ import { endExpiredLogins } from '../store/roles/token-logins.ts';
 
 export interface OpenTokens {
   readonly tokens: ReaderTokens;
-  /** Roles that are limited to parties, read again when the last answer is a few seconds old. @throws if none was ever read */
+  /**
+   * Roles that are limited to parties, read again when the last result is a few seconds old. @throws if none was ever
+   * read
+   */
   readonly limitedRoles: () => Promise<readonly string[]>;
   readonly close: () => void;
 }
 
 /**
- * Prepares it; reads when a client shows a token, and to end the sessions of tokens that expired.
- * @param database stays the caller's to close
+ * Prepares it; reads when a client sends a token, and to end the sessions of tokens that expired.
+ * @param database closed by the caller
  */
 export function openReaderTokens(
   database: Database,
@@ -38,7 +41,7 @@ export function openReaderTokens(
   };
 }
 
-/** @returns stops it */
+/** @returns a function that stops it */
 function endSessions(database: Database, everyMs: number): () => void {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -46,7 +49,7 @@ function endSessions(database: Database, everyMs: number): () => void {
     if (!stopped) timer = setTimeout(() => void end(), Math.min(Math.max(ms, 0), everyMs)).unref();
   };
   const end = async (): Promise<void> => {
-    // If the database does not answer, those sessions are ended the next time.
+    // If the database does not respond, those sessions are ended the next time.
     const next = await endExpiredLogins(database).catch(() => undefined);
     later(next ?? everyMs);
   };
@@ -57,7 +60,7 @@ function endSessions(database: Database, everyMs: number): () => void {
   };
 }
 
-/** What was read last, if it is not older than that or cannot be read now; one read at a time. */
+/** The last result, if it is not older than that or cannot be read now; one read at a time. */
 function lastRead<T>(read: () => Promise<T>, forMs: number): () => Promise<T> {
   let last: { readonly value: T; readonly at: number } | undefined;
   let reading: Promise<T> | undefined;

@@ -1,4 +1,4 @@
-/** Webhooks of one process: what deliveries read with, on connections of their own, and when they may. */
+/** Webhooks of one process: the connections for deliveries, and when they may run. */
 import { elapsed } from '../config/pause.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../observe/log/logger.ts';
@@ -11,7 +11,7 @@ import type { WriterCandidate } from '../store/lock/writer-lock.ts';
 import { webhookProgress } from '../store/webhooks/webhook-progress.ts';
 import { WebhookDeliveries } from '../webhooks/deliveries.ts';
 
-/** Of a stop: for what was sent and not answered yet, and for noting it. */
+/** Limit of a stop: for deliveries without a response yet, and for recording them. */
 const mostClosingMs = 3_000;
 
 export interface DeliveringFor {
@@ -21,22 +21,25 @@ export interface DeliveringFor {
 }
 
 export interface DeliveringParts {
-  /** Stays the caller's to close. */
+  /** Closed by the caller. */
   readonly pages: Database;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Its claim to the right to write. */
+  /** Its claim to the writer lock. */
   readonly candidate: Pick<WriterCandidate, 'isHeld'>;
 }
 
 export interface Delivering {
   /** The checkpoint is in the database. */
   readonly reached: (checkpoint: number) => void;
-  /** Notes what was delivered, then closes. Never rejects. */
+  /** Records deliveries, then closes. Never rejects. */
   readonly close: (limitMs: number) => Promise<void>;
 }
 
-/** Begins at once; delivers while this process may write. A run that has an end delivers nothing: it is no daemon. */
+/**
+ * Begins at once; delivers while this process holds the writer lock. A run with an end delivers nothing: it is not a
+ * daemon.
+ */
 export function startDelivering(
   { config, version, pace = usualPace }: DeliveringFor,
   { pages, logger, metrics, candidate }: DeliveringParts,

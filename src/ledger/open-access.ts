@@ -1,6 +1,6 @@
 /**
- * How the participant is reached: certificates and tokens. Opened before anything else is started, so that what can be
- * refused without asking anybody is refused before a database is touched.
+ * Access to the participant: certificates and tokens. Opened before anything is started, so that everything that can be
+ * refused without a request is refused before a database is touched.
  */
 import type { LedgerConfig } from '../config/config.ts';
 import { readTlsFiles, type TlsMaterial } from './transport/tls.ts';
@@ -22,7 +22,7 @@ const oauthModule = () => import('./access/oauth.ts');
 export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promise<LedgerAccess> {
   const { url, token, tokenFile, oauth, insecure } = ledger;
   const kind = oauth === undefined ? (token ?? tokenFile) : 'issued';
-  // Whichever token it will be: only whether there is one counts here.
+  // The token itself does not matter: only whether there is one.
   if (url !== undefined) assertTokenMayTravel(url, kind === undefined ? undefined : 'any', insecure);
   const { caFile, certFile, keyFile } = ledger;
   const { tls, oauthCa: ca } = await readTlsFiles({ caFile, certFile, keyFile, oauthCaFile: oauth?.caFile });

@@ -1,22 +1,22 @@
-/** How a program names the participant: fewer things than the indexer needs, and none that it has to build. */
+/** Connection options of a program: fewer than the indexer needs, and none that the program has to build. */
 import { createTokenSource, type TokenSource, assertWellFormed } from '../ledger/access/token.ts';
 import { leaseOfFound } from '../ledger/access/token-lifetime.ts';
 import type { TransportOptions } from '../ledger/transport/transport.ts';
 
-/** A participant, and how it is asked. */
+/** A participant, and how it is called. */
 export interface ConnectionOptions {
   /** Base address of the JSON Ledger API, http or https, possibly with a path. */
   readonly url: string;
   /**
-   * The access token, or what gives one: called for each request and each stream, so it should keep the token while that is
-   * good. Without either and without `tokenFile`, requests have no token.
+   * The access token, or a function that returns one: called for each request and each stream, so it should keep the
+   * token while that is valid. Without either and without `tokenFile`, requests have no token.
    */
   readonly token?: string | (() => string | Promise<string>);
-  /** A file that holds the token and is read again for each request; wins over `token`. */
+  /** A file that contains the token and is read again for each request; takes precedence over `token`. */
   readonly tokenFile?: string;
   /** Certificates in PEM form, for https. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** Lets the token travel over plain http to another machine; default false. */
+  /** Allows the token over plain http to another machine; default false. */
   readonly insecure?: boolean;
   /** Limit of one request, milliseconds; default 20,000. */
   readonly requestTimeoutMs?: number;
@@ -26,7 +26,7 @@ export interface ConnectionOptions {
 
 const requestTimeoutMs = 20_000;
 
-/** The same in the words of the transport. */
+/** The same as options of the transport. */
 export function transportOptions(options: ConnectionOptions): TransportOptions & { readonly tokenSource: TokenSource } {
   return {
     url: options.url.replace(/\/+$/, ''),
@@ -47,7 +47,7 @@ function tokenSourceOf({ token, tokenFile }: ConnectionOptions): TokenSource {
     read,
     lease: async () => leaseOfFound(await read(), performance.now()),
     invalidate: () => undefined,
-    // Nobody waits for another token here: it is asked for before the next stream.
+    // The library does not wait for another token: it is requested before the next stream.
     replaced: () => Promise.resolve(),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Updates as an endless list: one stream after the other, each after the last update of the one before. It ends when it is told
- * to, or with an error that another try would not heal.
+ * Updates as an endless list: one stream after the other, each after the last update of the one before. It ends when it
+ * is stopped, or with an error that another try would not fix.
  */
 import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
@@ -15,13 +15,13 @@ import { Inbox } from '../pipeline/intake/inbox.ts';
 import { decide, FailureCount } from '../pipeline/retry/retry.ts';
 import { type ConnectionOptions, transportOptions } from './connection.ts';
 
-/** Which updates, from where on. */
+/** Which updates, and where to begin. */
 export interface FollowOptions extends ConnectionOptions {
   /** Exclusive: the first update is the next one. 0 is the beginning of the ledger. */
   readonly after: number;
-  /** The id of the update at `after`: when the ledger has another one there, such as after a restore, it fails. */
+  /** The id of the update at `after`: if the ledger has another one there, such as after a restore, the call fails. */
   readonly afterUpdateId?: string;
-  /** Default: any party the participant hosts, which takes the right CanReadAsAnyParty. */
+  /** Default: any party the participant hosts, which needs the right CanReadAsAnyParty. */
   readonly parties?: readonly string[];
   /** `#package-name:Module:Entity`; default: all. */
   readonly templates?: readonly string[];
@@ -29,44 +29,44 @@ export interface FollowOptions extends ConnectionOptions {
   readonly interfaces?: readonly string[];
   /** Default `LEDGER_EFFECTS`: creates and every exercise. `ACS_DELTA`: creates and archives. */
   readonly shape?: 'LEDGER_EFFECTS' | 'ACS_DELTA';
-  /** Changes of party hosting as well; default false. */
+  /** Includes changes of party hosting; default false. */
   readonly topology?: boolean;
   /** With `createdEventBlob`, for disclosed contracts; default false. */
   readonly createdEventBlobs?: boolean;
-  /** Offsets that were reached without an update as well, with kind `OffsetCheckpoint`; default false. */
+  /** Includes offsets that were reached without an update, with kind `OffsetCheckpoint`; default false. */
   readonly checkpoints?: boolean;
   /** Longest pause between two tries, milliseconds; default 30,000. */
   readonly retryMaxDelayMs?: number;
-  /** Told of each failure that is followed by another try. */
+  /** Called with each failure that is followed by another try. */
   readonly onRetry?: (error: Error, delayMs: number) => void;
 }
 
-/** One update, whole. */
+/** One complete update. */
 export interface FollowedUpdate {
-  /** What the next call takes as `after`. */
+  /** The value for `after` in the next call. */
   readonly offset: number;
   /** `Transaction`, `Reassignment`, `TopologyTransaction`, `OffsetCheckpoint`, or a kind of a later release. */
   readonly kind: string;
-  /** What the next call takes as `afterUpdateId`; undefined for `OffsetCheckpoint`. */
+  /** The value for `afterUpdateId` in the next call; undefined for `OffsetCheckpoint`. */
   readonly updateId: string | undefined;
   /** As the ledger sent it; Daml values are plain JSON. */
   readonly update: Update;
 }
 
-/** Held while the program is slow; above it the ledger has to wait. */
+/** Frames held while the program is slow; above that the ledger has to wait. */
 const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
 const taken = { frames: 200, bytes: 1024 * 1024 };
 const pingIntervalMs = 20_000;
 const retryMaxDelayMs = 30_000;
-/** Of who gives no signal. */
+/** Used if no signal is given. */
 const never = new AbortController().signal;
 
 /**
- * Every update after an offset, in order, none twice and none left out, for as long as it is asked for the next: it waits for
- * what is to come. Streams that break are opened again; while the program is slow, the ledger waits. It ends when
+ * Every update after an offset, in order, without repetitions or gaps, for as long as the next one is requested: it
+ * waits for updates to come. Broken streams are reopened; while the program is slow, the ledger waits. It ends when
  * `signal` is aborted or the loop is left.
- * @throws LedgerError what another try does not heal, such as LEDGER_PRUNED, LEDGER_PERMISSION_DENIED or HISTORY_CHANGED;
- * after five minutes LEDGER_OFFSET_AFTER_END, which a replica that lags behind says too
+ * @throws LedgerError that another try does not fix, such as LEDGER_PRUNED, LEDGER_PERMISSION_DENIED or
+ *   HISTORY_CHANGED; after five minutes LEDGER_OFFSET_AFTER_END, which a lagging replica returns too
  */
 export async function* followUpdates(options: FollowOptions): AsyncGenerator<FollowedUpdate, void, undefined> {
   const { signal } = options;
@@ -88,12 +88,12 @@ export async function* followUpdates(options: FollowOptions): AsyncGenerator<Fol
   }
 }
 
-/** A look through a function: the signal may have changed since the last one. */
+/** A function call, because the signal may have changed since the last check. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** Waits as long as is right after this failure. @throws the failure when nothing is */
+/** Waits for the delay that this failure requires. @throws the failure when it is not to be retried */
 async function beforeNext(error: IndexerError, failures: FailureCount, options: FollowOptions): Promise<void> {
   const decision = decide(error, failures.add(error), options.retryMaxDelayMs ?? retryMaxDelayMs, Math.random());
   if (decision.kind === 'give-up' || decision.phase === 'parked') throw error;
@@ -101,10 +101,10 @@ async function beforeNext(error: IndexerError, failures: FailureCount, options: 
   await pause(decision.delayMs, options.signal ?? never);
 }
 
-/** How far the list has come. */
+/** Position of the list. */
 interface Place {
   offset: number;
-  /** The newest update whose id is known: what the ledger still has to have. */
+  /** The newest update whose id is known, which the ledger must still have. */
   proof: { readonly offset: number; readonly updateId: string } | undefined;
 }
 
@@ -112,7 +112,7 @@ function proofOf({ after, afterUpdateId }: FollowOptions): Place['proof'] {
   return afterUpdateId === undefined ? undefined : { offset: after, updateId: afterUpdateId };
 }
 
-/** What one stream brings; moves the place before it hands an update over. */
+/** Updates of one stream; moves the position before it yields an update. */
 async function* session(options: FollowOptions, place: Place): AsyncGenerator<FollowedUpdate, void, undefined> {
   const transport = transportOptions(options);
   const filter = filterOf(options);
@@ -127,7 +127,7 @@ async function* session(options: FollowOptions, place: Place): AsyncGenerator<Fo
       for (const frame of frames) {
         const update = followed(frame);
         const isCheckpoint = update.kind === 'OffsetCheckpoint';
-        // A checkpoint tells again where the stream is; anything else would be an update that was handed over before.
+        // A checkpoint repeats the position of the stream; any other update would be a repetition.
         if (update.offset < place.offset || (update.offset === place.offset && !isCheckpoint)) {
           throw outOfOrder(update, place);
         }
@@ -153,7 +153,9 @@ function filterOf(options: FollowOptions): LedgerFilter {
   };
 }
 
-/** Offsets are given anew after a restore, so it is the id that shows whether this is the same history. @throws HISTORY_CHANGED */
+/**
+ * Offsets are reassigned after a restore, so the id decides whether this is the same history. @throws HISTORY_CHANGED
+ */
 async function prove(options: FollowOptions, { proof }: Place, filter: LedgerFilter): Promise<void> {
   if (proof === undefined) return;
   const calls = updateCalls(createTransport(transportOptions(options)));
@@ -162,7 +164,7 @@ async function prove(options: FollowOptions, { proof }: Place, filter: LedgerFil
   const there = found === undefined ? 'none' : 'another one';
   throw new IndexerError(`expected update ${proof.updateId} at offset ${String(proof.offset)}, found ${there}`, {
     code: 'HISTORY_CHANGED',
-    remedy: 'begin anew from the active contracts of this ledger',
+    remedy: 'start again from the active contracts of this ledger',
   });
 }
 
@@ -211,7 +213,7 @@ function followed(frame: Buffer): FollowedUpdate {
   const { update } = updateAnswer(parsed(frame), '/v2/updates');
   const found = updateOf(update ?? {});
   if (found === undefined || update === undefined || update === null) {
-    throw ledgerError('LEDGER_UNDECODABLE', 'expected an update with an offset from /v2/updates, found something else');
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected an update with an offset from /v2/updates, found other content');
   }
   const { kind, value } = found;
   const updateId = typeof value['updateId'] === 'string' ? value['updateId'] : undefined;
@@ -222,7 +224,7 @@ function parsed(frame: Buffer): unknown {
   try {
     return JSON.parse(frame.toString('utf8'));
   } catch {
-    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON from /v2/updates, found something else');
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON from /v2/updates, found other content');
   }
 }
 

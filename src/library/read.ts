@@ -1,6 +1,7 @@
 /**
- * What other programs import as `ledger-indexer/read`: consistent reads of everything that is stored, for programs that copy it
- * elsewhere. Kept by semantic versions: types/ledger-indexer-read.d.ts lists what is exported, and a test compares it.
+ * The module that other programs import as `ledger-indexer/read`: consistent reads of everything that is stored, for
+ * programs that copy it elsewhere. Follows semantic versioning: its exports are in types/ledger-indexer-read.d.ts, and
+ * a test compares them.
  */
 import { openDatabase } from '../store/connection/database.ts';
 import type { Reads } from '../store/exported/reads.ts';

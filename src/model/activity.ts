@@ -1,6 +1,6 @@
 /**
- * Events per hour, template, choice and synchronizer, and the updates of the hour themselves: summed over a batch before
- * they reach the rollup table.
+ * Events per hour, template, choice and synchronizer, and the updates of the hour: summed over a batch before they
+ * reach the rollup table.
  */
 import type { Microseconds } from './binary-timestamp.ts';
 import type { UpdateTimes } from './rows.ts';
@@ -9,7 +9,7 @@ import type { StoredUpdate } from './update.ts';
 export interface ActivityRow {
   /** Hours since 2000. */
   readonly hour: number;
-  /** 0 in the row that stands for the updates themselves. */
+  /** 0 in the row for the updates themselves. */
   readonly templatePk: number;
   /** 0 for creates and archived events. */
   readonly choicePk: number;
@@ -17,7 +17,7 @@ export interface ActivityRow {
   creates: number;
   archives: number;
   exercises: number;
-  /** Transactions; like all that follow, in the row with template 0 only. */
+  /** Transactions; like all fields that follow, in the row with template 0 only. */
   transactions: number;
   paidTrafficCost: number | bigint;
   /** Record time minus effective time of the transactions that have both, in `delayUnit`s. */
@@ -31,11 +31,11 @@ export interface ActivityRow {
 const hourMicroseconds = 3_600_000_000;
 
 /**
- * Seconds; about a microsecond. Multiples of a power of two add up without rounding, below 2^33 seconds for an hour: the
- * sum is the same however the updates were cut into batches.
+ * Seconds; about a microsecond. Multiples of a power of two add up without rounding, below 2^33 seconds for an hour, so
+ * the sum is the same however the updates were split into batches.
  */
 export const delayUnit = 2 ** -20;
-/** So many units are as long as so many microseconds: 2^20 and 1e6 without what they have in common. */
+/** This many units are as long as 15625 microseconds: 2^20 and 1e6 without their common factor. */
 const units = 2 ** 14;
 const microseconds = 15_625;
 
@@ -45,7 +45,7 @@ export class Activity {
   #hour = Number.NaN;
   #templates = new Map<number, Map<number, ActivityRow>>();
 
-  /** The row to count on. Updates without record time are not counted. */
+  /** The row to count in. Updates without record time are not counted. */
   at(
     recorded: Microseconds | undefined,
     templatePk: number,
@@ -55,7 +55,7 @@ export class Activity {
     return recorded === undefined ? undefined : this.#row(hourOf(recorded), templatePk, choicePk, synchronizerPk);
   }
 
-  /** Counts the update itself: whether it is a transaction, what it cost, how late it was recorded. */
+  /** Counts the update itself: whether it is a transaction, its cost, and its delay from effective to record time. */
   addUpdate({ kind, paidTrafficCost }: StoredUpdate, times: UpdateTimes, synchronizerPk: number): void {
     const { recorded, effective } = times;
     if (kind !== 'transaction' && paidTrafficCost === null) return;
@@ -67,7 +67,7 @@ export class Activity {
     if (effective !== undefined) row.delay += delay(effective, recorded);
   }
 
-  /** All rows, sums included: nothing may be counted after. */
+  /** All rows, including sums: nothing may be counted afterwards. */
   rows(): readonly ActivityRow[] {
     return [...this.#hours.keys()].flatMap((hour) => {
       this.#enter(hour);
@@ -128,7 +128,7 @@ function delay(effective: Microseconds, recorded: Microseconds): number {
     typeof effective === 'number' && typeof recorded === 'number'
       ? recorded - effective
       : Number(BigInt(recorded) - BigInt(effective));
-  // As Postgres counts it, which takes it back: exact however long it was. What is left is never a half.
+  // In microseconds, because Postgres converts it back: exact for any length. The remainder is never a half.
   const scaled = passed * units;
   const left = scaled % microseconds;
   return (scaled - left) / microseconds + Math.round(left / microseconds);
@@ -141,7 +141,7 @@ function hourOf(time: Microseconds): number {
   return Number(time < 0n && hours * BigInt(hourMicroseconds) !== time ? hours - 1n : hours);
 }
 
-/** When an hour begins, for Postgres. */
+/** Beginning of an hour, for Postgres. */
 export function startOf(hour: number): Microseconds {
   const start = hour * hourMicroseconds;
   return Number.isSafeInteger(start) ? start : BigInt(hour) * BigInt(hourMicroseconds);

@@ -1,7 +1,7 @@
 /**
- * A batch: the rows of consecutive updates, ready for one database transaction. Pure; the heart of the write path.
- * Rules of activeness: an event with acsDelta switches a contract on or off for (contract, synchronizer); where the
- * ledger does not say (before 3.4), a create counts if the reader is a stakeholder, a consuming exercise always.
+ * A batch: the rows of consecutive updates, ready for one database transaction. Pure; the core of the write path. Rules
+ * of activeness: an event with acsDelta switches a contract on or off for (contract, synchronizer). If the ledger does
+ * not say (before 3.4), a create counts if the reader is a stakeholder, a consuming exercise always.
  */
 import { Activity } from './activity.ts';
 import type { Dictionary } from './dictionary.ts';
@@ -43,37 +43,40 @@ interface Within<U extends StoredUpdate> {
   readonly synchronizerPk: number;
 }
 
-/** What a batch may be given. */
+/** Parts of a batch. */
 interface BatchParts {
   /** Contents that must not be stored again; undefined when there are none. */
   readonly redactions?: Redactions | undefined;
-  /** Its name, where it is not the checkpoint it moves on from. */
+  /** Name of the batch, if it is not the checkpoint that it starts from. */
   readonly batchOffset?: number;
-  /** Empty ones, whose memory is used again. */
+  /** Empty lifetimes, whose memory is reused. */
   readonly lifetimes?: Lifetimes;
 }
 
 export class Batch<Sink extends RowSink = RowSink> {
-  /** Where the rows went; those of `live`, `ended` and of new combinations of parties when it was sealed. */
+  /** Target of the rows; rows of `live`, `ended` and of new party sets are added when the batch is sealed. */
   readonly sink: Sink;
   readonly lifetimes: Lifetimes;
   readonly activity = new Activity();
   readonly updatesByKind = new Map<string, number>();
   readonly eventsByType = new Map<string, Map<string, number>>();
-  /** Latest record time per synchronizer id; known when it is sealed. */
+  /** Latest record time per synchronizer id; known when the batch is sealed. */
   readonly recordTimes = new Map<string, string>();
-  /** What this version does not know of it. */
+  /** Names in it that this version does not know. */
   readonly unknown = new UnknownNames();
   readonly #dictionary: Dictionary;
-  /** Names the batch in table `batches`: the checkpoint it moves on from; of an update that comes late, minus its offset. */
+  /**
+   * Name of the batch in table `batches`: the checkpoint that it starts from; for an out-of-order update, minus its
+   * offset.
+   */
   readonly batchOffset: number;
   readonly epoch: number;
   readonly #redactions: Redactions | undefined;
-  /** The newest stored update of the batch that has an id; known when it is sealed. */
+  /** The newest stored update of the batch that has an id; known when the batch is sealed. */
   lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   #newestUpdate: { readonly offset: number; readonly updateId: Text } | undefined;
   readonly #newestTimes = new Map<string, Text>();
-  /** Offset of the first update that takes a party from a participant; undefined: none does. */
+  /** Offset of the first update that takes a party from a participant; undefined: there is none. */
   departure: number | undefined;
   /** The offset this batch moves the checkpoint to. */
   offset: number;
@@ -105,8 +108,8 @@ export class Batch<Sink extends RowSink = RowSink> {
   }
 
   /**
-   * Nothing more will be added: how long each contract lived within the batch is known now. Frames of which it was made have
-   * to be kept until then, and not after. May be called twice.
+   * Nothing more will be added: how long each contract lived within the batch is known now. Its frames have to be kept
+   * until then, and not after. May be called twice.
    */
   seal(): void {
     if (this.#sealed) return;
@@ -149,7 +152,7 @@ export class Batch<Sink extends RowSink = RowSink> {
 
   #addStored(update: StoredUpdate): void {
     if (update.recordTime !== null) this.#newestTimes.set(update.synchronizerId, update.recordTime);
-    // Without an id there is nothing to prove the history with: the pair moves together or not at all.
+    // Without an id, the history cannot be verified: the pair moves together or not at all.
     if (update.updateId !== null) this.#newestUpdate = { offset: update.offset, updateId: update.updateId };
     const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
     const times = timesOf(update);
@@ -276,7 +279,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     return choicePk;
   }
 
-  /** @param at when it was recorded; null where a seed found it in flight */
+  /** @param at record time; null if a seed found it in flight */
   #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean, at: End['at']): void {
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent('unassigned', templatePk);

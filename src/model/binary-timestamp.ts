@@ -1,7 +1,9 @@
-/** Timestamps of the ledger (ISO-8601, UTC, 0 to 9 fraction digits) as Postgres counts them: microseconds since 2000. */
+/**
+ * Timestamps of the ledger (ISO-8601, UTC, 0 to 9 fraction digits) in the unit of Postgres: microseconds since 2000.
+ */
 import { utf8Of, type Text } from './utf8.ts';
 
-/** Since 2000-01-01 UTC; a bigint beyond 2^53 (from the year 2285 on). */
+/** Since 2000-01-01 UTC; a bigint beyond 2^53 (since the year 2285). */
 export type Microseconds = number | bigint;
 
 const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
@@ -13,12 +15,12 @@ const colon = 0x3a;
 const point = 0x2e;
 const letterZ = 0x5a;
 
-/** The last day seen, as the number its digits make, and its first second: a stream moves through time slowly. */
+/** The last day seen, as the number of its digits, and its first second: a stream moves through time slowly. */
 let day = -1;
 let daySeconds = 0;
 
 /**
- * The microseconds of a timestamp. Digits below a microsecond are rounded, as Postgres does. Undefined for anything that
+ * The microseconds of a timestamp. Digits below a microsecond are rounded, as Postgres does. Undefined for a text that
  * is not such a timestamp.
  */
 export function postgresMicroseconds(text: Text): Microseconds | undefined {
@@ -30,12 +32,12 @@ export function postgresMicroseconds(text: Text): Microseconds | undefined {
   const minutes = two(bytes, start + 14);
   const seconds = two(bytes, start + 17);
   const fraction = two(bytes, start + 20) * 10_000 + two(bytes, start + 22) * 100 + two(bytes, start + 24);
-  // Any character that is no digit makes a number out of range or NaN: the careful way decides.
+  // Any character that is not a digit makes a number out of range or NaN: the careful function decides.
   if (!(hours < 24 && minutes < 60 && seconds < 60 && fraction <= 999_999)) return slowly(String(text));
   return combined(daySeconds + hours * 3600 + minutes * 60 + seconds, fraction);
 }
 
-/** Whether what is no digit in `2026-08-14T11:01:00.100001Z` is where it should be. */
+/** Whether the punctuation of `2026-08-14T11:01:00.100001Z` is where it should be. */
 function isPunctuated(bytes: Buffer, start: number): boolean {
   if (bytes[start + 4] !== dash || bytes[start + 7] !== dash || bytes[start + 10] !== letterT) return false;
   if (bytes[start + 13] !== colon || bytes[start + 16] !== colon) return false;

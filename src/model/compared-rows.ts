@@ -1,13 +1,14 @@
 /**
- * What `verify` compares, in the words that both sides are put into: the ledger's frames by `ledger/frames/plain-frame.ts`, the
- * stored rows by `store/verify/stored-lines.ts`. A row is a list of texts in the order of these names. Pure.
+ * The rows that `verify` compares, in the form that both sides are converted to: the ledger's frames by
+ * `ledger/frames/plain-frame.ts`, the stored rows by `store/verify/stored-lines.ts`. A row is a list of texts in the
+ * order of these names. Pure.
  */
 import { type ComparedColumn, comparedColumns } from './tables.ts';
 
 const ofContract = ['synchronizer', 'template', 'signatories', 'observers'] as const;
 const ofReassignment = ['template', 'source', 'target', 'witness_parties'] as const;
 
-/** Fields that are no column of the row's own table under their name: put together, or named by a dictionary. */
+/** Fields that are not a column of the row's own table under their name: combined, or named by a dictionary. */
 const joinedFields = {
   active: ['offset', ...ofContract],
   seeded: ['offset', ...ofContract, 'witness_parties'],
@@ -22,15 +23,19 @@ const joinedFields = {
 } as const satisfies Record<string, readonly string[]>;
 
 /**
- * `active`: a contract active at an offset; what only its update tells alike every time is left to the comparison of updates.
- * `seeded`: one that was found by a seed: it came from such a list, no update is stored that could be compared. `in_flight`: half
- * of a reassignment that a seed found in flight, and that still is. The others are rows of updates.
+ * `active`: a contract active at an offset; fields that only its update returns reliably are left to the comparison of
+ * updates. `seeded`: a contract that was found by a seed: it came from such a list, and no update is stored that could
+ * be compared. `in_flight`: half of a reassignment that a seed found in flight, and that still is. The others are rows
+ * of updates.
  */
 export type ComparedKind = keyof typeof joinedFields;
 export type JoinedField<K extends ComparedKind> = (typeof joinedFields)[K][number];
 export type FieldOf<K extends ComparedKind> = JoinedField<K> | ComparedColumn<K>;
 
-/** Fields by kind of row. Times are microseconds since 1970, lists and payloads JSON text, identifiers as the ledger prints them. */
+/**
+ * Fields by kind of row. Times are microseconds since 1970, lists and payloads JSON text, identifiers as the ledger
+ * prints them.
+ */
 export const comparedFields: { readonly [K in ComparedKind]: readonly FieldOf<K>[] } = {
   active: fieldsOf('active'),
   seeded: fieldsOf('seeded'),
@@ -49,13 +54,13 @@ function fieldsOf<K extends ComparedKind>(kind: K): readonly FieldOf<K>[] {
   return names as readonly FieldOf<K>[];
 }
 
-/** Lists of parties in a create that is compared as a whole: each is a set. */
+/** Lists of parties in a create that is compared as one text: each is a set. */
 export const partyLists = ['signatories', 'observers', 'witnessParties'] as const;
 
-/** One text per field; null where there is none. */
+/** One text per field; null if there is none. */
 export type FieldTexts<K extends ComparedKind> = Readonly<Record<FieldOf<K>, string | null>>;
 
-/** Fields that a redaction removes: of redacted rows they are not compared. */
+/** Fields that a redaction removes: they are not compared for redacted rows. */
 export const redactedFields: Readonly<Partial<Record<ComparedKind, readonly string[]>>> = {
   active: ['payload', 'contract_key'],
   seeded: ['payload', 'contract_key', 'contract_key_hash', 'created_event_blob'],
@@ -73,7 +78,7 @@ export interface ComparedRow {
   readonly fields: readonly (string | null)[];
 }
 
-/** Between the fields of a line, and for a field that is not there: characters that stand in none of them. */
+/** Separates the fields of a line, and marks an absent field: characters that occur in none of them. */
 export const separator = '\u001f';
 export const absent = '\u001e';
 
@@ -83,7 +88,7 @@ export function comparedRow<K extends ComparedKind>(kind: K, key: string, texts:
   return { kind, key, fields: names.map((name) => texts[name]) };
 }
 
-/** The fields that are compared. `redacted`: without the contents, as null. */
+/** The compared fields. `redacted`: the contents are replaced by null. */
 export function shownFields({ kind, fields }: ComparedRow, redacted: boolean): readonly (string | null)[] {
   const hidden = redacted ? redactedFields[kind] : undefined;
   if (hidden === undefined) return fields;

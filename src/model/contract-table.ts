@@ -1,6 +1,6 @@
 /**
- * Small numbers for contracts by id and synchronizer. A map would want a text of its own as key: made, hashed and collected
- * for every create and every archive. Ids are copied into one piece of memory that is used again.
+ * Small numbers for contracts by id and synchronizer. A map would need a text of its own as key: created, hashed and
+ * collected for every create and every archive. Ids are copied into one piece of memory that is reused.
  */
 import { Utf8, utf8Of, type Text } from './utf8.ts';
 
@@ -11,13 +11,13 @@ export class ContractTable {
   #size = 0;
   /** Open addressing: the number of a contract plus 1; 0 is free. Never more than half full. */
   #places = new Int32Array(initialPlaces);
-  /** By number. An id begins where the one before it ends. */
+  /** By number. An id begins where the previous one ends. */
   readonly #hashes: number[] = [];
   readonly #synchronizerPks: number[] = [];
   readonly #ends: number[] = [];
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
 
-  /** How many there are: their numbers are 0 to one below. */
+  /** Number of contracts: their numbers are 0 to one below. */
   get size(): number {
     return this.#size;
   }
@@ -44,7 +44,7 @@ export class ContractTable {
     return this.#synchronizerPks[contract] ?? 0;
   }
 
-  /** Of use until the next `clear`. */
+  /** Valid until the next `clear`. */
   id(contract: number): Utf8 {
     return new Utf8(this.#bytes, this.#start(contract), this.#ends[contract] ?? 0);
   }
@@ -94,7 +94,7 @@ export class ContractTable {
   }
 }
 
-/** So many bytes of each end tell ids apart: they begin with a hash, and end with what distinguishes those of tests. */
+/** This many bytes of each end distinguish ids: they begin with a hash, and those of tests differ at the end. */
 const hashedBytes = 24;
 
 function hashOf({ bytes, start, end }: Utf8): number {

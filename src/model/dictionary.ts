@@ -1,7 +1,7 @@
 /**
- * Small numbers for long names. Numbers are given in order of first appearance in the stream, so they are a function of
- * the history alone; what is new since the last `takeAdded` travels into the database in the batch that used it.
- * A dictionary lives as long as one session: after any error it is loaded again from the database.
+ * Small numbers for long names. Numbers are given in order of first appearance in the stream, so they depend on the
+ * history alone. Entries that are new since the last `takeAdded` are stored with the batch that used them. A dictionary
+ * lives as long as one session: after any error it is loaded again from the database.
  */
 import { ownText } from './own-text.ts';
 import { PartyCombinations, type StoredCombinations } from './party-combinations.ts';
@@ -38,7 +38,7 @@ export interface DictionaryEntries {
   readonly implementations: readonly ImplementationEntry[];
 }
 
-/** The stored combinations of parties, by table. */
+/** The stored party sets, by table. */
 export interface StoredParties {
   readonly contracts: StoredCombinations;
   readonly events: StoredCombinations;
@@ -109,7 +109,7 @@ export class Dictionary {
     return entry.pk;
   }
 
-  /** Notes that a template has views of an interface, so that readers find live views by the live contracts. */
+  /** Records that a template has views of an interface, so that readers find live views by the live contracts. */
   implementation(templatePk: number, interfacePk: number): void {
     const pair = pairOf(templatePk, interfacePk);
     if (this.#implementations.has(pair)) return;
@@ -122,7 +122,7 @@ export class Dictionary {
     return this.#names.get(pk) ?? String(pk);
   }
 
-  /** What is new since the last call. */
+  /** Entries that are new since the last call. */
   takeAdded(): DictionaryEntries {
     const added = this.#added;
     this.#added = noEntries();
@@ -143,7 +143,7 @@ export class Dictionary {
   }
 }
 
-/** One number for two small ones: a text as key would be made anew for every event. */
+/** One number for two small ones: a text as key would be created again for every event. */
 function pairOf(templatePk: number, interfacePk: number): number {
   return templatePk * 2 ** 24 + interfacePk;
 }

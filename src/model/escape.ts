@@ -1,6 +1,6 @@
 /**
- * What Postgres cannot hold, made holdable without losing it. jsonb refuses NUL, lone surrogates and extreme nesting;
- * text refuses NUL and turns lone surrogates into U+FFFD silently. Both encodings are reversible.
+ * Escapes content that Postgres cannot hold, without loss. jsonb refuses NUL, lone surrogates and extreme nesting; text
+ * refuses NUL and silently turns lone surrogates into U+FFFD. Both encodings are reversible.
  */
 
 /** Postgres overflows its stack well above this; Daml itself stops at 100. */
@@ -8,14 +8,14 @@ const maximumNesting = 500;
 
 const unicodeEscape = String.raw`\u`;
 const suspicious = /\\u(?:0000|d[89a-f])/i;
-/** One escape of a JSON string; reading them one by one keeps `\\u0000` (a backslash, then u0000) apart from NUL. */
+/** One escape of a JSON string; reading them one by one distinguishes `\\u0000` (a backslash, then u0000) from NUL. */
 const oneEscape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
-/** The first key, where it begins with a dollar sign. */
+/** The first key, if it begins with a dollar sign. */
 const dollarKey = /^\s*\{\s*("(?:\$|\\u0024)(?:[\w$]|\\u[0-9a-fA-F]{4})*")/;
 
 /**
- * JSON text that jsonb accepts: the same text, or `{"$escaped":"<the text>"}` where it holds what jsonb refuses or
- * itself looks like that. `->>'$escaped'` gives the ledger's own text back.
+ * JSON text that jsonb accepts: the same text, or `{"$escaped":"<the text>"}` if it contains something that jsonb
+ * refuses or itself looks like that. `->>'$escaped'` returns the ledger's own text.
  */
 export function jsonbText(text: string): string {
   const odd =
@@ -25,13 +25,16 @@ export function jsonbText(text: string): string {
   return odd ? `{"$escaped":${JSON.stringify(text)}}` : text;
 }
 
-/** Whether it looks like our own escape, and would be taken for one: any letter of the key may be written as an escape. */
+/**
+ * Whether it looks like our own escape, and would be mistaken for one: any letter of the key may be written as an
+ * escape.
+ */
 function isAlike(text: string): boolean {
   const key = dollarKey.exec(text)?.[1];
   return key !== undefined && JSON.parse(key) === '$escaped';
 }
 
-/** Whether an escape stands for NUL or for half a surrogate pair. */
+/** Whether an escape encodes NUL or half of a surrogate pair. */
 function holdsRefused(text: string): boolean {
   let lowExpectedAt = -1;
   for (const found of text.matchAll(oneEscape)) {
@@ -46,7 +49,7 @@ function holdsRefused(text: string): boolean {
 
 /** Whether there are enough brackets to nest too deep; searching for them is far cheaper than following them. */
 function hasManyOpenings(text: string): boolean {
-  // What is opened is closed as well.
+  // Every opening bracket has a closing one.
   if (text.length <= 2 * maximumNesting) return false;
   let openings = 0;
   for (const opening of '{[') {
@@ -58,7 +61,7 @@ function hasManyOpenings(text: string): boolean {
   return false;
 }
 
-/** Whether brackets nest deeper than Postgres should be asked to parse. */
+/** Whether brackets nest deeper than Postgres should parse. */
 function nesting(text: string): boolean {
   let depth = 0;
   let inString = false;
@@ -79,7 +82,7 @@ function nesting(text: string): boolean {
 const escapedPrefix = 'json:"';
 
 /**
- * Text that a text column accepts: the same, or `json:"…"` (the text as a JSON literal) where it holds NUL or a lone
+ * Text that a text column accepts: the same, or `json:"…"` (the text as a JSON literal) if it contains NUL or a lone
  * surrogate, or itself begins like that.
  */
 export function columnText(text: string): string {

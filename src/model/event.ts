@@ -1,12 +1,12 @@
 /**
- * Events as the indexer stores them. Words are the ledger's own. Payloads stay JSON text (`JsonText`), times stay the
- * ledger's text (microseconds do not fit a JavaScript Date), absent strings are null. Where a field may be {@link Text} it
- * may lie in the frame it came in: whoever keeps an event for longer than the frame is kept has to copy what he needs.
+ * Events as the indexer stores them. Terms are the ledger's own. Payloads stay JSON text (`JsonText`), times stay the
+ * ledger's text (microseconds do not fit a JavaScript Date), absent strings are null. A field that may be {@link Text}
+ * may point into the frame it came in: code that keeps an event longer than the frame has to copy what it needs.
  */
 import type { TemplateId } from './template-id.ts';
 import type { Text } from './utf8.ts';
 
-/** A value as the ledger's own JSON text, never parsed again by us. */
+/** A value as the ledger's own JSON text, never parsed again here. */
 export type JsonText = Text;
 
 export interface InterfaceView {
@@ -36,7 +36,7 @@ export interface CreatedEvent {
   readonly signatories: readonly string[];
   readonly observers: readonly string[];
   readonly createdAt: Text | null;
-  /** Null where the ledger did not say (releases before 3.4). */
+  /** Null if the ledger did not say (releases before 3.4). */
   readonly acsDelta: boolean | null;
 }
 
@@ -101,6 +101,6 @@ export interface TopologyEvent {
   readonly partyId: string | null;
   readonly participantId: string | null;
   readonly participantPermission: string | null;
-  /** The whole event as JSON, where this version does not know it. */
+  /** The entire event as JSON, if this version does not know it. */
   readonly raw: string | null;
 }

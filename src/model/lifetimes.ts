@@ -1,7 +1,7 @@
 /**
- * Which contracts a batch switches on and off. Activations that end within the same batch are closed here, so that at
- * most one end per contract and synchronizer is left for the database. Kept as numbers side by side and bytes, not as
- * objects: a batch lives long enough that the collector would take every one of them for long-lived.
+ * Contracts that a batch switches on and off. Activations that end within the same batch are closed here, so that at
+ * most one end per contract and synchronizer is left for the database. Kept as arrays of numbers and bytes, not as
+ * objects: a batch lives long enough that the garbage collector would treat every object as long-lived.
  */
 import type { Microseconds } from './binary-timestamp.ts';
 import { ContractTable } from './contract-table.ts';
@@ -14,7 +14,7 @@ export interface End {
   /** Node of the archive; null for an unassign. */
   readonly nodeId: number | null;
   readonly by: 'archive' | 'reassignment';
-  /** Effective time of the archive, record time of the unassign; null where it is not known. */
+  /** Effective time of the archive, record time of the unassign; null if it is not known. */
   readonly at: Microseconds | null;
 }
 
@@ -31,7 +31,7 @@ export interface TemplateCount {
   deactivated: number;
 }
 
-/** An activation: the row of table `contracts` it belongs to, and what is kept of it beside. */
+/** An activation: the row of table `contracts` it belongs to, and further data of it. */
 export interface Activated {
   readonly contractId: Text;
   readonly offset: number;
@@ -44,15 +44,15 @@ export interface Activated {
 /** "char" of an end in table `ended`. */
 export const endedBy = { archive: 'a', reassignment: 'r' } as const;
 
-/** What was needed for more contracts than these is not kept for the next batch. */
+/** Memory for more contracts than this is not kept for the next batch. */
 const mostKept = 16_384;
 
-/** Contract ids are copied: the frames they lie in may go. Can be used again after `clear`. */
+/** Contract ids are copied: their frames may be released. Can be used again after `clear`. */
 export class Lifetimes {
   #contracts = new ContractTable();
   /** By contract: its activation that has not ended, plus 1; 0 is none. */
   #open: number[] = [];
-  /** By contract: the first end of what no update of the batch has begun. */
+  /** By contract: the first end of an activation that no update of the batch has begun. */
   #firstEnds = new Ends();
   #activations = new Activations();
   #repeated = false;
@@ -69,7 +69,7 @@ export class Lifetimes {
     this.#firstEnds = new Ends();
   }
 
-  /** Whether a contract was switched on twice at one offset, which no sound update does. */
+  /** Whether a contract was switched on twice at one offset, which no valid update does. */
   get repeated(): boolean {
     return this.#repeated;
   }
@@ -81,7 +81,7 @@ export class Lifetimes {
     this.#open[contract] = this.#activations.add(contract, activated);
   }
 
-  /** The first one wins: a second deactivation of the same activation is of a contract we never saw active. */
+  /** The first one wins: a second deactivation of the same activation is of a contract that was never seen active. */
   deactivate(contractId: Text, synchronizerPk: number, end: End): void {
     const contract = this.#contract(contractId, synchronizerPk);
     const open = this.#open[contract] ?? 0;
@@ -161,7 +161,7 @@ export class Lifetimes {
     return [...counts.values()];
   }
 
-  /** What ends activations that earlier batches stored. */
+  /** Ends of activations that earlier batches stored. */
   *deactivations(): Generator<Deactivation> {
     for (let contract = 0; contract < this.#contracts.size; contract += 1) {
       const end = this.#firstEnds.at(contract);
@@ -171,7 +171,7 @@ export class Lifetimes {
   }
 }
 
-/** Activations in the order they came; a column holds one fact of each. */
+/** Activations in order of arrival; a column holds one fact of each. */
 class Activations {
   size = 0;
   readonly contracts: number[] = [];
@@ -181,7 +181,7 @@ class Activations {
   readonly partiesPks: number[] = [];
   readonly ends = new Ends();
 
-  /** @returns how many there are with it */
+  /** @returns number of activations, including this one */
   add(contract: number, { offset, nodeId, templatePk, partiesPk }: Activated): number {
     const at = this.size;
     this.contracts[at] = contract;
@@ -198,13 +198,13 @@ class Activations {
 /** Node of an end that has none. */
 const noNode = -1;
 
-/** At most one end for each number from 0 on. */
+/** At most one end for each number from 0. */
 class Ends {
-  /** 0, which is no offset of an update: none. */
+  /** 0, which is not an offset of an update: none. */
   readonly #offsets: number[] = [];
   readonly #nodeIds: number[] = [];
   readonly #byArchive: boolean[] = [];
-  /** NaN where it is not known, or not a number. */
+  /** NaN if it is not known, or not a number. */
   readonly #times: number[] = [];
   /** Times beyond 2^53. */
   readonly #largeTimes = new Map<number, bigint>();
@@ -245,7 +245,7 @@ export function witnessedRow({ offset, nodeId, templatePk, synchronizerPk, parti
   return [offset, offset, nodeId, templatePk, synchronizerPk, partiesPk, -1, 'w', contractId, null, null];
 }
 
-/** The power of two in the length of a lifetime, as function lifetime_class of the storage gives it. */
+/** The power of two in the length of a lifetime, as function lifetime_class of the storage returns it. */
 export function lifetimeClass(activatedOffset: number, endedOffset: number): number {
   const length = endedOffset - activatedOffset + 1;
   return length < 2 ** 32 ? 31 - Math.clz32(length) : 63 - Math.clz32(Math.floor(length / 2 ** 32));

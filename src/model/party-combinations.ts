@@ -1,14 +1,14 @@
 /**
- * Small numbers for the combinations of lists (signatories, observers, witnesses, …) that come again and again with the
- * events of a stream. Numbers are given in order of first appearance. Only the newest combinations are remembered, first in,
- * first out: an older one that comes again gets a new number. How many they are is limited by their number and by their
- * size, because the ledger chooses both. What is remembered is a function of what is stored: a new session reads exactly
- * these combinations from the database, and gives the numbers that the previous one would have given.
+ * Small numbers for the sets of lists (signatories, observers, witnesses, …) that recur in the events of a stream.
+ * Numbers are given in order of first appearance. Only the newest sets are remembered, first in, first out: an older
+ * one that recurs gets a new number. The remembered sets are limited by number and by size, because the ledger chooses
+ * both. They depend only on what is stored: a new session reads exactly these sets from the database, and gives the
+ * numbers that the previous one would have given.
  */
 import { ownText } from './own-text.ts';
 
 type List = readonly string[];
-/** Lists of one combination, in the order of the table's columns. */
+/** Lists of one set, in the order of the table's columns. */
 export type Lists = readonly [List, List, List];
 
 export interface Combination {
@@ -16,51 +16,57 @@ export interface Combination {
   readonly lists: Lists;
 }
 
-/** What a session reads of the stored combinations. */
+/** The stored sets that a session reads. */
 export interface StoredCombinations {
-  /** The highest number; 0: there is none. Its combination may be too large to be remembered. */
+  /** The highest number; 0: there is none. Its set may be too large to be remembered. */
   readonly last: number;
-  /** In the order of their numbers: as many of the newest as fit {@link rememberedCombinations} and {@link rememberedBytes}. */
+  /**
+   * In the order of their numbers: as many of the newest as fit {@link rememberedCombinations} and {@link
+   * rememberedBytes}.
+   */
   readonly newest: readonly Combination[];
 }
 
-/** The most combinations that are remembered. */
+/** The most sets that are remembered. */
 export const rememberedCombinations = 16_384;
 
-/** The most that the remembered combinations of one table may take, by {@link sizeOf}. */
+/** The most memory that the remembered sets of one table may take, by {@link sizeOf}. */
 export const rememberedBytes = 24 * 1024 * 1024;
 
-/** What each step of the tree takes, in addition to the bytes of a text: about 300 as measured. */
+/** Memory of each step of the tree, in addition to the bytes of a text: about 300 as measured. */
 export const bytesPerStep = 320;
 
-/** The most combinations that are found by their lists; one more, and all are read again. */
+/** The most sets that are found by the identity of their lists; beyond that, all are read again. */
 const mostSeen = 8_192;
 
-/** The most that these lists may take, by {@link sizeOf}: a list is held as it came, also when its combination is forgotten. */
+/**
+ * The most memory that these lists may take, by {@link sizeOf}: a list is kept as it came, also when its set is
+ * forgotten.
+ */
 const mostSeenBytes = rememberedBytes / 3;
 
-/** About how much memory a combination takes. `dictionary-store.ts` computes the same number in SQL. */
+/** Approximate memory of a set. `dictionary-store.ts` computes the same number in SQL. */
 export function sizeOf(lists: Lists): number {
   let size = lists.length * bytesPerStep;
   for (const list of lists) for (const text of list) size += Buffer.byteLength(text) + bytesPerStep;
   return size;
 }
 
-/** A text that stands in remembered combinations, and in how many places. */
+/** A text in remembered sets, and the number of its occurrences. */
 interface KnownText {
   readonly text: string;
   readonly id: number;
   uses: number;
 }
 
-/** Where the combinations that begin alike part: a tree with a step for each text, and one for the end of each list. */
+/** Branching point of sets that begin alike: a tree with a step for each text, and one for the end of each list. */
 interface Branch {
   readonly next: Map<number, Branch>;
-  /** The number of the combination that ends here. */
+  /** The number of the set that ends here. */
   pk: number | undefined;
 }
 
-/** A remembered combination: the steps that lead to it, and its size. */
+/** A remembered set: the steps that lead to it, and its size. */
 interface Remembered {
   readonly steps: readonly number[];
   readonly size: number;
@@ -71,16 +77,18 @@ const endOfList = 0;
 export class PartyCombinations {
   readonly #texts = new Map<string, KnownText>();
   readonly #root = newBranch();
-  /** The remembered combinations in the order of their numbers. */
+  /** The remembered sets in the order of their numbers. */
   readonly #remembered = new Map<number, Remembered>();
   #rememberedBytes = 0;
   readonly #textsById = new Map<number, KnownText>();
   #lastText = endOfList;
-  /** Numbers by the lists themselves, not by what is in them: who reads frames gives the same list again. */
+  /**
+   * Numbers by the identity of the lists, not by their content: the frame reader returns the same list object again.
+   */
   readonly #seen = new Map<List, Map<List, Map<List, number>>>();
   #seenCount = 0;
   #seenBytes = 0;
-  /** The number of the newest combination that is not remembered any more. */
+  /** The number of the newest set that is not remembered any more. */
   #forgotten = 0;
   #last: number;
   #added: Combination[] = [];
@@ -90,7 +98,7 @@ export class PartyCombinations {
     for (const { pk, lists } of newest) this.#remember(pk, lists, sizeOf(lists));
   }
 
-  /** The number of a combination, which may be new. Lists that were asked for before need not be read. */
+  /** The number of a set, which may be new. Lists that were looked up before need not be read. */
   number(first: List, second: List, third: List): number {
     const seen = this.#seen.get(first)?.get(second)?.get(third);
     if (seen !== undefined && seen > this.#forgotten) return seen;
@@ -111,7 +119,7 @@ export class PartyCombinations {
     return this.#last;
   }
 
-  /** Whether another combination of this size is one too many. */
+  /** Whether another set of this size is one too many. */
   #isFull(size: number): boolean {
     return this.#remembered.size >= rememberedCombinations || this.#rememberedBytes + size > rememberedBytes;
   }
@@ -132,14 +140,14 @@ export class PartyCombinations {
     byThird.set(third, pk);
   }
 
-  /** What is new since the last call. */
+  /** Sets that are new since the last call. */
   takeAdded(): readonly Combination[] {
     const added = this.#added;
     this.#added = [];
     return added;
   }
 
-  /** Where the steps of a list lead to; undefined where no combination goes on like that. */
+  /** Where the steps of a list lead to; undefined if no set continues like that. */
   #after(from: Branch | undefined, list: List): Branch | undefined {
     let branch = from;
     for (const text of list) {
@@ -185,7 +193,7 @@ export class PartyCombinations {
     }
   }
 
-  /** Removes the combination at the end of these steps, and the branches that lead to nothing else. */
+  /** Removes the set at the end of these steps, and the branches that lead only to it. */
   #cut(steps: readonly number[], pk: number): void {
     const path = [this.#root];
     for (const step of steps) {
@@ -194,7 +202,7 @@ export class PartyCombinations {
       path.push(next);
     }
     const last = path.at(-1);
-    // It may have come again meanwhile, in a database that somebody filled by hand.
+    // It may have recurred meanwhile, in a database that was filled by hand.
     if (last?.pk !== pk) return;
     last.pk = undefined;
     for (let at = steps.length; at > 0; at -= 1) {

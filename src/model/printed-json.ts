@@ -1,13 +1,15 @@
 /**
- * JSON as Postgres prints a `jsonb` value: keys ordered by length and then by bytes, the last of duplicate keys, numbers
- * without exponent and with the scale they were written in. Made from the ledger's text by rules of its own, so that
- * what `verify` compares does not pass through the code that wrote it. Pure.
+ * JSON as Postgres prints a `jsonb` value: keys ordered by length and then by bytes, the last of duplicate keys,
+ * numbers without exponent and with the scale they were written in. Produced from the ledger's text by separate rules,
+ * so that the values that `verify` compares do not pass through the code that wrote them. Pure.
  */
 
 /** Deeper values are kept as text by the writer. */
 const deepest = 500;
 
-/** A value that the quick way cannot print: numbers, which JavaScript rounds, and what jsonb cannot hold. */
+/**
+ * A value that the fast function cannot print: numbers, which JavaScript rounds, and content that jsonb cannot hold.
+ */
 const unusual = new RangeError('to be printed from its text');
 
 /** A parsed value printed, or undefined when it has to be printed from its text with {@link printedText}. */
@@ -21,7 +23,7 @@ export function printedValue(value: unknown): string | undefined {
   }
 }
 
-/** JSON text printed; `raw:` and the text itself where jsonb cannot hold it, or where it looks like the escape. */
+/** JSON text printed; `raw:` and the text itself if jsonb cannot hold it, or if it looks like the escape. */
 export function printedText(text: string): string {
   const [, firstKey = '""'] = /^\s*\{\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
   if (JSON.parse(firstKey) === '$escaped') return `raw:${text}`;
@@ -52,7 +54,7 @@ function printed(value: unknown, depth: number): string {
   return `{${text}}`;
 }
 
-/** Characters that stand for themselves; most texts have no others, and making sure is cheaper than escaping. */
+/** Characters that need no escape; most texts have no others, and checking is cheaper than escaping. */
 const plainText = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
 function quoted(text: string): string {
@@ -89,7 +91,7 @@ export function printedNumber(literal: string): string {
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   const exponent = Number(exponentText);
-  // Beyond what `numeric` holds; it would have been refused.
+  // Beyond the range of `numeric`; it would have been refused.
   if (whole === '' || Math.abs(exponent) > 20_000) throw unusual;
   const digits = whole + fraction;
   const scale = Math.max(0, fraction.length - exponent);
@@ -104,7 +106,7 @@ const space = /[ \t\n\r]*/y;
 const literalForm = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const stringForm = /"(?:[^"\\]|\\.)*"/y;
 
-/** Prints valid JSON text without ever making a JavaScript number of it. */
+/** Prints valid JSON text without converting numbers to JavaScript numbers. */
 class ExactPrinter {
   readonly #text: string;
   #at = 0;
@@ -145,7 +147,7 @@ class ExactPrinter {
     return `[${values.join(', ')}]`;
   }
 
-  /** Whether an entry follows; passes over the comma before it, or the closing bracket. */
+  /** Whether an entry follows; skips the comma before it, or the closing bracket. */
   #more(closing: string): boolean {
     this.#take(space);
     const next = this.#text[this.#at];

@@ -1,6 +1,6 @@
 /**
  * Contents that must not be stored again, whatever the ledger sends: rows are built without them, so that they reach
- * neither a table nor the log of Postgres. Pure; where the list is kept is the store's business.
+ * neither a table nor the log of Postgres. Pure; the store keeps the list.
  */
 import type { CreatedEvent, ExercisedEvent } from './event.ts';
 import type { UpdateHeader } from './update.ts';
@@ -9,14 +9,14 @@ import { stringOf, type Text } from './utf8.ts';
 export interface RedactedContract {
   readonly contractId: string;
   readonly redactionId: string;
-  /** Whether arguments and results of its exercises go as well. */
+  /** Whether arguments and results of its exercises are redacted as well. */
   readonly exercises: boolean;
 }
 
 export interface RedactedExercise {
   readonly offset: number;
   readonly nodeId: number;
-  /** Of another ledger, the update at this offset is another one. */
+  /** On another ledger, the update at this offset has another id. */
   readonly updateId: string | null;
   readonly redactionId: string;
 }
@@ -35,7 +35,7 @@ export class Redactions {
     return this.#contracts.get(stringOf(contractId))?.redactionId;
   }
 
-  /** Offsets of the exercises that were redacted one by one, both ends part of the range. */
+  /** Offsets of the exercises that were redacted one by one, both ends inclusive. */
   offsetsWithin(from: number, to: number): ReadonlySet<number> {
     const offsets = [...this.#exercises.values()].map(({ offset }) => offset);
     return new Set(offsets.filter((offset) => offset >= from && offset <= to));

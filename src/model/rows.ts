@@ -1,4 +1,4 @@
-/** Rows of the widest tables, in the column order of tables.ts, and the two escapes every text on its way passes. */
+/** Rows of the widest tables, in the column order of tables.ts, and the two escapes that every text passes. */
 import { postgresMicroseconds, type Microseconds } from './binary-timestamp.ts';
 import { columnText, jsonbText } from './escape.ts';
 import type { CreatedEvent, JsonText, TopologyEvent } from './event.ts';
@@ -16,10 +16,13 @@ export interface Activation {
 
 /** "char" of the kinds of updates in table `updates`. */
 const kinds = { transaction: 't', reassignment: 'r', topology: 'p', unknown: 'u' } as const;
-/** "char" of where rows of table `contracts` came from. */
+/** "char" of the origin of rows of table `contracts`. */
 const origins = { create: 'c', assign: 'a', seed: 's' } as const;
 
-/** When an update happened, in Postgres' microseconds; undefined where the ledger does not say, or not as it should. */
+/**
+ * Times of an update, in Postgres' microseconds; undefined if the ledger does not send them, or not in the expected
+ * form.
+ */
 export interface UpdateTimes {
   readonly effective: Microseconds | undefined;
   readonly recorded: Microseconds | undefined;
@@ -85,7 +88,7 @@ export function contractRow(
   ];
 }
 
-/** Nearly always the template's own package, which then is not said again; empty where the ledger said nothing. */
+/** Nearly always the template's own package, which is not stored twice; empty if the ledger did not send it. */
 function representative({ representativePackageId, templateId }: CreatedEvent): string | null {
   return representativePackageId === templateId.packageId ? null : (representativePackageId ?? '');
 }
@@ -102,12 +105,15 @@ export function seenAsStakeholder(event: CreatedEvent): boolean {
   return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));
 }
 
-/** JSON for a jsonb or json column. What lies in its frame was found to be plain by whoever read it. */
+/** JSON for a jsonb or json column. A text that points into its frame was checked to be plain by its reader. */
 export function jsonb(value: JsonText | null): Text | null {
   return typeof value === 'string' ? jsonbText(value) : value;
 }
 
-/** Free text for a text column. What lies in its frame has no escapes, so neither NUL nor a quote is in it. */
+/**
+ * Free text for a text column. A text that points into its frame has no escapes, so it contains neither NUL nor a
+ * quote.
+ */
 export function text(value: Text | null): Text | null {
   return typeof value === 'string' ? columnText(value) : value;
 }

@@ -1,8 +1,8 @@
-/** What can be said of one stream: who it is, what is stored of it, what it is doing and what is done beside it, who writes it. Pure. */
+/** Model of one stream: its identity, its stored state, its phase, its background jobs, and its writer. Pure. */
 
-/** What identifies a stream: another participant, filter or shape would be another history. */
+/** Identity of a stream: another participant, filter or shape would be another history. */
 export interface StreamIdentity {
-  /** Undefined when the participant does not tell it to this user; then it is not compared. */
+  /** Undefined when this user may not read it; then it is not compared. */
   readonly participantId: string | undefined;
   /** Canonical JSON of the filter and its SHA-256. */
   readonly filter: string;
@@ -10,28 +10,28 @@ export interface StreamIdentity {
   readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
 }
 
-/** A stored update, by which the ledger's history can be told from another one. */
+/** A stored update, by which the ledger's history can be distinguished from another one. */
 export interface UpdateMark {
   readonly offset: number;
   readonly updateId: string;
 }
 
-/** A stored contract that is active, by which the same is told where no update can be. */
+/** A stored active contract, by which the history is distinguished if no update can be compared. */
 export interface ContractMark {
   readonly contractId: string;
   /** Offset of its create. */
   readonly offset: number;
 }
 
-/** Where a list of active contracts came from. */
+/** Origin of a list of active contracts. */
 export interface ListSource {
   /** The version of the participant; null when it could not be read, or no list was read. */
   readonly release: string | null;
-  /** Whether the list has the reassignments in flight, as far as anyone can tell. */
+  /** Whether the list has the reassignments in flight, as far as can be determined. */
   readonly hasInFlight: boolean;
 }
 
-/** Where the stream is when a session begins. */
+/** Stored state when a session begins. */
 export interface StreamState {
   readonly epoch: number;
   /** Null while no session could read it. */
@@ -40,78 +40,90 @@ export interface StreamState {
   readonly seeded: boolean;
   readonly seedToken: string | null;
   readonly seedContracts: number;
-  /** Version of the participant that the list came from, and whether it has reassignments in flight; null: not noted. */
+  /**
+   * Version of the participant that the list came from, and whether it has reassignments in flight; null: not recorded.
+   */
   readonly seedRelease: string | null;
   readonly seedHasInFlight: boolean | null;
   readonly checkpoint: number | null;
-  /** In offsets of the stream, also where it is told of an update that was stored while another participant was read. */
+  /** In offsets of the stream, even for an update that was stored while another participant was read. */
   readonly lastUpdate: UpdateMark | undefined;
-  /** What the filter has that the one of a former start had not, which stored nothing; left out where it is the stored one. */
+  /**
+   * Parts of the filter that the one of a previous start lacked, which stored nothing; absent if it is the stored one.
+   */
   readonly filterReplaced?: string;
   /** Undefined while the stream never switched participants: the participant's offsets are its own. */
   readonly participantRange?: ParticipantRange | undefined;
 }
 
-/** What is read from the participant that a stream was switched to. Its own offsets and those of the stream are `shift` apart. */
+/**
+ * The range read from the participant that a stream was switched to. Its own offsets and those of the stream are
+ * `shift` apart.
+ */
 export interface ParticipantRange {
   /** Counted from 1, the participant that the stream began with. */
   readonly number: number;
-  /** Exclusive, in offsets of the stream: what is stored up to here came from others, under their offsets. */
+  /** Exclusive, in offsets of the stream: updates up to here came from other participants, under their offsets. */
   readonly from: number;
   /** Offset of the stream minus the participant's own. */
   readonly shift: number;
   /**
-   * By synchronizer the offset of the stream up to which its updates are stored already, though they come after `from`: each
-   * participant has its own order of two synchronizers.
+   * By synchronizer the offset of the stream up to which its updates are stored already, though they come after `from`:
+   * each participant has its own order of two synchronizers.
    */
   readonly overlaps: Readonly<Record<string, number>>;
-  /** The newest update up to `from` that both participants had, where this one has it, in offsets of the stream. */
+  /**
+   * The newest update up to `from` that both participants had, at its position on this one, in offsets of the stream.
+   */
   readonly common: UpdateMark;
 }
 
-/** An interface whose views are wanted. */
+/** An interface whose views are requested. */
 export interface WantedInterface {
   /** `#package-name:Module:Entity`. */
   readonly id: string;
   /**
-   * `followed`: the stream is asked for its views. `backfilling`: the participant knows it, and views are gathered beside the
-   * stream. `waiting`: the participant does not know it, or was not asked yet.
+   * `followed`: the stream includes its views. `backfilling`: the participant knows it, and views are staged in the
+   * background. `waiting`: the participant does not know it, or was not queried yet.
    */
   readonly state: 'waiting' | 'backfilling' | 'followed';
   /**
-   * Contracts that were active at this offset or began after it have the views that the participant could show; 0: all of
-   * the stream. Null: none were taken yet.
+   * Contracts active at this offset or created after it have the views that the participant could return; 0: all of the
+   * stream. Null: no views are stored yet.
    */
   readonly completeFrom: number | null;
-  /** The ledger end when the participant last said that it does not know it; null: it never did. */
+  /** The ledger end when the participant last reported that it does not know it; null: it never did. */
   readonly unknownAt: number | null;
 }
 
-/** What a stream began with: the active contracts, or nothing at the genesis, the oldest offset shown, or a given one. */
+/**
+ * Beginning of a stream: the active contracts, or nothing at the genesis, at the oldest offset available, or at a given
+ * one.
+ */
 export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
 
-/** An update to be set aside. */
+/** An update to be quarantined. */
 export interface QuarantinedUpdate {
   readonly offset: number;
   /** Error code. */
   readonly code: string;
-  /** What was found, without contents. */
+  /** Description of the problem, without contents. */
   readonly problem: string;
   /** As the ledger sent it. */
   readonly frame: Buffer;
 }
 
-/** What the dictionary of templates and the stored packages say of each other. */
+/** Comparison of the dictionary of templates with the stored packages. */
 export interface PackageState {
   /** Ids that templates, interfaces or choices name and that were not read, in order of first appearance. */
   readonly missing: readonly string[];
-  /** Names of read packages that the dictionary names, sorted: whose templates are worth a view. */
+  /** Names of read packages that the dictionary names, sorted: their templates get a view. */
   readonly named: readonly string[];
-  /** How many templates and interfaces the dictionary has. */
+  /** Number of templates and interfaces in the dictionary. */
   readonly templates: number;
 }
 
-/** What came of active contracts that were gathered again and met those that were stored. */
+/** Result of merging newly read active contracts with the stored ones. */
 export interface Merged {
   /** Contracts that were active here and ended in the gap. */
   readonly ended: number;
@@ -121,7 +133,7 @@ export interface Merged {
   readonly kept: number;
 }
 
-/** What the indexer is doing right now. Exactly one holds at any time; the metric `indexer_phase` shows it. */
+/** Current activity of the indexer. Exactly one applies at any time; exported as metric `indexer_phase`. */
 export const phases = [
   'starting',
   'seeding',
@@ -134,25 +146,28 @@ export const phases = [
 ] as const;
 export type Phase = (typeof phases)[number];
 
-/** The session that has the right to write. Postgres shows the last two to its own role and to members of pg_monitor only. */
+/**
+ * The session that holds the writer lock. Postgres returns the last two fields to its own role and to members of
+ * pg_monitor only.
+ */
 export interface LockHolder {
   readonly pid: number;
   readonly role: string | null;
-  /** `application_name`, as the session calls itself. */
+  /** `application_name` of the session. */
   readonly application: string | null;
-  /** Null for a local socket, or where it is not shown. */
+  /** Null for a local socket, or if it is not visible. */
   readonly address: string | null;
-  /** When its session began; null where it is not shown. */
+  /** Start of its session; null if it is not visible. */
   readonly since: string | null;
 }
 
-/** The holder in words, for messages. */
+/** The holder as text, for messages. */
 export function holderText({ pid, role, application, address, since }: LockHolder): string {
   const from = since === null ? '' : `, from ${address ?? 'a local socket'}, since ${since}`;
   return `session ${String(pid)} of role "${role ?? 'not known'}", application "${application ?? ''}"${from}`;
 }
 
-/** Where completions are read from, and whose. */
+/** Offset and parties for reading completions. */
 export interface CompletionStart {
   /** Exclusive: where the stream's own history begins, if nothing was read yet. */
   readonly begin: number;
@@ -160,11 +175,11 @@ export interface CompletionStart {
   readonly parties: readonly string[];
 }
 
-/** Completions that nobody shows any more. */
+/** Completions that cannot be read any more. */
 export interface CompletionGap {
   /** The checkpoint so far. */
   readonly from: number;
-  /** Completions are shown from here on (exclusive). */
+  /** Completions can be read from here (exclusive). */
   readonly to: number;
   readonly reason: string;
 }
@@ -197,15 +212,15 @@ export interface Job extends JobProgress {
   readonly updatedAt: Date;
 }
 
-// What a filter is made of, and what another one has that it lacks.
+// The parts of a filter, and those that another one adds.
 
-/** Something that a filter asks for: `*` stands for all parties or templates, nothing for blobs and topology. */
+/** A part of a filter: `*` for all parties or templates, empty for blobs and topology. */
 export interface FilterPart {
   readonly kind: 'party' | 'template' | 'interface' | 'blobs' | 'topology';
   readonly name: string;
 }
 
-/** A filter as the stream row keeps it: the words of the configuration, sorted. */
+/** A filter as the stream row stores it: the configured names, sorted. */
 export interface KeptFilter {
   readonly createdEventBlobs: boolean;
   readonly interfaces: readonly string[];
@@ -232,7 +247,7 @@ export function partsOf(filter: KeptFilter): readonly FilterPart[] {
   ];
 }
 
-/** What `wider` asks for and `former` does not: nothing where `former` asks for all of the kind. */
+/** The parts that `wider` requests and `former` does not: none if `former` requests all of the kind. */
 export function addedParts(former: KeptFilter, wider: KeptFilter): readonly FilterPart[] {
   const had = partsOf(former);
   const has = (kind: FilterPart['kind'], name: string): boolean =>
@@ -241,38 +256,39 @@ export function addedParts(former: KeptFilter, wider: KeptFilter): readonly Filt
 }
 
 /**
- * Whether contracts that were active before may be missing under the wider filter. Views of interfaces are gathered by
- * themselves where the filter shows the contracts anyhow, and topology has no past that could be asked for.
+ * Whether contracts that were active before may be missing under the extended filter. Views of interfaces are
+ * backfilled automatically if the filter matches the contracts anyhow, and topology has no past that could be
+ * requested.
  */
 export function bringsContracts(part: FilterPart, wider: KeptFilter): boolean {
   if (part.kind === 'topology') return false;
   return part.kind !== 'interface' || wider.templates.length > 0;
 }
 
-/** What was asked for with `filter extend`. */
+/** Request of `filter extend`. */
 export interface WantedFilterExtension {
-  /** Canonical JSON of the whole new filter, and its hash. */
+  /** Canonical JSON of the complete new filter, and its hash. */
   readonly filter: string;
   readonly filterHash: string;
   /** Hash of the filter that it extends. */
   readonly from: string;
-  /** What was active at this offset is gathered, although it is there from a later one on. */
+  /** The contracts active at this offset are read; the stored ones are complete from a later offset. */
   readonly listAt?: number;
 }
 
-/** Request of the job `history`: what a filter in force shows of the time before it came into force. */
+/** Request of the job `history`: history that a filter in force matches from before it came into force. */
 export interface WantedHistory {
   readonly filterHash: string;
-  /** At most so many updates a second are read and stored. */
+  /** Maximum updates per second that are read and stored. */
   readonly perSecond: number;
 }
 
-/** The filter of the stream row, and which others an indexer may be configured with beside it. */
+/** The filter of the stream row, and the other filters that an indexer may be configured with. */
 export interface StoredFilter {
   readonly filter: string;
   readonly filterHash: string;
   /** Hashes of the filters that it was extended from. */
   readonly extendedFrom: readonly string[];
-  /** Hash of the filter that it is about to be extended to; null: it is not. */
+  /** Hash of the filter that it is about to be extended to; null: none. */
   readonly coming: string | null;
 }

@@ -1,10 +1,10 @@
 /**
- * The append-only tables with the columns and types that rows are built in, in this order, and what else follows from a
+ * The append-only tables with the columns and types that rows are built in, in this order, and further properties of a
  * column. The SQL truth is migrations/; a test compares the two.
  */
 import type { Text } from './utf8.ts';
 
-/** How arguments and results of exercises are stored: parsed, or as the ledger's text. */
+/** Storage of arguments and results of exercises: parsed, or as the ledger's text. */
 export type ExerciseJson = 'jsonb' | 'json';
 
 /** Column values: null, numbers, flags, text, text[]; JSON travels as text, times as text or in Postgres' microseconds. */
@@ -30,10 +30,13 @@ export type ColumnType =
   | 'trace'
   | 'char';
 
-/** What else follows from a column. A plain type says that nothing does. */
+/** Further properties of a column. A plain type has none. */
 export interface Column {
   readonly type: ColumnType;
-  /** One filter may show it and another not, or an update and not a list of active contracts: an older row gains it later. */
+  /**
+   * One filter may return it and another not, or an update and not a list of active contracts: an older row gains it
+   * later.
+   */
   readonly gained?: true;
   /** `verify` compares it, under its own name, in rows of these kinds; see `compared-rows.ts`. */
   readonly compared?: readonly string[];
@@ -192,7 +195,7 @@ function mapped<Value>(of: (column: Column) => Value): Record<string, Record<str
 
 const gained = mapped((column) => column.gained === true);
 
-/** Columns that a row may gain from a wider filter. */
+/** Columns that a row may gain from an extended filter. */
 export function gainedColumns(table: TableName): readonly string[] {
   return namesOf(gained[table] ?? {});
 }
@@ -222,12 +225,12 @@ function namesOf(chosen: Readonly<Record<string, boolean>>): readonly string[] {
 /** The types of the columns by table, in the order of the columns. */
 export type ColumnTypes = Readonly<Record<TableName, Readonly<Record<string, ColumnType>>>>;
 
-/** The tables of a database that stores arguments and results so. */
+/** The tables of a database with this storage of arguments and results. */
 export function columnTypes(type: ExerciseJson): ColumnTypes {
   return { ...tables, exercises: { ...tables.exercises, argument: type, result: type } };
 }
 
-/** Takes rows as they are built; a row is not looked at again after the call. */
+/** Receives rows as they are built; a row is not read again after the call. */
 export interface RowSink {
   push(table: TableName, row: Row): void;
 }

@@ -3,7 +3,7 @@
 import { ownText } from './own-text.ts';
 
 export interface TemplateId {
-  /** The whole, as printed. */
+  /** The complete identifier, as printed. */
   readonly text: string;
   readonly packageId: string;
   readonly moduleName: string;

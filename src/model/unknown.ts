@@ -1,10 +1,10 @@
 /**
- * What the ledger sent that this version does not know, counted by name: a newer participant shows on its first day. As
- * many names as a ledger likes must not fill the memory, so there is a limit; what is beyond it shares one name.
+ * Names sent by the ledger that this version does not know, counted by name: a newer participant is noticed on its
+ * first day. Any number of names must not fill the memory, so there is a limit; names beyond it share one.
  */
 import { ownText } from './own-text.ts';
 
-/** A kind of update or an event of a topology transaction, which are kept raw, or a field of a known message, which is not kept. */
+/** A kind of update or a topology event, which are kept raw, or a field of a known message, which is not kept. */
 export const unknownKinds = ['update', 'topology_event', 'field'] as const;
 export type UnknownKind = (typeof unknownKinds)[number];
 
@@ -17,24 +17,30 @@ export interface UnknownName {
   readonly count: number;
 }
 
-/** A name the ledger chose, for a path: what does not look like one of the interface may be contents, and is not shown. */
+/**
+ * A name that the ledger chose, for a path: a name that does not look like one of the interface may be contents, and is
+ * replaced.
+ */
 export function shownKey(key: string): string {
   return /^[A-Za-z]\w{0,39}$/.test(key) ? key : '(unknown)';
 }
 
-/** What becomes of an update of an unknown kind: parked when it names contracts and else kept raw, always parked, or always kept. */
+/**
+ * Handling of an update of an unknown kind: parked when it names contracts and otherwise kept raw, always parked, or
+ * always kept.
+ */
 export type UnknownPolicy = 'auto' | 'park' | 'store';
 
 const mostNames = 50;
-/** The name of what has no place of its own. */
+/** Shared name of those beyond the limit. */
 export const otherNames = 'other';
 
 export class UnknownNames {
-  /** Transactions that the quick reader could not read and the scanner read. */
+  /** Transactions that the fast reader could not read and the scanner read. */
   fallbackDecodedTransactions = 0;
   readonly #names = new Map<string, UnknownName>();
 
-  /** In the order in which they came. */
+  /** In order of arrival. */
   get all(): readonly UnknownName[] {
     return [...this.#names.values()];
   }
@@ -43,7 +49,7 @@ export class UnknownNames {
     return this.#names.size;
   }
 
-  /** Under which name it is counted, and whether it was met for the first time. */
+  /** The name that it is counted under, and whether it occurred for the first time. */
   add({ kind, name, firstOffset, count }: UnknownName): { readonly name: string; readonly fresh: boolean } {
     const key = `${kind} ${name}`;
     const known = this.#names.get(key);

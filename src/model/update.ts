@@ -1,6 +1,6 @@
 /**
- * What the ledger's streams deliver: updates (four kinds, plus those this version does not know), seed entries, and what
- * became of submitted commands.
+ * Contents of the ledger's streams: updates (four kinds, plus those this version does not know), seed entries, and
+ * outcomes of submitted commands.
  */
 import type { Microseconds } from './binary-timestamp.ts';
 import type {
@@ -80,7 +80,7 @@ export type ActiveContractEntry = SeedHeader &
     | {
         readonly kind: 'incomplete_assigned';
         readonly assigned: AssignedEvent;
-        /** The created event as the ledger sent it: no statement that the contract is active. */
+        /** The created event as the ledger sent it: it does not imply that the contract is active. */
         readonly createdText: string;
       }
     | { readonly kind: 'empty' }
@@ -88,7 +88,7 @@ export type ActiveContractEntry = SeedHeader &
 
 interface SeedHeader {
   readonly workflowId: Text | null;
-  /** Opaque; resumes a cut seed after this entry (releases from 3.5 on). */
+  /** Opaque; resumes an interrupted seed after this entry (since release 3.5). */
   readonly continuationToken: string | null;
 }
 
@@ -97,14 +97,14 @@ export interface Rejection {
   /** gRPC code, never 0. */
   readonly statusCode: number;
   readonly message: string | null;
-  /** Such as CONTRACT_NOT_FOUND; null where the ledger does not tell. */
+  /** Such as CONTRACT_NOT_FOUND; null if the ledger does not send it. */
   readonly code: string | null;
   readonly category: number | null;
   /** The first contract that the error names. */
   readonly contractId: string | null;
-  /** `package:Module:Template:Choice` of the command, the package id shortened, where its trace was told. */
+  /** `package:Module:Template:Choice` of the command, the package id shortened, if its trace was sent. */
   readonly choicePath: string | null;
-  /** By the clock of the participant, where the error tells it. */
+  /** By the clock of the participant, if the error contains it. */
   readonly submittedAt: string | null;
 }
 
@@ -114,7 +114,7 @@ export interface Completion {
   readonly commandId: string | null;
   readonly submissionId: string | null;
   readonly userId: string | null;
-  /** As far as they were shown. */
+  /** As far as they are visible. */
   readonly actAs: readonly string[];
   readonly updateId: string | null;
   readonly synchronizerId: string | null;

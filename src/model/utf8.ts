@@ -1,9 +1,9 @@
 /**
- * Texts that are not copied out of the frame they came in. Most of what an event says is different in every event and only
- * on its way to the database, which takes UTF-8 as well: so such a text stays where it is until it is written.
+ * Texts that are not copied out of the frame they came in. Most texts of an event differ in every event and only pass
+ * through to the database, which takes UTF-8 as well: so such a text stays in place until it is written.
  */
 
-/** UTF-8 that lies in a larger piece of memory; of use as long as nobody else writes there. */
+/** UTF-8 in a larger piece of memory; valid until that memory is overwritten. */
 export class Utf8 {
   readonly bytes: Buffer;
   readonly start: number;

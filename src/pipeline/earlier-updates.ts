@@ -1,4 +1,4 @@
-/** Reads updates of the past: a range of offsets, whole or not at all. */
+/** Reads updates of the past: a range of offsets, completely or not at all. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/api/request-format.ts';
@@ -9,23 +9,23 @@ import { updateOf } from './participant/with-participant-offsets.ts';
 import { nothingLeft, pastEnd } from './intake/bound.ts';
 import type { PipelineParts } from './ports/parts.ts';
 
-/** Nothing comes for so long: the stream is given up. */
+/** The stream is abandoned after this long without a frame. */
 const silentMs = 60_000;
-/** Decoded before others have a turn. */
+/** Frames decoded before other tasks get a turn. */
 const framesPerTurn = 8;
 
-/** What is read: updates after `from` and up to `to`. */
+/** The range: updates after `from` and up to `to`. */
 interface Asked {
   readonly from: number;
   readonly to: number;
-  /** More updates are not read. */
+  /** No more updates than this are read. */
   readonly most: number;
 }
 
 /**
- * All updates of a range that the filter shows, in order; undefined when it was stopped, or as soon as there are surely more
- * than `most`.
- * @throws IndexerError: what the ledger answers, UPDATE_UNDECODABLE, UPDATE_KIND_UNKNOWN
+ * All updates of a range that the filter matches, in order; undefined when stopped, or as soon as there are certainly
+ * more than `most`.
+ * @throws IndexerError: the ledger's error, UPDATE_UNDECODABLE, UPDATE_KIND_UNKNOWN
  */
 export async function earlierUpdates(
   parts: PipelineParts,
@@ -34,7 +34,8 @@ export async function earlierUpdates(
 ): Promise<readonly StoredUpdate[] | undefined> {
   const updates: StoredUpdate[] = [];
   let reached = from;
-  // A stream that ends cleanly may be that of a gateway that lets go of it: that nothing is left is asked for in another way.
+  // A clean end may come from a gateway that closes the stream early, so a separate request checks that nothing is
+  // left.
   do {
     const frames = await streamed(parts, { from: reached, to, most: most - updates.length }, signal);
     if (frames === undefined || signal.aborted) return undefined;
@@ -52,7 +53,7 @@ export async function earlierUpdates(
   return updates;
 }
 
-/** Frames of one stream up to its clean end; undefined when it was cut here. */
+/** Frames of one stream up to its clean end; undefined when the reading was stopped here. */
 async function streamed(
   parts: PipelineParts,
   { from, to, most }: Asked,
@@ -77,7 +78,7 @@ async function streamed(
       onFrame: (frame) => {
         heardAt = performance.now();
         frames.push(frame.toString());
-        // Checkpoints are among them, a few.
+        // A few of the frames are checkpoints.
         if (frames.length > most + Math.max(16, most)) cut();
       },
       onEnd: (error) => over(() => (error === undefined ? resolve(frames) : reject(error))),

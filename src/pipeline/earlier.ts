@@ -1,7 +1,7 @@
 /**
- * What a wider filter shows of the time before it came into force: read beside the stream in ranges of offsets, the newest
- * first, and stored range by range. How far it has come stands in the database, so whoever comes next goes on there. Where
- * history does not begin with the first update of the ledger, what was active at its beginning is gathered in the end.
+ * Reads, in the background, the history that an extended filter matches from before it came into force: in ranges of
+ * offsets, newest first, stored range by range. The progress is in the database, so another process can resume. If
+ * history does not begin with the first update of the ledger, the contracts active at its beginning are read last.
  */
 import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -13,9 +13,9 @@ import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts'
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 
-/** At most in one transaction, which the stream waits for. */
+/** Maximum updates in one transaction, which the stream waits for. */
 const rangeUpdates = 250;
-/** Between two ranges, in parts of what storing one took: the database is the stream's first. */
+/** Pause between two ranges, as a share of the time that storing one took: the stream has priority on the database. */
 const restShare = 1;
 
 interface Beside {
@@ -23,12 +23,12 @@ interface Beside {
   readonly stop: AbortSignal;
 }
 
-/** One for the life of the process. */
+/** One instance for the life of the process. */
 export class EarlierWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
-  /** Its names need numbers before it can be stored. */
+  /** A range whose names need numbers before it can be stored. */
   #unnamed: EarlierRange | undefined;
-  /** How many offsets are read at a time: as many as hold about `rangeUpdates`. */
+  /** How many offsets are read at a time: as many as contain about `rangeUpdates` updates. */
   #width = rangeUpdates;
   readonly #asked = new RequestedJob(
     ['FILTER_EXTEND_REFUSED', 'FILTER_EXTEND_MISMATCH', 'LEDGER_PERMISSION_DENIED'],
@@ -76,7 +76,7 @@ export class EarlierWatch implements BackgroundJob {
     return inPlace(parts, (place) => this.#goOn(beside, place, due));
   }
 
-  /** Range by range down to where history begins. @returns a range whose names need numbers */
+  /** Reads range by range, down to where history begins. @returns a range whose names need numbers */
   async #goOn(beside: Beside, place: EarlierPlace, due: DueEarlier): Promise<EarlierRange | undefined> {
     const { connected, stop } = beside;
     const { parts, session } = connected;
@@ -94,7 +94,7 @@ export class EarlierWatch implements BackgroundJob {
       const readAt = performance.now();
       const outcome = await place.store(range, session.state.epoch);
       if (outcome === 'names') return range;
-      // What there is to do is asked anew.
+      // The remaining work has changed and is read again.
       if (outcome === 'otherwise') return undefined;
       to = range.from;
       const restMs = restShare * (performance.now() - readAt);
@@ -104,7 +104,7 @@ export class EarlierWatch implements BackgroundJob {
     return undefined;
   }
 
-  /** The range before `to`; undefined when it holds too much for one, or it was stopped. */
+  /** The range before `to`; undefined when it holds too much for one range, or when stopped. */
   async #read(
     { connected, stop }: Beside,
     to: number,
@@ -123,13 +123,13 @@ export class EarlierWatch implements BackgroundJob {
     return { from, to, updates };
   }
 
-  /** All ranges are here. */
+  /** All ranges are stored. */
   async #end({ connected }: Beside, place: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
     const { parts, session } = connected;
     const { epoch } = session.state;
     const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;
     if (!isKnown && due.askedForList) {
-      throw new IndexerError(`what was active at offset ${String(begin)} was asked for and not gathered`, {
+      throw new IndexerError(`the contracts active at offset ${String(begin)} were requested and not read`, {
         code: 'FILTER_EXTEND_REFUSED',
         remedy:
           'run ledger-indexer jobs to see why filter-extend did not finish, then: ledger-indexer jobs resume history',
@@ -159,10 +159,10 @@ export class EarlierWatch implements BackgroundJob {
   }
 }
 
-/** @throws IndexerError FILTER_EXTEND_REFUSED when this is not what was asked for */
+/** @throws IndexerError FILTER_EXTEND_REFUSED when another filter is in force than the requested one */
 function refuseOther({ isInForce }: DueEarlier): void {
   if (isInForce) return;
-  throw new IndexerError('another filter is in force than the one whose history was asked for', {
+  throw new IndexerError('the filter in force is not the one whose history was requested', {
     code: 'FILTER_EXTEND_REFUSED',
     remedy:
       'cancel it (ledger-indexer jobs cancel history), or request it again: ledger-indexer filter extend --with-history',

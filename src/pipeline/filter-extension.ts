@@ -1,7 +1,8 @@
 /**
- * A wider filter, asked for while the stream runs. The session ends, the filter comes into force at the checkpoint, and the
- * stream goes on under it at once; what was active there and only the wider filter shows is gathered beside it and added in
- * short steps. So the stream never waits for a list. Everything is found again in the database by whoever comes next.
+ * Extends the filter while the stream runs. The session ends, the new filter comes into force at the checkpoint, and
+ * the stream resumes with it at once. The contracts that were active at that offset and that only the new filter
+ * matches are read in the background and added in short steps, so the stream never waits for a list. All state is in
+ * the database, so another process can resume.
  */
 import { EMPTY, lastValueFrom, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -22,9 +23,9 @@ import { askIdentity, type Connected } from './proof/identity.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
 import { seed$ } from './seed.ts';
 
-/** At most in one transaction of the filling: what the stream waits for is the narrow half of it. */
+/** Maximum contracts in one transaction; the stream waits for the shorter half of it. */
 const stepContracts = 1_000;
-/** Between two steps, in parts of what a step took: the database is the stream's first. */
+/** Pause between two steps, as a share of the time that a step took: the stream has priority on the database. */
 const restShare = 0.5;
 
 /** Why the session should end. */
@@ -36,7 +37,7 @@ interface Beside {
   readonly stop: AbortSignal;
 }
 
-/** One for the life of the process. */
+/** One instance for the life of the process. */
 export class FilterExtensionWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #turn: Turn | undefined;
@@ -92,7 +93,7 @@ export class FilterExtensionWatch implements BackgroundJob {
     const { filterExtension } = parts.sink;
     const due = await filterExtension.due();
     if (due === undefined) {
-      // Of one that was given up; once, for a look at it each time would be one too many.
+      // Leftovers of a cancelled extension; removed once, because repeating it on each pass is unnecessary.
       if (!this.#tidied) await filterExtension.tidy();
       this.#tidied = true;
       return undefined;
@@ -104,25 +105,25 @@ export class FilterExtensionWatch implements BackgroundJob {
       await filterExtension.note({ state: 'done', step: null, problem: null });
       return undefined;
     }
-    // Also for what another role has begun.
+    // Also for objects that another role has created.
     await filterExtension.assertAllowed();
     if (due.isSet && notBefore !== undefined) return inPlace(parts, (place) => gathered(beside, place, notBefore));
     await probe(parts, due.wanted);
-    return (await filterExtension.note({ step: 'taking the filter into force', problem: null })) ? 'set' : undefined;
+    return (await filterExtension.note({ step: 'applying the filter', problem: null })) ? 'set' : undefined;
   }
 }
 
-/** A stream that asked for what it may not see would park: so one contract is asked for before. */
+/** A stream that requests data it may not see would park, so one contract is requested first. */
 async function probe(all: PipelineParts, wanted: WantedFilterExtension): Promise<void> {
   const { ledger, filter } = withFilter(all, keptFilter(wanted.filter));
-  // Whether it is shown at all does not depend on what is in flight.
+  // The right to see contracts does not depend on reassignments in flight.
   const request = activeContractsRequest(await ledger.state.ledgerEnd(), { ...filter, interfaces: [] }, unreadRelease);
   for await (const _ of ledger.state.activeContracts(request, { limit: 1 })) break;
 }
 
 /**
- * Where templates are named an interface shows contracts of others too, which have to be followed from here on. Elsewhere its
- * views are all that is missing, and those are gathered from as far back as there are any.
+ * When templates are named, an interface matches contracts of other templates too, which have to be followed from here.
+ * Otherwise only its views are missing, and those are backfilled from as far back as there are any.
  */
 async function followedAtOnce(all: PipelineParts, wanted: WantedFilterExtension): Promise<readonly string[]> {
   const { ledger, filter, wantedInterfaces } = withFilter(all, keptFilter(wanted.filter));
@@ -139,7 +140,7 @@ async function inPlace<T>(parts: PipelineParts, work: (place: FilterExtensionPla
   }
 }
 
-/** Reads what was active, then adds it. @returns why the session should end; undefined when it was stopped */
+/** Reads the active contracts, then adds them. @returns why the session should end; undefined when stopped */
 async function gathered(beside: Beside, place: FilterExtensionPlace, notBefore: number): Promise<Turn | undefined> {
   const { connected, following, stop } = beside;
   const note = new Notes(connected.parts);
@@ -150,7 +151,7 @@ async function gathered(beside: Beside, place: FilterExtensionPlace, notBefore: 
     await pause(100, stop);
   }
   if (!(await place.isNamed())) return 'name';
-  if (!(await note.now({ step: 'making ready what was gathered', perSecond: null }))) return undefined;
+  if (!(await note.now({ step: 'preparing the contracts that were read', perSecond: null }))) return undefined;
   const filled = await place.begin();
   if (!(await added(beside, place, note, filled))) return undefined;
   const completeFrom = await place.finish(connected.session.state.epoch);
@@ -158,7 +159,7 @@ async function gathered(beside: Beside, place: FilterExtensionPlace, notBefore: 
   return 'done';
 }
 
-/** The offset of the active contracts once all of them are gathered; undefined when it was stopped. */
+/** The offset of the active contracts once all of them are staged; undefined when stopped. */
 async function listed(
   { connected, stop }: Beside,
   place: FilterExtensionPlace,
@@ -173,7 +174,7 @@ async function listed(
       seed: {
         done: () => undefined,
         progress: ({ contracts }) =>
-          void note.rarely({ step: 'gathering active contracts', done: contracts, total: null }),
+          void note.rarely({ step: 'reading active contracts', done: contracts, total: null }),
       },
     },
     commits: quietCommits,
@@ -198,7 +199,7 @@ async function listed(
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
-      // Once: what the participant shows at its ledger end only is read there.
+      // Once: contracts that the participant returns only at its ledger end are read there.
       const atEnd: boolean = error.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT' && !refused;
       refused ||= atEnd;
       if (atEnd) continue;
@@ -209,7 +210,7 @@ async function listed(
   return undefined;
 }
 
-/** Adds step by step; false when it was stopped. */
+/** Adds step by step; false when stopped. */
 async function added(
   { connected, stop }: Beside,
   place: FilterExtensionPlace,
@@ -238,7 +239,7 @@ interface Note {
   readonly perSecond?: number | null;
 }
 
-/** Stores the progress of the job at intervals, and learns whether the job was cancelled. */
+/** Stores the progress of the job at intervals, and checks whether the job was cancelled. */
 class Notes {
   readonly #parts: PipelineParts;
   readonly #over = new AbortController();
@@ -248,7 +249,7 @@ class Notes {
     this.#parts = parts;
   }
 
-  /** Aborted once it was stopped or given up. */
+  /** Aborted when the job was paused or cancelled. */
   get over(): AbortSignal {
     return this.#over.signal;
   }

@@ -1,8 +1,8 @@
 /**
- * Interfaces that are wanted and that the stream does not ask for yet: the participant is asked about them again and again,
- * and when it knows them their views are gathered beside the stream, from as far back as it still shows. Once they are level
- * with the stream, the session ends; before the next one begins they are merged, and from there on the stream asks for them.
- * The stream never waits for the gathering, only for the last of it, and never fails by it.
+ * Backfills requested interfaces that the stream does not include yet. The participant is polled for them, and when it
+ * knows them, their views are staged in the background, from as far back as it still returns them. When the staged
+ * views have caught up with the stream, the session ends; before the next one begins, they are merged, and from then on
+ * the stream includes the interfaces. The stream waits only for the last part of this, and never fails because of it.
  */
 import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -17,18 +17,18 @@ import { answered } from './proof/interfaces.ts';
 import { retryAfterMs } from './retry/retry.ts';
 import { ViewHistory } from './view-history.ts';
 
-/** A last stretch that took no longer will not keep the stream waiting. */
+/** If the last range took no longer than this, the final one will not keep the stream waiting. */
 const levelMs = 2_000;
-/** Where a connection alone takes that long, one of so few offsets will not either. */
+/** If connecting alone takes that long, a range of so few offsets is short enough as well. */
 const levelOffsets = 1_000;
-/** What only an operator can end is told again this often. */
+/** A failure that only an operator can fix is reported again at this interval. */
 const parkedDelayMs = 600_000;
 
-/** One for the life of the process: what is level outlives the session that it was gathered beside. */
+/** One instance for the life of the process: staged views that have caught up outlive their session. */
 export class InterfaceWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #level: ViewHistory | undefined;
-  /** After a failure: when it is tried again, whatever session it is. Monotonic, milliseconds. */
+  /** After a failure: time of the next try, whatever session it is. Monotonic, milliseconds. */
   #notBefore = 0;
 
   constructor(parts: PipelineParts) {
@@ -39,25 +39,28 @@ export class InterfaceWatch implements BackgroundJob {
     return this.#level !== undefined;
   }
 
-  /** A run that ends has what the participant knows when it ends: views are tried once, and nothing waits for them then. */
+  /**
+   * A run with an end has the interfaces that the participant knows when it ends: views are tried once, and nothing
+   * waits for them then.
+   */
   watch$(connected: Connected, following: Followed, isBounded: boolean): Observable<'ready'> {
     if (connected.interfaces.every(({ state }) => state === 'followed')) return EMPTY;
     return watching$(
       this.#parts.stop,
       (stop) => this.#untilLevel({ ...connected, following, stop }, isBounded),
-      // What is level goes on to the checkpoint after the session.
+      // Staged views that have caught up continue to the checkpoint after the session.
       () => this.isReady,
     );
   }
 
-  /** Brings what is level to the checkpoint and merges it. */
+  /** Brings the staged views to the checkpoint and merges them. */
   async putIn({ session, parts }: Connected): Promise<boolean> {
     const history = this.#level;
     const { checkpoint, epoch } = session.state;
     if (history === undefined || checkpoint === null) return false;
     this.#level = undefined;
     try {
-      // Gathered by offsets of a participant that is not read any more.
+      // Staged by offsets of a participant that is not read any more.
       if (history.movedAt !== session.state.participantRange?.from) return false;
       if ((await parts.sink.filterExtension.due()) !== undefined) return false;
       if (!(await history.reach(checkpoint))) return false;
@@ -101,7 +104,7 @@ export class InterfaceWatch implements BackgroundJob {
     const history = await gathered(gathering, told);
     if (history === undefined) return false;
     if (gathering.stop.aborted) {
-      // The next session goes on with what is there, and must not meet it open.
+      // The next session continues with the staged views, and must not find them open.
       await history.close();
       return false;
     }
@@ -119,14 +122,14 @@ export class InterfaceWatch implements BackgroundJob {
   }
 }
 
-/** Years of views take minutes, in which nobody else asks how far the ledger is. */
+/** Years of views take minutes, during which nothing more polls the ledger end. */
 async function polling<T>({ polledLedger, observers, limits }: PipelineParts, work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   const poll = async (): Promise<void> => {
     for (;;) {
       await pause(limits.pollMs, over.signal);
       if (over.signal.aborted) return;
-      // Without an answer the verdict says by itself that nothing was learned.
+      // Without a response, the readiness verdict follows from the lack of news.
       await polledLedger.state.ledgerEnd().then(
         (ledgerEnd) => observers.polls.ledgerEnd(ledgerEnd),
         () => undefined,
@@ -146,23 +149,23 @@ interface Gathering extends Pick<Connected, 'session' | 'parts' | 'interfaces'> 
   readonly stop: AbortSignal;
 }
 
-/** What the sink was told last. */
+/** Last report to the sink. */
 interface Told {
   interfaces: readonly WantedInterface[];
 }
 
-/** Undefined while the participant knows none of them, and when it was stopped. */
+/** Undefined while the participant knows none of them, and when stopped. */
 async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory | undefined> {
   const { parts } = gathering;
   const { ledger, sink, observers } = parts;
   const { following, stop } = gathering;
-  // Views go to the contracts that are here: those of a wider filter come first.
+  // Views belong to stored contracts, so an extension of the filter goes first.
   if ((await sink.filterExtension.due()) !== undefined) return undefined;
   const known = await askAgain(parts, gathering, told);
   const { repeatsTo = 0 } = parts.participantOffsets ?? {};
-  // Until then it is not told apart here what is new and what was stored from another participant.
+  // Until then, new views cannot be distinguished from those stored from another participant.
   if (known.length === 0 || following.checkpoint < repeatsTo) return undefined;
-  // Before it the stream knows nothing, or the participant shows nothing any more.
+  // Before it, the stream has nothing, or the participant returns nothing any more.
   const pruned = await ledger.state.latestPrunedOffsets();
   const history = await ViewHistory.open(
     parts,
@@ -185,7 +188,7 @@ async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory |
   }
 }
 
-/** Those that the stream does not ask for and the participant knows; notes what it said. */
+/** The interfaces that the stream does not include and the participant knows; stores its answer. */
 async function askAgain(
   { ledger, filter, observers }: PipelineParts,
   { session }: Gathering,

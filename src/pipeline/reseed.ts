@@ -1,8 +1,8 @@
 /**
- * A new look at all active contracts beside a stream that stands still: gathered into a schema of its own by the same
- * seed as ever, then merged in one transaction. They are read as early as the participant still shows them: what can be
- * followed is not given away. Until then readers see the state of the checkpoint; a reseed that is cut goes on, or starts
- * over, when it is run again.
+ * Reads all active contracts again while the stream is stopped: the usual seed stages them in a schema of its own, then
+ * one transaction merges them. They are read at the earliest offset that the participant still returns, so that the gap
+ * is as small as possible. Until then readers see the state of the checkpoint. An interrupted reseed continues, or
+ * starts over, when it is run again.
  */
 import { lastValueFrom } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -20,69 +20,69 @@ import type { Sink } from './ports/sink.ts';
 import { mayPass } from './retry/missing-route.ts';
 import { seed$ } from './seed.ts';
 
-/** What is stored of the stream that stands still. */
+/** The stored state of the stopped stream. */
 export type StandingStream = Pick<StreamState, 'participantId' | 'seeded' | 'checkpoint' | 'lastUpdate'> &
   Pick<StreamIdentity, 'filterHash'>;
 
-/** Where active contracts are gathered beside the stream, and how they get into it. Of use to the holder of the writer lock. */
+/** Staging area for active contracts, and how they are merged. For the holder of the writer lock. */
 export interface Staging extends Pick<Sink, 'openSession'> {
   /**
-   * Makes room for what is gathered, or takes over what a cut reseed left if it fits.
-   * @throws IndexerError RESEED_REFUSED when something else is in the way
+   * Creates the staging area, or reuses what an interrupted reseed left if it fits.
+   * @throws IndexerError RESEED_REFUSED when something blocks it
    */
   prepare(wanted: {
     readonly identity: StreamIdentity;
-    /** No earlier offset is of use: the checkpoint, or what is pruned since. */
+    /** Earlier offsets cannot be used: the checkpoint, or the pruned offset if that is higher. */
     readonly notBefore: number;
   }): Promise<void>;
   /**
-   * Merges what was gathered into the stream and moves its checkpoint, in one transaction.
+   * Merges the staged contracts into the stream and moves its checkpoint, in one transaction.
    * @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED; nothing is changed then
    */
   merge(merge: {
     readonly identity: StreamIdentity;
-    /** Whose views were read with them. */
+    /** Interfaces whose views were read with them. */
     readonly interfaces: readonly string[];
     /** The offset the active contracts were read at. */
     readonly offset: number;
     /** The checkpoint when the reseed began. */
     readonly checkpoint: number;
-    /** Why there is a gap, for table `coverage`. */
+    /** Reason for the gap, for table `coverage`. */
     readonly reason: string;
   }): Promise<Merged>;
 }
 
-/** What a reseed that keeps the history would meet. */
+/** Expected result of a reseed that keeps the history. */
 export interface ReseedPlan {
   readonly identity: StreamIdentity;
-  /** The wanted interfaces that the participant knows. */
+  /** The configured interfaces that the participant knows. */
   readonly interfaces: readonly string[];
   readonly checkpoint: number;
   readonly ledgerEnd: number;
   readonly pruned: number;
-  /** Why there is another range, for table `coverage`. */
+  /** Reason for the new range, for table `coverage`. */
   readonly reason: string;
 }
 
 export interface Reseeded extends Merged {
-  /** The offset of the active contracts; what lies between the checkpoint and it is the gap. */
+  /** The offset of the active contracts; the gap is the range from the checkpoint to it. */
   readonly offset: number;
 }
 
-/** So many failures in a row without an entry stored, then the reseed is left for another time. */
+/** Consecutive failures without a stored entry after which the reseed ends. */
 const failuresAllowed = 8;
 const retryMs = 2_000;
-/** After a failure before which something was stored. */
+/** Delay after a failure before which something was stored. */
 const soonMs = 100;
 
 /**
- * Whether the ledger's offsets still are those of our history, and what the gap would be.
+ * Verifies that the ledger's offsets still are those of the stored history, and computes the gap.
  * @param stream undefined when nothing was ever indexed
  * @throws IndexerError RESEED_REFUSED when they are not, or there is no history to keep
  */
 export async function planReseed(all: PipelineParts, stream: StandingStream | undefined): Promise<ReseedPlan> {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-    throw refused('there is no history to keep in this schema', 'start the indexer: it seeds by itself');
+    throw refused('there is no history to keep in this schema', 'start the indexer, which seeds automatically');
   }
   const { checkpoint, participantId, lastUpdate } = stream;
   if (checkpoint < (all.participantOffsets?.repeatsTo ?? 0)) throw justSwitched(all.participantOffsets?.repeatsTo ?? 0);
@@ -112,7 +112,7 @@ async function refuseOtherHistory(
   bounds: Omit<LedgerBounds, 'sameParticipant'>,
 ): Promise<void> {
   try {
-    // Contracts are compared when they are merged, all of them.
+    // The merge compares contracts, all of them.
     await proveHistory(parts, stored, { ...bounds, sameParticipant: true });
   } catch (thrown) {
     const error = toIndexerError(thrown);
@@ -121,10 +121,10 @@ async function refuseOtherHistory(
   }
 }
 
-/** What was stored from the participant before would look as if this one did not have it. */
+/** Updates stored from the previous participant would look as if this one lacked them. */
 function justSwitched(upTo: number): IndexerError {
   return refused(
-    `the stream was switched to another participant and has not passed offset ${String(upTo)}, up to which both participants told some things`,
+    `the stream was switched to another participant and has not passed offset ${String(upTo)}, up to which some updates came from both participants`,
     'run the indexer until it has passed it, then run the command again',
   );
 }
@@ -142,8 +142,8 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * Gathers the active contracts and merges them. To be called by the holder of the writer lock only.
- * @throws IndexerError; the stream is as it was then
+ * Stages the active contracts and merges them. To be called by the holder of the writer lock only.
+ * @throws IndexerError; the stream is unchanged then
  */
 export async function reseed(all: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<Reseeded> {
   const { identity, interfaces, checkpoint, pruned, reason } = plan;
@@ -154,7 +154,7 @@ export async function reseed(all: PipelineParts, staging: Staging, plan: ReseedP
   return { ...(await staging.merge({ identity, interfaces, offset, checkpoint, reason })), offset };
 }
 
-/** Seeds until it is done; undefined when a stop was asked for. */
+/** Seeds until it is done; undefined when a stop was requested. */
 async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<number | undefined> {
   let failures = 0;
   let refusedAt = -1;
@@ -162,7 +162,7 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
   while (!parts.stop.aborted) {
     try {
       const session = await staging.openSession(plan.identity);
-      // A reseed that was cut before its merge has gathered everything already.
+      // A reseed that was interrupted before its merge has staged everything already.
       if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
       const onProgress = (): void => {
         failures = 0;
@@ -190,8 +190,8 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
 }
 
 /**
- * Where the gap ends: at the checkpoint, so that there is none, or at the pruned offset, from which on updates can be
- * followed. Only where the participant refuses to show what was active there, at its end.
+ * End of the gap: the checkpoint, so that there is none, or the pruned offset, from which updates can be followed; the
+ * ledger end only if the participant refuses the contracts active there.
  * @param refusedAt the offset at which it has refused; -1 when it has not
  */
 async function gapEnd(parts: PipelineParts, { checkpoint }: ReseedPlan, refusedAt: number): Promise<number> {
@@ -202,6 +202,6 @@ async function gapEnd(parts: PipelineParts, { checkpoint }: ReseedPlan, refusedA
 function interrupted(): IndexerError {
   return new IndexerError('the reseed was interrupted; the stream is as it was', {
     code: 'INTERRUPTED',
-    remedy: 'run it again: it goes on with what it has gathered',
+    remedy: 'run it again: it continues with the contracts it has read',
   });
 }

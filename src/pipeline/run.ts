@@ -1,6 +1,6 @@
 /**
- * The program's one subscription: sessions, one after the other, until a stop is asked for or an error is fatal. A
- * session acquires the lock, connects, seeds if needed and follows; it begins from what the database says, never from memory.
+ * The program's one subscription: sessions, one after the other, until a stop is requested or an error is fatal. A
+ * session acquires the lock, connects, seeds if needed and follows; it starts from the database, never from memory.
  */
 import {
   EMPTY,
@@ -56,26 +56,28 @@ export async function runPipeline(parts: PipelineParts): Promise<void> {
   }
 }
 
-/** So many seeds are begun anew because reassignments are in flight; then an operator has to know. */
+/** Number of seeds that are restarted because reassignments are in flight; then an operator has to know. */
 const seedsRefused = 5;
 
 class Run {
   readonly #parts: PipelineParts;
   readonly #phase: PhaseKeeper;
   readonly #packages: PackageWatch;
-  /** In the order in which they put in what they have. */
+  /** In the order in which they store their results. */
   readonly #jobs: readonly BackgroundJob[];
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
   readonly #patience: Patience;
-  /** The ledger has refused a name of the filter since something was stored: which interfaces it knows is asked anew. */
+  /**
+   * The ledger has refused a name of the filter since something was stored: which interfaces it knows is queried again.
+   */
   #nameRefused = false;
-  /** Lists in a row that the participant refused for reassignments in flight. */
+  /** Consecutive lists that the participant refused because of reassignments in flight. */
   #refusedInFlight = 0;
   /** By the filter in force. */
   #wantsInterfaces: boolean;
-  /** What the next session goes through one by one, to name what Postgres does not take. */
+  /** Range that the next session processes one by one, to name the update or entry that Postgres rejects. */
   #apart = nowhere;
   /** The last offset to store; `end` becomes an offset when the ledger end is known, once for all sessions. */
   #stopAt: number | undefined;
@@ -129,7 +131,7 @@ class Run {
     return this.#jobs.some(({ isReady }) => isReady) && !this.#parts.stop.aborted;
   }
 
-  /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
+  /** Waits as standby until this process holds the lock; undefined when a stop was requested. */
   async #acquire(): Promise<WriterLock | undefined> {
     this.#lock ??= await acquireLock(this.#parts, this.#phase, this.#patience);
     return this.#parts.stop.aborted ? undefined : this.#lock;
@@ -169,7 +171,7 @@ class Run {
     );
   }
 
-  /** The ledger end as it is when the list is requested, where nothing asks for another offset. */
+  /** The current ledger end when the list is requested, unless another offset is required. */
   #seedAt({ parts, pruned, ledgerEnd }: Connected): SeedAt {
     if (parts.start === 'whole') return Math.min(pruned, this.#stopAt ?? Infinity);
     if (this.#stopAt !== undefined) return Math.min(ledgerEnd, this.#stopAt);
@@ -178,7 +180,7 @@ class Run {
 
   #follow$(connected: Connected, checkpoint: number): Observable<unknown> {
     let { ledgerEnd } = connected;
-    // A batch that was on its way when the session failed may still be committed: that is no sign of life.
+    // A batch that was in progress when the session failed may still be committed: that does not count as progress.
     let over = false;
     const showPhase = (reached: number): void => {
       if (over || this.#parts.stop.aborted) return;
@@ -231,7 +233,7 @@ class Run {
     return stretch;
   }
 
-  /** Something was stored for good: failures are counted from here. */
+  /** Something was committed: failures are counted from here. */
   #progressed(): void {
     this.#failures.clear();
     this.#patience.renew();
@@ -247,12 +249,12 @@ class Run {
     const streak = this.#failures.add(error);
     const stretch = stretchToSearch(error, streak.repeated);
     this.#apart = stretch ?? this.#apart;
-    // What parks is the one that is found, not the batch it was in.
+    // The update that is found parks, not its batch.
     const search = stretch !== undefined && !isNamed(error);
     const decision = decide(error, streak, limits.retryMaxDelayMs, Math.random());
     const stage = sideOf(error.code);
     const atOnce = (search && decision.kind === 'again' && decision.phase === 'parked') || this.#mayAskAnew(error);
-    // Whoever started a run with an end waits for its exit code.
+    // The caller of a run with an end waits for its exit code.
     const mayPark = atOnce || this.#parts.stopAt === undefined;
     if (decision.kind === 'give-up' || (decision.phase === 'parked' && !mayPark)) {
       observers.stream.failed(stage, error, undefined);
@@ -269,21 +271,23 @@ class Run {
     return from(this.#wait(error, delayMs));
   }
 
-  /** A seed that starts over stores something each time, which is no progress where every offset is refused at the end. */
+  /**
+   * A seed that starts over stores something each time, which is not progress if every offset is refused in the end.
+   */
   #withoutEnd(error: IndexerError): IndexerError {
     if (error.code !== 'LEDGER_REASSIGNMENT_IN_FLIGHT') return error;
     this.#refusedInFlight += 1;
     return this.#refusedInFlight > seedsRefused ? retold(error, { retry: 'park' }) : error;
   }
 
-  /** Once: an interface that the participant does not know any more must not keep the stream from all others. */
+  /** Once: an interface that the participant does not know any more must not block the stream for all others. */
   #mayAskAnew({ code }: IndexerError): boolean {
     const isNew = code === 'LEDGER_FILTER_UNKNOWN' && this.#wantsInterfaces && !this.#nameRefused;
     this.#nameRefused ||= isNew;
     return isNew;
   }
 
-  /** The lock goes with a connection that is in doubt, and to a standby when a person is needed here. */
+  /** The lock is released with a connection that may be broken, and to a standby when an operator is needed here. */
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
     const parked = this.#phase.current === 'parked';
     if (parked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.#release();

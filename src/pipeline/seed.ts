@@ -1,6 +1,6 @@
 /**
  * Seed: the active contracts at one stored offset, in bounded transactions, published by a last one once the list is
- * proven whole. A seed that was cut goes on after the last committed continuation token, or starts over.
+ * verified complete. An interrupted seed continues after the last committed continuation token, or starts over.
  */
 import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -27,7 +27,7 @@ import { tracedSeed$, type BatchSpan } from './ports/tracer.ts';
 import { updateIdAt } from './proof/update-id.ts';
 import { WriteQueue } from './follow/write-queue.ts';
 
-/** Errors after which the stored token or offset is of no use any more. */
+/** Errors after which the stored token or offset cannot be used any more. */
 const startOver: ReadonlySet<string> = new Set([
   'LEDGER_CONTINUATION_TOKEN_INVALID',
   'LEDGER_PRUNED',
@@ -43,9 +43,9 @@ interface SeedPlan {
 }
 
 interface SeedRun {
-  /** Whether contracts end because they are not in the list. */
+  /** Whether contracts missing from the list are ended. */
   readonly strict?: true;
-  /** Numbers of entries that are written one by one, because Postgres did not take them as a batch. */
+  /** Numbers of entries that are written one by one, because Postgres rejected them as a batch. */
   readonly apart: Stretch;
   /** Entries were stored that no later session has to read again. */
   onProgress(): void;
@@ -53,10 +53,12 @@ interface SeedRun {
 
 type RunningSeed = SeedPlan & SeedRun & { readonly read: ListTally };
 
-/** An offset, or what reads the ledger end: just before the request, because other offsets may be refused. */
+/**
+ * An offset, or a function that reads the ledger end: just before the request, because other offsets may be refused.
+ */
 export type SeedAt = number | (() => Promise<number>);
 
-/** Emits the seed offset once published, undefined when a stop was asked for. */
+/** Emits the seed offset once published, undefined when a stop was requested. */
 export function seed$(
   parts: PipelineParts,
   session: SinkSession,
@@ -77,8 +79,8 @@ export function seed$(
 }
 
 /**
- * Without an ACS: history is followed from a given offset. Resolves to that offset.
- * @throws IndexerError LEDGER_PRUNED when the participant has not kept so much; then nothing is written
+ * Starts without an ACS: history is followed from a given offset. Resolves to that offset.
+ * @throws IndexerError LEDGER_PRUNED when the participant has pruned that offset; then nothing is written
  */
 export async function skipSeed(parts: PipelineParts, session: SinkSession, pruned: number): Promise<number> {
   const start = parts.start === 'whole' ? 'genesis' : parts.start;
@@ -94,8 +96,8 @@ function beginsPruned(start: string | number, pruned: number): IndexerError {
   return new IndexerError(`history was to begin at ${beginning}, the participant is pruned up to ${String(pruned)}`, {
     code: 'LEDGER_PRUNED',
     remedy:
-      `set INDEXER_START=oldest (backfill --from oldest) for what the participant has, which begins after ${String(pruned)}; or INDEXER_START=seed for what is ` +
-      'active now and what follows',
+      `set INDEXER_START=oldest (backfill --from oldest) for the history of the participant, which begins after ${String(pruned)}; or INDEXER_START=seed for ` +
+      'the active contracts and later updates',
     facts: { earliestOffset: pruned },
   });
 }
@@ -154,7 +156,7 @@ function entries$(
       if (state === 'stopped') return undefined;
       observers.stream.busyWith('source');
       await prove(parts, session, seed);
-      // A proof that was stopped has proven nothing.
+      // A check that was stopped has verified nothing.
       if (parts.stop.aborted) return undefined;
       observers.stream.busyWith('database');
       await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));
@@ -168,13 +170,16 @@ function entries$(
   );
 }
 
-/** A list without tokens is read from its beginning again by the next session: for what passes, the proof waits. */
+/**
+ * A list without tokens is read again from its beginning by the next session, so the check waits for transient
+ * failures.
+ */
 const proofDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
 
-/** What is said of the list, and not of the way to the ledger. */
+/** Errors about the list, and not about the connection to the ledger. */
 const aboutList: ReadonlySet<string> = new Set(['LEDGER_STREAM_TRUNCATED', 'SEED_UNVERIFIED']);
 
-/** @throws IndexerError LEDGER_STREAM_TRUNCATED: the next session goes on after the stored token, or starts over */
+/** @throws IndexerError LEDGER_STREAM_TRUNCATED: the next session continues after the stored token, or starts over */
 async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSeed): Promise<void> {
   const { ledger, filter, release, observers, stop } = parts;
   const { offset, read, strict } = seed;
@@ -191,7 +196,7 @@ async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSe
   }
 }
 
-/** Why the list does not count; undefined when it does: it is whole, and of one version of the participant. */
+/** Why the list is rejected; undefined when it is complete, and of one version of the participant. */
 async function doubt(
   parts: PipelineParts,
   list: EndedList,
@@ -225,13 +230,13 @@ async function* streamed(parts: PipelineParts, request: object): AsyncGenerator<
 }
 
 /**
- * The update that made the newest of the seed's contracts active: until an update comes it is what proves the history.
- * Undefined when there is none, when it is pruned, or when the ledger cannot show it now.
+ * The update that activated the newest of the seed's contracts: it verifies the history until an update arrives.
+ * Undefined when there is none, when it is pruned, or when the ledger cannot return it now.
  */
 async function anchorOf(parts: PipelineParts, session: SinkSession): Promise<UpdateMark | undefined> {
   const offset = await session.newestActivation();
   if (offset === undefined || offset === 0) return undefined;
-  // A proof more, not a condition: for the want of it a seed of hours is not thrown away.
+  // An additional check, not a condition: a seed of hours is not discarded because it is missing.
   const updateId = await updateIdAt(parts, offset).catch(() => undefined);
   return updateId === undefined ? undefined : { offset, updateId };
 }
@@ -254,7 +259,7 @@ async function takeEntries(
   }
 }
 
-/** Forgets the token, so that the next session begins anew, at an offset that the ledger can still show. */
+/** Forgets the token, so that the next session starts over, at an offset that the ledger can still return. */
 async function overtaken(
   { ledger, release }: PipelineParts,
   session: SinkSession,
@@ -264,7 +269,7 @@ async function overtaken(
   await session.beginSeed(seed.offset, listSource(release));
   const cause = await judgedRefusal(refusal, seed.offset, ledger);
   if (cause.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT') return cause;
-  return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
+  return new IndexerError(`the seed at offset ${String(seed.offset)} cannot continue: ${cause.message}`, {
     code: 'SEED_PRUNED',
     facts: { offset: seed.offset, reason: cause.code },
     cause,

@@ -1,6 +1,6 @@
 /**
- * The history of some interfaces, followed beside the stream into a place of its own by the same seed and the same follow
- * as ever: contracts that were active where it begins, and what happened since, with nothing but their views in mind.
+ * Follows the history of some interfaces in the background, into a staging area, with the usual seed and follow:
+ * contracts that were active at its beginning, and later events, reduced to their views.
  */
 import { lastValueFrom } from 'rxjs';
 import { toIndexerError } from '../errors/indexer-error.ts';
@@ -13,7 +13,7 @@ import { askIdentity } from './proof/identity.ts';
 import { nowhere } from './retry/apart.ts';
 import { seed$, skipSeed } from './seed.ts';
 
-/** Beside the stream there is time: small batches leave the database to it. */
+/** The stream has priority: small batches leave the database to it. */
 const lanes = 1;
 
 interface Opened {
@@ -24,9 +24,12 @@ interface Opened {
 
 export class ViewHistory {
   readonly interfaces: readonly string[];
-  /** Contracts that were active here, or began later, are gathered. */
+  /** Contracts that were active here, or created later, are staged. */
   readonly begin: number;
-  /** Whose offsets it follows, see `ParticipantOffsets.from`; undefined: those of the participant that the stream began with. */
+  /**
+   * The participant whose offsets it follows, see `ParticipantOffsets.from`; undefined: the one that the stream began
+   * with.
+   */
   readonly movedAt: number | undefined;
   readonly #parts: PipelineParts;
   readonly #staging: ViewStaging;
@@ -46,9 +49,9 @@ export class ViewHistory {
   }
 
   /**
-   * Begins at `begin`, or goes on where a run that was cut has come to, if the participant still shows what follows.
+   * Begins at `begin`, or continues from an interrupted run, if the participant still returns what follows.
    * @param interfaces those to follow, known to the participant
-   * @throws IndexerError INTERFACE_BACKFILL_REFUSED, STORE_ errors, or what the ledger answers
+   * @throws IndexerError INTERFACE_BACKFILL_REFUSED, STORE_ errors, or the ledger's error
    */
   static async open(
     all: PipelineParts,
@@ -66,7 +69,7 @@ export class ViewHistory {
       observers: quietObservers,
       commits: quietCommits,
       tracer: undefined,
-      // Views that are missing must not look as if they were all: what the stream has itself is not set aside here.
+      // Missing views must not look complete: an update that the stream itself has stored is not quarantined here.
       mayQuarantine: (offset) => all.sink.marks.isQuarantined(offset),
       limits: { ...all.limits, writeConcurrency: lanes },
       stop,
@@ -82,12 +85,12 @@ export class ViewHistory {
     }
   }
 
-  /** Up to where it was followed. */
+  /** Offset reached. */
   get offset(): number {
     return this.#offset ?? this.begin;
   }
 
-  /** Follows to this offset; false when it was stopped before. @throws IndexerError: what the ledger or Postgres said */
+  /** Follows to this offset; false when stopped before. @throws IndexerError of the ledger or Postgres */
   async reach(offset: number): Promise<boolean> {
     this.#offset ??= await this.#begin();
     if (this.#offset === undefined) return false;
@@ -114,7 +117,7 @@ export class ViewHistory {
     }
   }
 
-  /** Makes what was gathered part of the stream. @param at where the stream stands, and the views too */
+  /** Makes the staged views part of the stream. @param at checkpoint of the stream, which is also that of the views */
   merge(at: { readonly checkpoint: number; readonly epoch: number }): Promise<number> {
     return this.#staging.merge({ ...at, interfaces: this.interfaces, completeFrom: this.begin });
   }

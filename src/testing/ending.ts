@@ -1,15 +1,18 @@
-/** What has to be ended, in reverse order, whatever of it fails. */
+/** Steps that end parts of a test setup, in reverse order, even if some of them fail. */
 
 export class Ending {
   readonly #steps: (() => Promise<void>)[] = [];
   #ended: Promise<void> | undefined;
 
-  /** Remembers how to end what was just started. */
+  /** Adds a step that ends a part that was just started. */
   add(step: () => Promise<void>): void {
     this.#steps.push(step);
   }
 
-  /** Waits for all of them, also when one fails: what is started afterwards would outlive the end. Then that failure is thrown. */
+  /**
+   * Waits for all of them, also when one fails: a part that starts afterwards would outlive the end. Then that failure
+   * is thrown.
+   */
   async together<const T extends readonly unknown[]>(starts: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
     await Promise.allSettled(starts);
     return await Promise.all(starts);

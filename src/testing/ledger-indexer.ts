@@ -1,6 +1,6 @@
 /**
  * Postgres, a ledger and the indexer for the tests of an application: started in this process, each on a free port,
- * gone when the test ends. The only module that other programs import, as `ledger-indexer/testing`.
+ * removed when the test ends. The only module that other programs import, as `ledger-indexer/testing`.
  */
 import { randomUUID } from 'node:crypto';
 import type { Commands } from '../ledger/api/commands.ts';
@@ -15,16 +15,16 @@ import type { Payload, TestChoice, TestTemplate } from './test-template.ts';
 
 export type { Payload, TestChoice, TestTemplate };
 
-/** What to start; nothing has to be given. */
+/** Options of the start; all are optional. */
 export interface LedgerIndexerOptions {
   /**
-   * A Postgres server whose role may create databases, e.g. `getConnectionUri()` of a PostgreSqlContainer. A database of
-   * its own is made there and dropped at the end. Default: an embedded server in a folder of its own.
+   * A Postgres server whose role may create databases, e.g. `getConnectionUri()` of a PostgreSqlContainer. A separate
+   * database is created there and dropped at the end. Default: an embedded server in a folder of its own.
    */
   readonly databaseUrl?: string;
   /** A participant to follow, without access tokens. Default: a sandbox ledger in this process. */
   readonly ledgerUrl?: string;
-  /** Templates that the sandbox ledger knows besides those of the demo. */
+  /** Templates that the sandbox ledger knows in addition to those of the demo. */
   readonly templates?: readonly TestTemplate[];
   /** Options of the indexer by the names of their environment variables, e.g. `LEDGER_INTERFACES`. */
   readonly env?: Readonly<Record<string, string>>;
@@ -32,13 +32,13 @@ export interface LedgerIndexerOptions {
   readonly log?: (line: string) => void;
 }
 
-/** Commands of one submission, as the JSON Ledger API takes them. */
+/** Commands of one submission, in the form of the JSON Ledger API. */
 export interface Submission {
   readonly actAs: readonly string[];
   /** `CreateCommand`, `ExerciseCommand`, `CreateAndExerciseCommand` or `ExerciseByKeyCommand`. */
   readonly commands: readonly Payload[];
   readonly readAs?: readonly string[];
-  /** Default: a new one. */
+  /** Default: a new id. */
   readonly commandId?: string;
   readonly workflowId?: string;
   /** Default `ledger-indexer-testing`. */
@@ -49,7 +49,7 @@ export interface Submission {
 export interface LedgerIndexer extends AsyncDisposable {
   /** Base address of the JSON Ledger API. */
   readonly ledgerUrl: string;
-  /** Of the database with the schemas `explore`, `typed`, `pqs` and `ledger`; with a password: not for logs. */
+  /** Of the database with the schemas `explore`, `typed`, `pqs` and `ledger`; contains a password: not for logs. */
   readonly databaseUrl: string;
   /** Base address of `/status`, `/readyz`, `/wait` and `/metrics` of the indexer. */
   readonly httpUrl: string;
@@ -57,23 +57,23 @@ export interface LedgerIndexer extends AsyncDisposable {
   readonly allocateParty: (hint: string) => Promise<string>;
   /** Uploads a DAR (the bytes of the file). */
   readonly upload: (dar: Uint8Array) => Promise<void>;
-  /** Submits and waits for the ledger. Gives the completion offset; not yet in the database, see `waitFor`. */
+  /** Submits and waits for the ledger. Returns the completion offset; not yet in the database, see `waitFor`. */
   readonly submit: (submission: Submission) => Promise<number>;
   /**
    * Waits until everything up to the offset can be read from the database.
    * @param timeoutMs default 10,000, at most 60,000
-   * @throws Error with what the indexer says of itself when the offset is not there in time
+   * @throws Error with the state of the indexer when the offset is not stored in time
    */
   readonly waitFor: (offset: number, timeoutMs?: number) => Promise<void>;
   /** Rows of one SQL statement. int8 comes as a number, above 2^53 as a bigint; numeric as text. */
   readonly query: <Row = Record<string, unknown>>(sql: string, params?: readonly unknown[]) => Promise<Row[]>;
-  /** Ends what was started here and removes its data. Can be called again. */
+  /** Ends everything that was started here and removes its data. Can be called again. */
   readonly stop: () => Promise<void>;
 }
 
 /**
  * Starts them, and waits until the indexer has caught up with the ledger.
- * @throws Error an IndexerError with `code` and `remedy` where a part cannot be started; nothing is left running then
+ * @throws Error an IndexerError with `code` and `remedy` if a part cannot be started; nothing is left running then
  */
 export async function startLedgerIndexer(options: LedgerIndexerOptions = {}): Promise<LedgerIndexer> {
   const ending = new Ending();
@@ -102,7 +102,7 @@ export async function startLedgerIndexer(options: LedgerIndexerOptions = {}): Pr
       [Symbol.asyncDispose]: () => ending.end(),
     };
   } catch (thrown) {
-    // What went wrong first is what helps.
+    // The first failure is the one to report.
     await ending.end().catch(() => undefined);
     throw thrown;
   }
@@ -122,7 +122,7 @@ function ledgerSide(ledger: LedgerClient): Pick<LedgerIndexer, 'allocateParty' |
     upload: (dar) => ledger.packages.uploadDar(dar),
     submit: async (submission) => {
       const given = { commandId: randomUUID(), userId: 'ledger-indexer-testing', ...submission };
-      // What a command holds is for the ledger to judge.
+      // The ledger validates the content of a command.
       return (await ledger.commands.submitAndWait(given as unknown as Commands)).completionOffset;
     },
   };

@@ -14,7 +14,10 @@ export interface OwnDatabase {
   readonly query: <Row>(sql: string, params?: readonly unknown[]) => Promise<Row[]>;
 }
 
-/** Nothing in it has to survive a loss of power, and it is one of several: small tables, little memory, little disk. */
+/**
+ * The data need not survive a power failure, and the server is one of several: small tables, little memory, little
+ * disk.
+ */
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -54,8 +57,8 @@ async function startServer(ending: Ending): Promise<string> {
 }
 
 /**
- * A test run that is killed must leave no server behind: a shell waits until the pipe from this process is closed, in
- * whatever way this process ends. Without a shell (Windows) the server is left.
+ * A test run that is killed must leave no server behind: a shell waits until the pipe from this process is closed,
+ * however this process ends. Without a shell (Windows) the server is left.
  */
 function startWatchdog(pid: number, folder: string): ChildProcess {
   const script = 'read -r _; kill -QUIT "$1"; sleep 1; rm -rf "$2"';

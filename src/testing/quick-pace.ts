@@ -1,8 +1,8 @@
-/** Polling intervals for an indexer that a test waits for: what the test changed is noticed soon. */
+/** Polling intervals for an indexer in a test: changes that the test makes are noticed soon. */
 import { type Pace, usualPace } from '../config/pace.ts';
 
 export const quickPace: Pace = {
-  // A test that depends on the ledger end sets INDEXER_LEDGER_TIMEOUT; others count what is asked of the ledger.
+  // A test that depends on the ledger end sets INDEXER_LEDGER_TIMEOUT; others count requests to the ledger.
   ledgerEndMs: usualPace.ledgerEndMs,
   rightsMs: 250,
   commandsMs: 250,

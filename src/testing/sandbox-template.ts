@@ -1,21 +1,21 @@
-/** A template of a test, as the sandbox ledger wants it. */
+/** Converts a test's template to the form of the sandbox ledger. */
 import type { Json, JsonObject } from 'ledger-indexer-sandbox/wire/json';
 import type { Choice, Template } from 'ledger-indexer-sandbox/contracts/model';
 import type { TestChoice, TestTemplate } from './test-template.ts';
 
-/** What a test returns or hands on must be JSON; the sandbox would refuse or print anything else as it is. */
+/** Results and arguments of a test must be JSON; otherwise the sandbox would refuse or print them as they are. */
 function json(value: unknown): Json {
   return JSON.parse(JSON.stringify(value ?? {})) as Json;
 }
 
-/** How the sandbox refuses what a command says. */
+/** How the sandbox refuses a command. */
 export type Refuse = (what: string) => Error;
 
-/** What a test names as parties. A payload without them is refused, as the ledger refuses one of another type. */
+/** Parties named by a test. A payload without them is refused, as the ledger refuses one of another type. */
 function parties(of: string, named: readonly unknown[], refuse: Refuse): readonly string[] {
   return named.map((party) => {
     if (typeof party === 'string' && party !== '') return party;
-    throw refuse(`${of}: expected ids of parties, found something else`);
+    throw refuse(`${of}: expected ids of parties, found other values`);
   });
 }
 

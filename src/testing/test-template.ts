@@ -1,4 +1,4 @@
-/** How a test describes a template to the sandbox ledger. Published: other programs compile against it. */
+/** Description of a template by a test, for the sandbox ledger. Published: other programs compile against it. */
 
 /** JSON objects as the ledger spells them: Int64 and Numeric are texts. */
 export type Payload = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface TestChoice {
   readonly consuming: boolean;
   /** The ids of the parties that must act. */
   controllers(payload: Payload, argument: Payload): readonly unknown[];
-  /** What it does and returns; nothing by default. `create` gives back the id of the new contract. */
+  /** Its effects and result; nothing by default. `create` returns the id of the new contract. */
   run?(context: {
     readonly payload: Payload;
     readonly argument: Payload;
@@ -18,15 +18,15 @@ export interface TestChoice {
 }
 
 /**
- * A template as the sandbox ledger runs it. It stands in for compiled code, which the sandbox does not interpret: who
- * sees what, and what choices do, is said by functions.
+ * A template as the sandbox ledger runs it. It replaces compiled code, which the sandbox does not interpret: functions
+ * define the visibility of contracts, and the effects of choices.
  */
 export interface TestTemplate {
   /** `package-name:Module:Entity` */
   readonly name: string;
-  /** Ids of parties, as they stand in the payload. */
+  /** Ids of parties, as in the payload. */
   signatories(payload: Payload): readonly unknown[];
   observers?(payload: Payload): readonly unknown[];
-  /** By name. `Archive` is always there. */
+  /** By name. `Archive` always exists. */
   readonly choices?: Readonly<Record<string, TestChoice>>;
 }

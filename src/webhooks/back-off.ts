@@ -1,11 +1,11 @@
-/** How long to wait after a failed attempt. */
+/** Delay after a failed attempt. */
 
 const firstMs = 250;
 export const longestMs = 15 * 60_000;
 
 /**
- * Doubles from a quarter of a second to a quarter of an hour; the upper half of it is left to chance, so that what failed together
- * is not sent together again. Never sooner than the receiver asked for.
+ * Doubles from a quarter of a second to a quarter of an hour; the upper half is random, so that deliveries that failed
+ * together are not sent together again. Never shorter than the receiver requested.
  * @param failures in a row, from 1
  * @param random uniform in [0, 1)
  */

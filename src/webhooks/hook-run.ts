@@ -1,7 +1,7 @@
 /**
- * Deliveries to one webhook, from its cursor on, for as long as this process has the right to write. Each event is sent until it is
- * taken or given up; what was taken may be sent once more after a crash, with the same id. One loop does everything that changes
- * the window or the database, so nothing of it happens at the same time.
+ * Deliveries to one webhook, from its cursor, while this process holds the writer lock. Each event is sent until it is
+ * accepted or abandoned; after a crash an accepted event may be sent again, with the same id. One loop makes all
+ * changes to the window and the database, so none happen at the same time.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Change, ChangesPage } from '../model/push/changes.ts';
@@ -13,36 +13,36 @@ import { Poster, type Answer } from './post.ts';
 import { messageId, signedHeaders } from './signature.ts';
 import { DeliveryWindow, type WindowEvent } from './window.ts';
 
-/** Under way at the same time, of different contracts. */
+/** Concurrent deliveries, of different contracts. */
 const connections = 16;
-/** Before the next event for a receiver whose answer had to be cut, milliseconds. */
+/** Delay before the next event for a receiver whose response had to be aborted, milliseconds. */
 const pauseAfterCutMs = 250;
 const timeoutMs = 15_000;
-/** Of the first page; later ones are as long as their events are short. */
+/** Of the first page; the size of later ones depends on the length of the events. */
 const firstRows = 100;
 const mostRows = 1_000;
 /** Of one page, if its events are as long as those before. */
 const pageCharacters = 4 * 1024 * 1024;
-/** A contract that fails holds up others once so many came after it. */
+/** A failing contract delays others once this many events came after it. */
 const mostEvents = 1_000;
 const mostCharacters = 16 * 1024 * 1024;
-/** How long a delivery may go unnoted in the database: it is sent once more after a crash. */
+/** How long a delivery may be unrecorded in the database: after a crash it is sent again. */
 const noteMs = 250;
-/** How long a stop waits for answers. */
+/** How long a stop waits for responses. */
 const finishMs = 2_000;
-/** Between two pages at the end of history: many commits are looked at together. */
+/** Delay between two pages at the end of history: many commits are read together. */
 const pageEveryMs = 50;
 const mostReplays = 100;
 
-const waits = 'an earlier event of its contract was not taken';
-const lost = 'it is not in history any more, or not shown to the role';
+const waits = 'an earlier event of its contract was not accepted';
+const lost = 'it is not in history any more, or not visible to the role';
 
 interface Outcome {
   readonly event: WindowEvent;
   readonly answer: Answer;
 }
 
-/** `moved`: its cursor is elsewhere, or it is not active any more. */
+/** `moved`: its cursor was changed from outside, or it is not active any more. */
 export type RunEnd = 'stopped' | 'moved' | 'disabled';
 
 export class HookRun {
@@ -60,16 +60,16 @@ export class HookRun {
   #rows = firstRows;
   readonly #pages: (ChangesPage | Error)[] = [];
   #readAt = 0;
-  /** Before the first page, always: until then nobody knows which contracts have dead letters. */
+  /** Always before the first page: until then it is not known which contracts have dead letters. */
   #lookedAt = -Infinity;
-  /** As the database has it. */
+  /** The cursor in the database. */
   #noted: DeliveryWindow['cursor'] = null;
   #updatedAt = 0;
-  /** While nobody is there: until when nothing is sent, and how often in a row. */
+  /** While the receiver is away, nothing is sent until this time; and how many times in a row it was away. */
   #awayUntil = 0;
   #awayTimes = 0;
   #hasMissed = false;
-  /** Why the last attempt failed, null: it did not; and what the database has of that. */
+  /** Why the last attempt failed, null: it did not; and the state in the database. */
   #problem: string | null | undefined;
   #notedProblem: string | null | undefined;
 
@@ -85,7 +85,7 @@ export class HookRun {
     this.#wake();
   }
 
-  /** @throws IndexerError what the database says */
+  /** @throws IndexerError of the database */
   async run(stop: AbortSignal): Promise<RunEnd> {
     const wake = (): void => this.#wake();
     stop.addEventListener('abort', wake);
@@ -114,12 +114,12 @@ export class HookRun {
       if (this.#isNoteDue(performance.now()) && !(await this.#note())) return 'moved';
       await this.#pause(stop);
     }
-    // Who lost the right to write has a successor that sends it again: two do not deliver side by side.
+    // A process that lost the writer lock has a successor that sends the event again: two do not deliver concurrently.
     if (this.#options.isWriter()) await this.#finish();
     return 'stopped';
   }
 
-  /** What is under way may still be taken: it need not be sent again then. */
+  /** Running deliveries may still be accepted: then they need not be sent again. */
   async #finish(): Promise<void> {
     const end = performance.now() + finishMs;
     while (this.#underWay > 0 && performance.now() < end) await this.#sleep(end - performance.now());
@@ -136,7 +136,7 @@ export class HookRun {
     const next = Math.min(this.#lookedAt + this.#options.lookMs, mayRead, mayNote, sends);
     const isNews = this.#outcomes.length + this.#pages.length > 0;
     if (!isNews && !stop.aborted && next > now) await this.#sleep(next - now);
-    // Answers come in turns of the event loop: whatever is due, they get theirs.
+    // Responses arrive in turns of the event loop, so they get a turn whatever is due.
     else await turn();
   }
 
@@ -150,11 +150,11 @@ export class HookRun {
     });
   }
 
-  /** What was asked of it meanwhile. */
+  /** Reads changes that were requested meanwhile. */
   async #look(now: number): Promise<boolean> {
     const { store } = this.#options;
     this.#lookedAt = now;
-    // A commit may have been missed: at the beginning, and where somebody else wrote.
+    // A commit may have been missed: at the beginning, and if another process wrote.
     this.#mayRead = true;
     const cursor = await store.cursor(this.#webhook);
     if (cursor === undefined || !isSame(cursor, this.#noted)) return false;
@@ -167,7 +167,7 @@ export class HookRun {
     return true;
   }
 
-  /** Letters that are to be sent again, and are not here yet. */
+  /** Letters that are to be sent again, and are not loaded yet. */
   async #readReplays(): Promise<void> {
     const { store } = this.#options;
     const events: WindowEvent[] = [];
@@ -200,7 +200,7 @@ export class HookRun {
     return { template, party, eventTypes, role };
   }
 
-  /** Beside the deliveries. Never rejects. */
+  /** Concurrent with the deliveries. Never rejects. */
   async #read(): Promise<void> {
     this.#mayRead = false;
     this.#isReading = true;
@@ -209,7 +209,7 @@ export class HookRun {
       const page = await this.#options.store.changes({ ...this.#wanted(), after }, this.#rows);
       this.#pages.push(page);
       this.#rows = rowsAfter(page) ?? this.#rows;
-      // Pages that are full follow one another without a pause.
+      // Full pages follow one another without a pause.
       this.#readAt = page.atEnd ? performance.now() : 0;
       this.#mayRead ||= !page.atEnd;
     } catch (thrown) {
@@ -240,18 +240,18 @@ export class HookRun {
     return this.#options.store.bury(this.#webhook, letters);
   }
 
-  /** Where history begins, that is after what was active then. */
+  /** Starts where history begins, which is after the contracts active then. */
   #begin({ availableAfter }: ChangesPage): void {
     this.#window.add([], { offset: availableAfter ?? 0, node: null });
     this.#mayRead = true;
   }
 
-  /** Told once: what is here of it is delivered all the same. */
+  /** Recorded once: the available history is delivered all the same. */
   async #noteMissed({ availableAfter }: ChangesPage): Promise<void> {
     const { offset } = this.#window.readTo ?? { offset: 0 };
     if (this.#hasMissed || availableAfter === null || offset >= availableAfter) return;
     this.#hasMissed = true;
-    const missed = `history from offset ${String(offset)} to ${String(availableAfter)} is not complete here`;
+    const missed = `history from offset ${String(offset)} to ${String(availableAfter)} is incomplete here`;
     await this.#options.store.noteMissed(this.#webhook, missed);
     this.#options.observer.webhookStuck(this.#webhook.name, missed);
   }
@@ -263,12 +263,12 @@ export class HookRun {
     const id = messageId(this.#webhook.hookId, offset, node, text('update_id'));
     const type = JSON.stringify(text('event_type'));
     const timestamp = JSON.stringify(text('record_time') || text('effective_at'));
-    // The change as Postgres wrote it: its numbers do not go through ours.
+    // The change as Postgres wrote it, so that numbers do not pass through JavaScript.
     const body = `{"type":${type},"timestamp":${timestamp},"data":${json}}`;
     return { change, id, contract: text('contract_id'), body, isLetter, attempts: 0, isDone: false };
   }
 
-  /** One alone finds out whether somebody is there again. */
+  /** A single delivery tests whether the receiver is back. */
   #most(): number {
     return this.#awayTimes > 0 ? 1 : connections;
   }
@@ -297,7 +297,7 @@ export class HookRun {
     this.#wake();
   }
 
-  /** Whether the receiver wants no more. */
+  /** Whether the receiver wants no more events. */
   async #settle(): Promise<boolean> {
     const { store, observer } = this.#options;
     for (const { event, answer } of this.#outcomes.splice(0)) {
@@ -326,17 +326,17 @@ export class HookRun {
     observer.webhookDelivered(this.#webhook.name);
   }
 
-  /** An answer without end, or of bytes that are no HTTP, costs more than many good ones: then one event is sent at a time, with a pause before the next. */
+  /** Sends one event at a time, with pauses: an endless or malformed response costs more than many good ones. */
   #slowDown(): void {
     this.#awayTimes = 1;
     this.#awayUntil = Math.max(this.#awayUntil, performance.now() + pauseAfterCutMs);
   }
 
-  /** Nobody is there: that says nothing of the event, which is not given up for it. */
+  /** The receiver is away: that says nothing about the event, which is not abandoned for it. */
   #stayAway(event: WindowEvent, problem: string, retryAfterMs: number | undefined): void {
     const now = performance.now();
     this.#problem = problem;
-    // Those that were under way at the same time count once.
+    // Concurrent failures count once.
     if (now >= this.#awayUntil) this.#awayTimes += 1;
     const delayMs = backOff(this.#awayTimes, retryAfterMs, Math.random());
     this.#awayUntil = Math.max(this.#awayUntil, now + delayMs);
@@ -354,7 +354,7 @@ export class HookRun {
     observer.webhookFailed(this.#webhook.name, problem, delayMs);
   }
 
-  /** What waits behind it follows it: of a contract nothing is sent before what came first. */
+  /** Events that wait behind it follow it: of a contract, no event is sent before an earlier one. */
   async #giveUp(event: WindowEvent, problem: string): Promise<void> {
     const behind = this.#window.takeBehind(event);
     await this.#store([{ ...letterOf(event, problem), replay: false }, ...behind.map((one) => letterOf(one, waits))]);
@@ -372,7 +372,7 @@ export class HookRun {
     return this.#isMoved() && now - this.#updatedAt >= noteMs;
   }
 
-  /** False where the cursor was moved by somebody else. */
+  /** False if the cursor was moved from outside. */
   async #note(): Promise<boolean> {
     const { cursor } = this.#window;
     this.#updatedAt = performance.now();
@@ -383,7 +383,7 @@ export class HookRun {
   }
 }
 
-/** Of the next page; undefined: this one says nothing of it. */
+/** Rows of the next page; undefined: this one does not determine it. */
 function rowsAfter({ changes }: ChangesPage): number | undefined {
   if (changes.length === 0) return undefined;
   const mean = changes.reduce((sum, { json }) => sum + json.length, 0) / changes.length;

@@ -1,4 +1,4 @@
-/** One delivery over HTTP: bounded in time and in what is read of the answer; no redirect is followed, no proxy taken. */
+/** One delivery over HTTP: bounded in time and in the size of the response; no redirect is followed, no proxy used. */
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
@@ -7,15 +7,15 @@ import { TooManyInformational } from '../http/informational.ts';
 import { addressRefused, lookupWithin, refusedUrl, type Reach, type Resolve } from './reach.ts';
 
 /**
- * `refused`: the receiver does not take this event. `away`: nobody is there, or asks for patience: it says nothing of the event.
- * `gone`: it wants no more.
+ * `refused`: the receiver does not accept this event. `away`: the receiver is unreachable, or requests a delay: it says
+ * nothing about the event. `gone`: it wants no more events.
  */
 export type Answer = (
   | { readonly kind: 'delivered' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused' | 'away'; readonly problem: string; readonly retryAfterMs: number | undefined }
 ) & {
-  /** What came was no answer of HTTP, or went on after as much of it as is read. */
+  /** The response was not HTTP, or continued after as much of it as is read. */
   readonly isCut?: true;
 };
 
@@ -29,19 +29,19 @@ export interface PosterOptions {
   readonly reach: Reach;
   /** Connections to one receiver. */
   readonly connections: number;
-  /** From the beginning to the end of the answer, milliseconds. */
+  /** From the beginning to the end of the response, milliseconds. */
   readonly timeoutMs: number;
-  /** Addresses of a name; those of the system unless given. */
+  /** Addresses of a name; default: the system's. */
   readonly resolve?: Resolve;
 }
 
-/** Read of an answer, for the connection to be used again; nothing in it is looked at. */
+/** Maximum that is read of a response, so that the connection can be reused; its content is ignored. */
 const mostAnswerBytes = 64 * 1024;
-/** The same with what stands around it. */
+/** The same including headers and framing. */
 const mostSocketBytes = 2 * mostAnswerBytes;
 /** Each part is an event of its own, and chunks of one byte cost far more than their bytes. */
 const mostParts = 64;
-/** Statuses that speak of the receiver and not of what it was sent. */
+/** Statuses that concern the receiver and not the event. */
 const awayStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const longestRetryAfterMs = 60 * 60_000;
 
@@ -50,7 +50,7 @@ export class Poster {
   readonly #options: PosterOptions;
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
-  /** Connected, and certain of whom to. */
+  /** Connected, and sure of the peer's identity. */
   readonly #ready = new WeakSet<Socket>();
 
   constructor(options: PosterOptions) {
@@ -74,7 +74,7 @@ export class Poster {
     });
   }
 
-  /** Tells, later, whether the request had a connection: with https, one whose other side has shown who it is. */
+  /** Returns, later, whether the request had a connection: with https, one whose peer has proved its identity. */
   #watched(sent: ClientRequest, event: 'connect' | 'secureConnect'): () => boolean {
     let isConnected = false;
     sent.once('socket', (socket) => {
@@ -88,7 +88,7 @@ export class Poster {
     return () => isConnected;
   }
 
-  /** Cuts what is under way. */
+  /** Aborts running requests. */
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
@@ -102,23 +102,23 @@ interface Settling {
 }
 
 function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling): void {
-  /** A status is an answer, whatever becomes of the rest. */
+  /** A status is a response, whatever happens to the rest. */
   let answered: Answer | undefined;
   const finish = (answer: Answer): void => {
     clearTimeout(timer);
     resolve(answered ?? answer);
   };
-  // A timer of our own: it holds from the first packet to the last.
+  // A timer of our own: it covers the time from the first packet to the last.
   const timer = setTimeout(() => {
-    finish(unanswered(isConnected(), `no answer within ${String(timeoutMs)} ms`));
+    finish(unanswered(isConnected(), `no response within ${String(timeoutMs)} ms`));
     request.destroy();
   }, timeoutMs);
   request.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === addressRefused) return finish(away(`its address is refused: ${error.message}`));
-    const answer = unanswered(isConnected(), `no answer: ${reasonOf(error)}`);
+    const answer = unanswered(isConnected(), `no response: ${reasonOf(error)}`);
     finish(isNoHttp(error) ? { ...answer, isCut: true } : answer);
   });
-  // In the same tick: bytes behind the answer may be an error that comes next.
+  // In the same tick: bytes after the response may be an error that comes next.
   request.on('response', (message: IncomingMessage) => {
     const answer = answerOf(message);
     answered = answer;
@@ -130,7 +130,7 @@ function settle({ request }: Sent, { timeoutMs, isConnected, resolve }: Settling
   });
 }
 
-/** Hints without end, or bytes that the parser takes for no HTTP. */
+/** Endless informational responses, or bytes that the parser rejects as HTTP. */
 function isNoHttp(error: NodeJS.ErrnoException): boolean {
   return error instanceof TooManyInformational || error.code?.startsWith('HPE_') === true;
 }
@@ -139,7 +139,7 @@ function reasonOf(error: NodeJS.ErrnoException): string {
   return error instanceof TooManyInformational ? error.message : (error.code ?? 'the connection failed');
 }
 
-/** For the connection to be used again. */
+/** Reads the rest so that the connection can be reused. */
 function drain(response: IncomingMessage, done: (isWhole: boolean) => void): void {
   let [bytes, parts] = [0, 0];
   const { socket } = response;
@@ -153,7 +153,10 @@ function drain(response: IncomingMessage, done: (isWhole: boolean) => void): voi
   response.once('error', () => done(false));
 }
 
-/** Who cannot be connected to is not there; who was sent the event and did not answer may have failed by it. */
+/**
+ * A receiver that cannot be connected to is away; one that received the event and did not respond may have failed
+ * because of it.
+ */
 function unanswered(isConnected: boolean, problem: string): Answer {
   return isConnected ? { kind: 'refused', problem, retryAfterMs: undefined } : away(problem);
 }

@@ -1,21 +1,23 @@
 /**
- * Where deliveries may go. Whoever may add a webhook must not learn by it what answers inside the network of the indexer: names
- * are resolved first, and the address that is connected to is the one that was looked at.
+ * Addresses that deliveries may connect to. A user who may add a webhook must not use it to probe the network of the
+ * indexer: names are resolved first, and the checked address is the one that is connected to.
  */
 import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { isLoopback } from '../config/loopback.ts';
 
-/** Each allows what those before it do; `none`: nothing is delivered. */
+/** Each allows everything that those before it do; `none`: nothing is delivered. */
 export type Reach = 'none' | 'public' | 'private' | 'loopback';
 
 const loopback = blocks(['127.0.0.0/8', '::1/128']);
-/** Networks of one's own, the shared one of carriers included. */
+/** Private networks, including the shared one of carriers. */
 const own = blocks(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
-/** IPv6 addresses that are given to networks; whatever lies outside is reserved, or has a meaning of its own. */
+/** IPv6 addresses that are assigned to networks; all others are reserved, or have a special meaning. */
 const globalIpv6 = blocks(['2000::/3']);
-/** Where no receiver is: unspecified, link-local (clouds tell secrets there), for documents and benchmarks, multicast, reserved, and
- * addresses that hold another one. */
+/**
+ * Addresses without a receiver: unspecified, link-local (clouds serve secrets there), for documents and benchmarks,
+ * multicast, reserved, and addresses that contain another one.
+ */
 const never = blocks([
   '0.0.0.0/8',
   '169.254.0.0/16',
@@ -24,7 +26,7 @@ const never = blocks([
   '168.63.129.16/32',
   '192.0.0.0/24',
   '192.0.2.0/24',
-  // Relays between IPv4 and IPv6, which are gone.
+  // Relays between IPv4 and IPv6, which no longer exist.
   '192.88.99.0/24',
   '198.18.0.0/15',
   '198.51.100.0/24',
@@ -55,37 +57,37 @@ function blocks(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Why an address is not connected to; undefined: it may be. Its IPv4 form is looked at where IPv6 wraps one. */
+/** Why an address is not connected to; undefined: it may be. If IPv6 wraps an IPv4 address, that one is checked. */
 export function refusedAddress(address: string, reach: Reach): string | undefined {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   const plain = mapped ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
-  if (isIP(plain) === 0 || /^::ffff:/i.test(plain)) return 'no receiver may be there';
+  if (isIP(plain) === 0 || /^::ffff:/i.test(plain)) return 'no receiver may have this address';
   if (loopback.check(plain, family)) return reach === 'loopback' ? undefined : needs('loopback', 'this machine');
-  if (never.check(plain, family)) return 'no receiver may be there';
+  if (never.check(plain, family)) return 'no receiver may have this address';
   if (!own.check(plain, family)) {
-    return family === 'ipv4' || globalIpv6.check(plain, family) ? undefined : 'no receiver may be there';
+    return family === 'ipv4' || globalIpv6.check(plain, family) ? undefined : 'no receiver may have this address';
   }
   return reach === 'loopback' || reach === 'private' ? undefined : needs('private', 'a private network');
 }
 
-const clear = 'http travels in clear: only https leaves this machine';
+const clear = 'http is not encrypted: only https may leave this machine';
 
 function isHere(address: string): boolean {
   return loopback.check(address.replace(/^::ffff:(?=\d+\.)/i, ''), address.includes('.') ? 'ipv4' : 'ipv6');
 }
 
 function needs(reach: Reach, where: string): string {
-  return `it is in ${where}, and INDEXER_WEBHOOK_NETWORKS does not say ${reach}`;
+  return `it is in ${where}, and INDEXER_WEBHOOK_NETWORKS does not include ${reach}`;
 }
 
 /** Why nothing is sent to a URL, whatever it resolves to; undefined: it may be tried. */
 export function refusedUrl(text: string, reach: Reach): string | undefined {
-  if (!URL.canParse(text)) return 'it is no URL';
+  if (!URL.canParse(text)) return 'it is not a URL';
   const { protocol, hostname, username, password, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return 'it is neither https nor http';
-  if (username !== '' || password !== '') return 'it names a user: what only the receiver may know belongs in its path';
-  if (hash !== '') return 'what follows # is not sent';
+  if (username !== '' || password !== '') return 'it contains a user: put secrets of the receiver into the path';
+  if (hash !== '') return 'the part after # is not sent';
   if (protocol === 'http:' && !isLoopback(hostname)) return clear;
   const literal = hostname.replace(/^\[|\]$/g, '');
   return isIP(literal) === 0 ? undefined : refusedAddress(literal, reach);
@@ -102,12 +104,12 @@ export type Resolve = (
 ) => void;
 
 interface LookupWithin {
-  /** For what travels in clear: whatever its name says, it stays on this machine. */
+  /** For unencrypted requests: whatever its name says, the request stays on this machine. */
   readonly onlyHere: boolean;
   readonly resolve?: Resolve | undefined;
 }
 
-/** Resolves names for connections, once for each, and fails where one of the addresses may not be connected to. */
+/** Resolves names for connections, once for each, and fails if one of the addresses may not be connected to. */
 export function lookupWithin(reach: Reach, { onlyHere, resolve = lookup }: LookupWithin): LookupFunction {
   const refusal = (address: string): string | undefined =>
     refusedAddress(address, reach) ?? (onlyHere && !isHere(address) ? clear : undefined);

@@ -1,6 +1,6 @@
 /**
- * Signatures and ids of deliveries. Source: Standard Webhooks 1.0.0 (symmetric, version v1): the base64 of an HMAC-SHA256 over
- * `id.timestamp.body`, under the key that follows `whsec_`.
+ * Signatures and ids of deliveries. Source: Standard Webhooks 1.0.0 (symmetric, version v1): the base64 of an
+ * HMAC-SHA256 over `id.timestamp.body`, under the key that follows `whsec_`.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
@@ -8,7 +8,7 @@ const prefix = 'whsec_';
 /** 24 to 64 by the specification. */
 const keyBytes = 32;
 
-/** A secret to be shown once to whoever adds the webhook. */
+/** A secret to be printed once to the user who adds the webhook. */
 export function newSecret(): string {
   return `${prefix}${randomBytes(keyBytes).toString('base64')}`;
 }
@@ -19,7 +19,7 @@ export interface SignedHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** @param nowMs of this attempt: receivers refuse what is minutes old */
+/** @param nowMs of this attempt: receivers refuse requests that are minutes old */
 export function signedHeaders(secret: string, id: string, body: string, nowMs: number): SignedHeaders {
   const timestamp = String(Math.floor(nowMs / 1000));
   const key = Buffer.from(secret.slice(prefix.length), 'base64');
@@ -28,8 +28,8 @@ export function signedHeaders(secret: string, id: string, body: string, nowMs: n
 }
 
 /**
- * The same for every attempt at an event, by whichever process. The update id is part of it, because at the same place a history
- * that was put back, or another ledger, has another event.
+ * The same for every attempt at an event, by whichever process. The update id is part of it, because at the same
+ * position a restored history, or another ledger, has another event.
  */
 export function messageId(hookId: string, offset: number, node: number, updateId: string): string {
   const text = JSON.stringify([hookId, offset, node, updateId]);

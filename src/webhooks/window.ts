@@ -1,6 +1,7 @@
 /**
- * Events of one webhook between its cursor and what was read last, each sent when those of its contract before it were taken. An
- * event that fails holds up its contract, and no other one until the window is full. Pure: told of time and outcomes.
+ * Events of one webhook between its cursor and the last one read, each sent when the earlier ones of its contract were
+ * accepted. A failing event delays its contract, and no other one until the window is full. Pure: time and outcomes are
+ * passed in.
  */
 import { formatCursor, type Change, type ChangeCursor } from '../model/push/changes.ts';
 
@@ -10,9 +11,9 @@ export interface WindowEvent {
   /** Empty for an event of no contract: those keep their order as if they were of one. */
   readonly contract: string;
   readonly body: string;
-  /** A dead letter that was asked for again: it lies before the cursor. */
+  /** A dead letter that was requested again: it lies before the cursor. */
   readonly isLetter: boolean;
-  /** Times it was sent and not taken. */
+  /** Times it was sent and not accepted. */
   attempts: number;
   isDone: boolean;
 }
@@ -31,19 +32,19 @@ export class DeliveryWindow {
   #delayed: Delayed[] = [];
   #bytes = 0;
   #size = 0;
-  /** Their places. */
+  /** Their positions. */
   readonly #letters = new Set<string>();
-  /** Everything before it was looked at. */
+  /** Everything before it was read. */
   #readTo: ChangeCursor | null;
   #cursor: ChangeCursor | null;
 
-  /** @param cursor where the webhook is; null: nothing was looked at yet */
+  /** @param cursor of the webhook; null: no events were read yet */
   constructor(cursor: ChangeCursor | null) {
     this.#cursor = cursor;
     this.#readTo = cursor;
   }
 
-  /** Everything up to this place is done. */
+  /** Everything up to this position is done. */
   get cursor(): ChangeCursor | null {
     return this.#cursor;
   }
@@ -62,7 +63,7 @@ export class DeliveryWindow {
     return this.#bytes;
   }
 
-  /** Events that come after all that are here; and where the next ones begin. */
+  /** Events that come after all loaded ones; and where the next ones begin. */
   add(events: readonly WindowEvent[], readTo: ChangeCursor): void {
     this.#readTo = readTo;
     for (const event of events) {
@@ -73,7 +74,7 @@ export class DeliveryWindow {
     this.#pass();
   }
 
-  /** Letters that were asked for again, in the order of history. */
+  /** Letters that were requested again, in the order of history. */
   addLetters(letters: readonly WindowEvent[]): void {
     for (const letter of letters) {
       this.#enter(letter);
@@ -81,7 +82,7 @@ export class DeliveryWindow {
     }
   }
 
-  /** The next event to be sent; it is under way until it is told to be done or failed. */
+  /** The next event to be sent; it is under way until `done` or `again` is called. */
   take(now: number): WindowEvent | undefined {
     const isDue = ({ until }: Delayed): boolean => until <= now;
     if (this.#delayed.some(isDue)) {
@@ -96,7 +97,7 @@ export class DeliveryWindow {
     return this.#delayed.reduce((next, { until }) => Math.min(next, until), Infinity);
   }
 
-  /** Whether the letter of this place is here. */
+  /** Whether the letter of this position is loaded. */
   hasLetter(place: ChangeCursor): boolean {
     return this.#letters.has(formatCursor(place));
   }
@@ -105,7 +106,7 @@ export class DeliveryWindow {
     return this.#ready.length > 0;
   }
 
-  /** Taken by the receiver, or put among the dead letters: the next of its contract may go. */
+  /** Accepted by the receiver, or stored as a dead letter: the next of its contract may be sent. */
   done(event: WindowEvent): void {
     event.isDone = true;
     const lane = this.#lanes.get(event.contract);
@@ -122,12 +123,12 @@ export class DeliveryWindow {
     this.#delayed.push({ event, until });
   }
 
-  /** All of a contract that wait and are not under way, but the first one: their lane is left with that. */
+  /** Removes and returns all waiting events of a contract but the first one, unless they are under way. */
   takeBehind(event: WindowEvent): readonly WindowEvent[] {
     return this.#lanes.get(event.contract)?.splice(1) ?? [];
   }
 
-  /** They were put among the dead letters. */
+  /** They were stored as dead letters. */
   buried(events: readonly WindowEvent[]): void {
     for (const event of events) {
       event.isDone = true;

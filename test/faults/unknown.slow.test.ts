@@ -115,7 +115,7 @@ describe('what this version does not know', () => {
     expect(await parked(run)).toMatchObject({
       checkpoint: 1,
       code: 'UPDATE_KIND_UNKNOWN',
-      message: expect.stringContaining('the event of topology at offset 2 is of kind ContractsPurged') as string,
+      message: expect.stringContaining('the topology event at offset 2 is of kind ContractsPurged') as string,
     });
   });
 

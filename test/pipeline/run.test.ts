@@ -211,7 +211,7 @@ describe('a run', () => {
       reads += 1;
       if (reads > 1) return Promise.resolve({ version: world.ledger.version });
       return Promise.reject(
-        ledgerError('LEDGER_NOT_A_LEDGER', 'the ledger URL answered HTTP 404', { facts: { httpStatus: 404 } }),
+        ledgerError('LEDGER_NOT_A_LEDGER', 'the ledger URL returned HTTP 404', { facts: { httpStatus: 404 } }),
       );
     };
     Object.assign(world.ledger, { node: { version } });

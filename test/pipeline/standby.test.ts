@@ -30,7 +30,7 @@ describe('a process without the right to write', () => {
       code: 'WRITER_ACTIVE',
       exitCode: 75,
       message: expect.stringMatching(
-        /^another process keeps the right to write: .*writer.*; given up, nothing was stored/,
+        /^another process holds the writer lock: .*writer.*; timed out, nothing was stored/,
       ) as unknown,
     });
   });

@@ -371,7 +371,7 @@ describe('history that was pruned', () => {
     indexer = await world.run('ledger', env);
     await taken(await stored());
     expect(places(receiver.taken)).toEqual(await stored());
-    expect((await webhook('list'))[0]).toContain('history from offset 0 to 20 is not complete here');
+    expect((await webhook('list'))[0]).toContain('history from offset 0 to 20 is incomplete here');
     await webhook('remove', 'behind');
   });
 

@@ -117,7 +117,7 @@ describe('a receiver', () => {
     ['/busy', { kind: 'away', problem: 'status 429', retryAfterMs: 7_000 }],
     ['/gone', { kind: 'gone' }],
     ['/moved', refused('status 307, and redirects are not followed')],
-    ['/hangs', refused(`no answer within ${String(timeoutMs)} ms`)],
+    ['/hangs', refused(`no response within ${String(timeoutMs)} ms`)],
     // The status is the answer.
     ['/hangs-in-its-answer', { kind: 'delivered' }],
     ['/closes-half-way', { kind: 'delivered' }],
@@ -125,14 +125,14 @@ describe('a receiver', () => {
     ['/endless', { kind: 'delivered', isCut: true }],
     ['/endless-chunks', { kind: 'delivered', isCut: true }],
     ['/one-hint', { kind: 'delivered' }],
-    ['/endless-hints', cut('no answer: more than 8 informational responses (1xx), and no other')],
-    ['/closes', refused('no answer: ECONNRESET')],
+    ['/endless-hints', cut('no response: more than 8 informational responses (1xx), and no other')],
+    ['/closes', refused('no response: ECONNRESET')],
     ['/fine-with-a-body', { kind: 'delivered' }],
     ['/fine-and-more', { kind: 'delivered' }],
     ['/fine-in-bad-chunks', { kind: 'delivered' }],
     ['/gone-and-more', { kind: 'gone' }],
     ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
-    ['/is-no-http', cut('no answer: HPE_INVALID_CONSTANT')],
+    ['/is-no-http', cut('no response: HPE_INVALID_CONSTANT')],
   ])('%s is told from others', async (path, expected) => {
     asked.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
@@ -153,7 +153,7 @@ describe('a receiver', () => {
     await new Promise((resolve) => closed.close(resolve));
     expect(await answered(`http://127.0.0.1:${String(unused)}/`)).toMatchObject({
       kind: 'away',
-      problem: 'no answer: ECONNREFUSED',
+      problem: 'no response: ECONNREFUSED',
     });
   });
 
@@ -215,7 +215,7 @@ describe('a name', () => {
     server.closeAllConnections();
     // The end of the first one may come to light only with the next event.
     const [, later] = [await poster.post(posted), await poster.post(posted)];
-    expect(later).toMatchObject({ kind: 'away', problem: 'its address is refused: no receiver may be there' });
+    expect(later).toMatchObject({ kind: 'away', problem: 'its address is refused: no receiver may have this address' });
     expect(asked).toEqual(['/fine', '/fine']);
     poster.close();
   });

@@ -1,6 +1,6 @@
 /**
- * The ways in which a client can prove its secret to a token endpoint. Providers list the ways that some of their clients
- * use, accept from each client the one it is registered for, and differ in how they read HTTP Basic.
+ * Methods by which a client proves its secret to a token endpoint. Providers list the methods that some of their
+ * clients use, accept from each client the one it is registered for, and differ in how they read HTTP Basic.
  */
 import { type ClientAuth, ClientSecretPost } from 'openid-client';
 
@@ -13,7 +13,7 @@ export interface ClientCredentials {
 }
 
 /**
- * The methods in the order in which they are tried. Every provider has to support Basic (RFC 6749 §2.3.1), so it is the
+ * The methods in the order in which they are tried. Every provider has to support Basic (RFC 6749 §2.3.1), so Basic is
  * first, unless the provider lists the form alone.
  */
 export function authMethods(client: ClientCredentials, supported: readonly string[] | undefined): AuthMethod[] {
@@ -31,7 +31,9 @@ export function clientAuth(client: ClientCredentials, method: AuthMethod): Clien
   };
 }
 
-/** Every form in which a request carries the secret, longest first; for removing it from what a provider repeats. */
+/**
+ * Every form in which a request carries the secret, longest first; used to remove it from text that a provider repeats.
+ */
 export function secretForms(client: ClientCredentials): readonly string[] {
   const { secret } = client;
   if (secret === '') return [];
@@ -45,8 +47,8 @@ function credentialsOf({ id, secret }: ClientCredentials, method: 'basic' | 'raw
 }
 
 /**
- * `application/x-www-form-urlencoded`, which leaves `*-._` as they are. The library escapes these too, although a server that
- * does not decode needs them unescaped.
+ * `application/x-www-form-urlencoded`, which leaves `*-._` as they are. The library escapes these too, although a
+ * server that does not decode needs them unescaped.
  */
 function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);

@@ -1,6 +1,6 @@
 /**
- * The metadata of a token provider, from where the issuer publishes it (OpenID Connect Discovery, else RFC 8414). The secret
- * is sent only where metadata of that issuer says.
+ * Reads the metadata of a token provider from where the issuer publishes it (OpenID Connect Discovery, otherwise RFC
+ * 8414). The secret is sent only to endpoints in metadata of that issuer.
  */
 import {
   allowInsecureRequests,
@@ -21,7 +21,7 @@ export interface DiscoveryOptions {
   readonly timeoutSeconds: number;
 }
 
-/** @throws what the library throws; when both locations fail, for the first */
+/** @throws the library's error; when both locations fail, that of the first */
 export async function discoverServer(options: DiscoveryOptions): Promise<ServerMetadata> {
   try {
     return await requestMetadata(options, options.issuer, 'oidc');
@@ -40,13 +40,13 @@ async function requestMetadata(
   issuer: string,
   algorithm: 'oidc' | 'oauth2',
 ): Promise<ServerMetadata> {
-  // The library's own rule knows no loopback; ours is in the fetch and holds for every request.
+  // The library's own rule has no exception for loopback; the rule in our fetch has, and holds for every request.
   const settings = { algorithm, timeout, execute: [allowInsecureRequests], [customFetch]: fetchIt };
   const found = await discovery(new URL(issuer), clientId, {}, None(), settings);
   return found.serverMetadata();
 }
 
-/** The issuer as the provider writes it, if it differs from the configured one in the final slash alone. */
+/** The issuer as the provider writes it, if it differs from the configured one only in the final slash. */
 function sameButSlash(thrown: unknown, issuer: string): string | undefined {
   const named = otherIssuerIn(thrown);
   return named !== undefined && withoutSlash(named) === withoutSlash(issuer) ? named : undefined;

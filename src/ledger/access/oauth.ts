@@ -1,6 +1,7 @@
 /**
- * Access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4), with the endpoint given or discovered (OpenID Connect
- * Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it ends.
+ * Access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4), with a configured or discovered endpoint (OpenID
+ * Connect Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it
+ * expires.
  */
 import {
   allowInsecureRequests,
@@ -26,39 +27,39 @@ import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
 import { type AccessToken, assertWellFormed, readTokenFile, type TokenSource, untilAborted } from './token.ts';
 
 const requestTimeoutSeconds = 10;
-/** Between two tries while the old token is still good, milliseconds. */
+/** Maximum delay between two tries while the old token is valid, milliseconds. */
 const longestPauseMs = 10_000;
 const shortestPauseMs = 200;
 
 export interface OAuthOptions {
-  /** The issuer to ask for its endpoints; exactly one of this and `tokenUrl` is given. */
+  /** The issuer for endpoint discovery; exactly one of this and `tokenUrl` is set. */
   readonly issuer?: string | undefined;
   readonly tokenUrl?: string | undefined;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Read again for every token; while it is missing, empty or holds no secret, the last one is used. */
+  /** Read again for every token; while the file is missing, empty or contains no secret, the last secret is used. */
   readonly clientSecretFile?: string | undefined;
   readonly audience?: string | undefined;
-  /** Separated by blanks; empty asks for none. */
+  /** Separated by blanks; empty requests no scope. */
   readonly scope: string;
   /** PEM of the issuer of the provider's certificate. */
   readonly ca?: string | undefined;
-  /** Allow plain http to another machine. */
+  /** Allows plain http to another machine. */
   readonly insecure: boolean;
-  /** Each of the requests, discovery and token; 10 s unless given. */
+  /** For each request, discovery and token; default 10 s. */
   readonly timeoutSeconds?: number | undefined;
   /** Aborts a running request. */
   readonly signal?: AbortSignal | undefined;
-  /** Waits, at most until the signal is aborted; by the clock unless given. */
+  /** Waits, at most until the signal is aborted; uses the clock by default. */
   readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /**
- * How long a new token is kept back, milliseconds, after so many were refused as soon as they were used: where the clock of the
- * provider is ahead of the participant's, a token is not good yet. At most a quarter of its life.
+ * How long a new token is held back, milliseconds, by the number of tokens that were refused as soon as they were used:
+ * if the clock of the provider is ahead of the participant's, a token is not valid yet. At most a quarter of its life.
  */
 const keptBackMs = [0, 2_000, 5_000] as const;
-/** A token that is refused within so long of its first use may be too young, milliseconds. */
+/** A token that is refused within this long of its first use may be too young, milliseconds. */
 const youngMs = 10_000;
 
 /** RFC 6749, appendix A.2; the configuration requires the same. */
@@ -71,7 +72,7 @@ interface Provider {
   readonly timeoutSeconds: number;
 }
 
-/** What the provider says of itself, or the one endpoint that was given. */
+/** The provider's metadata, or the one configured endpoint. */
 async function findProvider(options: OAuthOptions): Promise<Provider> {
   const { issuer, tokenUrl = '', clientId, ca, insecure, signal } = options;
   const timeoutSeconds = options.timeoutSeconds ?? requestTimeoutSeconds;
@@ -87,14 +88,16 @@ function configure(provider: Provider, client: ClientCredentials, method: AuthMe
   const config = new Configuration(provider.server, client.id, {}, clientAuth(client, method));
   config.timeout = provider.timeoutSeconds;
   config[customFetch] = provider.fetchIt;
-  // The library's own rule knows no loopback; ours is in the fetch and holds for every request.
+  // The library's own rule has no exception for loopback; the rule in our fetch has, and holds for every request.
   allowInsecureRequests(config);
   return config;
 }
 
-/** Whether the provider may not have recognized the client, so that another method may be the one it is registered for. */
+/**
+ * Whether the provider may not have recognized the client, so that another method may be the one it is registered for.
+ */
 function isUnrecognized({ code, facts }: IndexerError): boolean {
-  // A page instead of an answer: what reads the form alone may not know what else to say.
+  // A web page instead of a token response: a provider that reads only the form may have no better error.
   if (code === 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE') return facts['httpStatus'] === 400;
   if (code !== 'LEDGER_TOKEN_REFUSED') return false;
   return facts['httpStatus'] === 401 || unrecognized.has(String(facts['oauthError'])) || isIncomplete(facts);
@@ -118,7 +121,7 @@ class OAuthTokenSource implements TokenSource {
   #provider: Provider | undefined;
   #current: TokenLease | undefined;
   #running: Promise<TokenLease> | undefined;
-  /** The method by which the provider recognized the client last. */
+  /** The method by which the provider last recognized the client. */
   #recognized: AuthMethod | undefined;
   /** Whether the provider has refused every method since it last recognized the client. */
   #refused = false;
@@ -157,7 +160,7 @@ class OAuthTokenSource implements TokenSource {
     return untilAborted(signal);
   }
 
-  /** The current token while it has not ended. */
+  /** The current token, unless it has expired. */
   #good(): TokenLease | undefined {
     const { endsAt } = this.#current ?? {};
     return endsAt === undefined || performance.now() < endsAt ? this.#current : undefined;
@@ -170,7 +173,7 @@ class OAuthTokenSource implements TokenSource {
     const wantedMs = Math.min(left, Number(retryAfterSeconds) * 1000);
     const pause = Math.max(wantedMs, Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4)));
     const later = { ...lease, renewAt: now + pause };
-    // Unless it was refused in the meantime, all who ask share the pause.
+    // Unless the token was refused in the meantime, all callers share the pause.
     if (this.#current === lease) this.#current = later;
     return { ...later, problem };
   }
@@ -182,7 +185,7 @@ class OAuthTokenSource implements TokenSource {
     if (ms > 0) await wait(ms, signal);
   }
 
-  /** One request at a time: whoever asks meanwhile gets its result. */
+  /** One request at a time: concurrent callers share its result. */
   #renew(): Promise<TokenLease> {
     this.#running ??= this.#request().finally(() => {
       this.#running = undefined;
@@ -194,7 +197,7 @@ class OAuthTokenSource implements TokenSource {
     try {
       return await this.#requestByAnyMethod();
     } catch (thrown) {
-      // The provider may have moved its endpoints: the next try asks for them again.
+      // The provider may have moved its endpoints: the next try discovers them again.
       this.#provider = undefined;
       throw this.#failure(thrown);
     }
@@ -212,16 +215,16 @@ class OAuthTokenSource implements TokenSource {
       } catch (thrown) {
         const failure = this.#failure(thrown);
         if (!isUnrecognized(failure)) throw this.#notTheClient(failure, method, refusal);
-        // The first refusal says most, unless that method left out what the provider reads.
+        // The first refusal is the most informative, unless that method left out what the provider reads.
         if (refusal === undefined || isIncomplete(refusal.facts)) refusal = failure;
       }
     }
-    // A page does not say whether the client was the reason.
+    // A web page does not say whether the client was the reason.
     this.#refused = refusal?.code === 'LEDGER_TOKEN_REFUSED';
     throw refusal;
   }
 
-  /** A new secret makes every method worth another try. */
+  /** With a new secret, every method is tried again. */
   async #readSecret(): Promise<void> {
     const { clientSecretFile } = this.#options;
     if (clientSecretFile === undefined) return;
@@ -231,14 +234,17 @@ class OAuthTokenSource implements TokenSource {
     this.#refused = false;
   }
 
-  /** Every method once; only the first of them again after all were refused. */
+  /** Every method once; only the first of them after all were refused. */
   #methods(server: ServerMetadata): readonly AuthMethod[] {
     const all = authMethods(this.#client, server.token_endpoint_auth_methods_supported);
     const first = all.find((method) => method === this.#recognized) ?? all[0] ?? 'basic';
     return this.#refused ? [first] : [first, ...all.filter((method) => method !== first)];
   }
 
-  /** @param refusal of the methods before, undefined for the first; without an answer to this one it is still what is known */
+  /**
+   * @param refusal of the previous methods, undefined for the first; without a response to this one it remains the
+   *   known reason
+   */
   #notTheClient(failure: IndexerError, method: AuthMethod, refusal: IndexerError | undefined): IndexerError {
     if (failure.retry === 'retry') return refusal ?? failure;
     [this.#recognized, this.#refused] = [method, false];
@@ -262,8 +268,8 @@ class OAuthTokenSource implements TokenSource {
 }
 
 /**
- * A source that obtains its tokens itself, the first when it is first asked.
- * Rejects with LEDGER_TOKEN_PROVIDER_UNAVAILABLE (retry) or LEDGER_TOKEN_REFUSED (park) while there is no good token.
+ * A source that obtains its tokens itself, the first one on first use. Rejects with LEDGER_TOKEN_PROVIDER_UNAVAILABLE
+ * (retry) or LEDGER_TOKEN_REFUSED (park) while there is no valid token.
  */
 export function createOAuthTokenSource(options: OAuthOptions): TokenSource {
   return new OAuthTokenSource(options);

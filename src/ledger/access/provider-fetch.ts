@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange with a token provider, in the form that the OAuth library requires. It is our own because the built-in
- * fetch takes no certificate authority, follows redirects with the secret, and reads responses of any size.
+ * One HTTP exchange with a token provider, in the form that the OAuth library requires. The built-in fetch is not used
+ * because it accepts no certificate authority, follows redirects with the secret, and reads responses of any size.
  */
 import type { IncomingMessage } from 'node:http';
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
@@ -9,21 +9,21 @@ import { readWhole, send } from '../../http/exchange.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { isObject } from '../frames/field.ts';
 
-/** Metadata and tokens are a few kilobytes; more is not an answer of a provider. */
+/** Metadata and tokens are a few kilobytes; a larger response is not from a provider. */
 const maxAnswerBytes = 1024 * 1024;
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export interface ProviderConnection {
   /** PEM of the issuer to trust instead of the system's. */
   readonly ca: string | undefined;
-  /** Allow plain http to another machine. */
+  /** Allows plain http to another machine. */
   readonly insecure: boolean;
   /** Aborts running requests. */
   readonly signal: AbortSignal | undefined;
 }
 
 async function toResponse(incoming: IncomingMessage): Promise<Response> {
-  const tooLarge = (): Error => new Error(`an answer of more than ${maxAnswerBytes} bytes`);
+  const tooLarge = (): Error => new Error(`a response of more than ${maxAnswerBytes} bytes`);
   const body = await readWhole(incoming as AsyncIterable<Buffer>, maxAnswerBytes, tooLarge);
   const status = incoming.statusCode ?? 0;
   const headers = new Headers();
@@ -37,13 +37,13 @@ function hasBody(status: number): boolean {
   return !withoutBody.has(status);
 }
 
-/** What the library sends is a form or nothing. */
+/** The library sends a form or no body. */
 function textOf(body: CustomFetchOptions['body']): string | undefined {
   if (body instanceof URLSearchParams) return body.toString();
   return typeof body === 'string' ? body : undefined;
 }
 
-/** @throws IndexerError LEDGER_TOKEN_INSECURE; anything else is a network error as Node reports it */
+/** @throws IndexerError LEDGER_TOKEN_INSECURE; any other error is a network error as Node reports it */
 export function createProviderFetch(connection: ProviderConnection): CustomFetch {
   return async (url, options) => {
     if (!connection.insecure && travelsInClear(url)) {
@@ -64,14 +64,14 @@ async function exchange(url: string, options: CustomFetchOptions, signal: AbortS
     signal.throwIfAborted();
     return await toResponse(await send(new URL(url), outgoing).response);
   } catch (thrown) {
-    // The library looks at why it was aborted.
+    // The library inspects the reason of the abort.
     throw signal.aborted ? signal.reason : thrown;
   }
 }
 
 /**
- * The response of a token endpoint, reduced to the fields of RFC 6749 that the indexer uses. The library also checks the
- * rest, so that an empty `refresh_token` or an id token would cost the access token.
+ * The response of a token endpoint, reduced to the fields of RFC 6749 that the indexer uses. The library checks all
+ * other fields too, so an empty `refresh_token` or an id token would make it reject the access token.
  */
 async function plainTokenResponse(response: Response): Promise<Response> {
   const { status } = response;
@@ -110,7 +110,7 @@ function errorIn(found: Readonly<Record<string, unknown>>, status: number): Reco
   };
 }
 
-/** Clients take a missing type for the only one in use, and a lifetime that is not a number for one that is not known. */
+/** Clients assume the only type in use if it is missing, and treat a lifetime that is not a number as unknown. */
 function tokenIn(found: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { access_token, token_type, expires_in } = found;
   const seconds = typeof expires_in === 'string' ? Number.parseFloat(expires_in) : expires_in;

@@ -1,7 +1,8 @@
 /**
  * Ed25519 signatures of external parties: parties whose key is not on the participant. The client signs the hash that
- * the participant returns and does not compute it from the prepared transaction, so it trusts the participant that
- * prepares; whoever must not trust it computes the hash first.
+ * the participant returns and does not compute it from the prepared transaction, so it trusts the preparing
+ * participant; a client that must not trust it computes the hash first.
+ *
  * Source: OpenAPI 3.5.10 (SigningPublicKey, Signature, SinglePartySignatures); the fingerprint is the ledger's hash of
  * a public key: SHA-256 as multihash over a purpose number and the raw key.
  */
@@ -11,21 +12,21 @@ import { ledgerError } from '../errors/make-ledger-error.ts';
 
 /** Multihash prefix of SHA-256: algorithm 0x12, length 0x20. */
 const sha256Prefix = '1220';
-/** The ledger's number for "hash of a public key", four bytes, big-endian, in front of what is hashed. */
+/** The ledger's number for "hash of a public key", four bytes, big-endian, in front of the hashed bytes. */
 const fingerprintPurpose = Buffer.from([0, 0, 0, 12]);
 const rawKeyBytes = 32;
 
 /** The key pair of one external party. */
 export interface SigningKey {
-  /** Never shown, logged or sent. */
+  /** Never displayed, logged or sent. */
   readonly privateKey: KeyObject;
   /** 32 bytes. */
   readonly rawPublicKey: Buffer;
-  /** `1220` and 64 hex digits; the part of the party id behind `::`. */
+  /** `1220` and 64 hex digits; the part of the party id after `::`. */
   readonly fingerprint: string;
 }
 
-/** A public key as the ledger takes it. */
+/** A public key in wire form. */
 export interface SigningPublicKey {
   readonly format: string;
   /** Base64. */
@@ -59,7 +60,7 @@ function derOf(privateKey: KeyObject): Buffer {
 }
 
 function signingKey(privateKey: KeyObject): SigningKey {
-  // The structure in front of an Ed25519 key has a fixed length, so the key is the end of it.
+  // The structure in front of an Ed25519 key has a fixed length, so the key is at the end.
   const rawPublicKey = derOf(privateKey).subarray(-rawKeyBytes);
   return { privateKey, rawPublicKey, fingerprint: fingerprintOf(rawPublicKey) };
 }
@@ -78,10 +79,10 @@ export function signingKeyFromPem(pem: string): SigningKey {
   const found = privateKeyIn(pem);
   if (found?.asymmetricKeyType === 'ed25519') return signingKey(found);
   throw new IndexerError(
-    `expected an Ed25519 private key in PEM form, found ${found === undefined ? 'something else' : 'another kind of key'}`,
+    `expected an Ed25519 private key in PEM form, found ${found === undefined ? 'other text' : 'another kind of key'}`,
     {
       code: 'CONFIGURATION_INVALID',
-      remedy: 'make one with: openssl genpkey -algorithm ed25519',
+      remedy: 'create one with: openssl genpkey -algorithm ed25519',
     },
   );
 }
@@ -95,7 +96,7 @@ function privateKeyIn(pem: string): KeyObject | undefined {
   }
 }
 
-/** The private key as unencrypted PKCS#8 PEM, for a file that nobody else may read. */
+/** The private key as unencrypted PKCS#8 PEM, for a file that only its owner may read. */
 export function signingKeyToPem({ privateKey }: SigningKey): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
@@ -122,7 +123,7 @@ export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Buffer
 export function hashSignature(key: SigningKey, hash: string): Signature {
   const bytes = Buffer.from(hash, 'base64');
   if (bytes.length === 0 || bytes.toString('base64') !== hash) {
-    throw ledgerError('LEDGER_UNDECODABLE', 'expected a hash in Base64 to sign, found something else');
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected a hash in Base64 to sign, found other text');
   }
   return {
     format: 'SIGNATURE_FORMAT_CONCAT',

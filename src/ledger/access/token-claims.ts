@@ -1,6 +1,8 @@
-/** What a token says of itself, for an operator who asks why it is refused. Nothing is verified; the token is not kept. */
+/**
+ * Claims of a token, for an operator who wants to know why it is refused. Nothing is verified; the token is not kept.
+ */
 import type { JWTPayload } from 'jose';
-// The main entry of the package reads 45 files more.
+// The main entry of the package loads 45 more files.
 import { decodeJwt } from 'jose/jwt/decode';
 
 export interface TokenClaims {
@@ -22,7 +24,7 @@ function claimsOf(token: string): JWTPayload | undefined {
   }
 }
 
-/** The claims that say who may use a token, and when; undefined when it is no JWT. */
+/** The claims about who may use a token, and when; undefined when it is not a JWT. */
 export function tokenClaims(token: string): TokenClaims | undefined {
   const claims = claimsOf(token);
   if (claims === undefined) return undefined;
@@ -46,16 +48,16 @@ function seconds(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-// Why a participant may not accept a token, as far as the token itself shows it: a refusal names no reason. Of the
-// claims nothing is repeated but times.
+// Reasons why a participant may not accept a token, as far as they are visible in it: a refusal names no reason. No
+// claims but times are repeated.
 
-/** What participants allow unless told otherwise, seconds. */
+/** Maximum lifetime that participants allow by default, seconds. */
 const usualLifetime = 300;
-/** What clocks may differ by before it is worth a word, seconds. */
+/** Clock difference up to which nothing is reported, seconds. */
 const tolerance = 5;
 
 /**
- * Predicates that read on after "the token itself"; empty when nothing can be seen.
+ * Predicates that continue "the token itself"; empty when no flaw is visible.
  * @param now seconds since 1970
  */
 export function tokenFlaws(token: string, now: number): readonly string[] {
@@ -79,7 +81,7 @@ function timeFlaws({ issuedAt, notBefore, expiresAt }: TokenClaims, now: number)
   const flaws: string[] = [];
   const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
   if (early > now + tolerance) {
-    flaws.push(`is not good for another ${span(early - now)}: the clocks of its issuer and of this machine differ`);
+    flaws.push(`is not valid for another ${span(early - now)}: the clocks of its issuer and of this machine differ`);
   }
   if (expiresAt === undefined) return [...flaws, `has no end (exp); ${limit}`];
   if (expiresAt <= now) return [...flaws, `expired ${span(now - expiresAt)} ago by the clock of this machine`];

@@ -1,23 +1,23 @@
 /**
- * How long an access token lives. Renewal follows the monotonic clock from the moment a token was obtained, so that a
- * wall clock that is wrong, or is put right, neither renews in a loop nor lets a token expire unnoticed.
+ * Lifetime of an access token. Renewal follows the monotonic clock from the moment a token was obtained, so that a wall
+ * clock that is wrong, or is corrected, neither renews in a loop nor lets a token expire unnoticed.
  */
 import { tokenClaims } from './token-claims.ts';
 
-/** Of its lifetime a token is used for this share; then a newer one is asked for. */
+/** Share of its lifetime after which a newer token is requested. */
 const renewalShare = 0.8;
 
-/** Longer is taken for this: a lifetime near the largest number would make the time of renewal no number at all. */
+/** Longer lifetimes are reduced to this: one near the largest number would make the renewal time NaN. */
 const longestLifeSeconds = 10 * 365 * 86_400;
 
 /** A token and how long it may be used. */
 export interface TokenLease {
   readonly token: string;
-  /** `performance.now()` from which a newer token should be asked for; undefined when the lifetime is not known. */
+  /** `performance.now()` from which a newer token should be requested; undefined when the lifetime is not known. */
   readonly renewAt: number | undefined;
-  /** `performance.now()` from which it is of no use any more; undefined when the lifetime is not known. */
+  /** `performance.now()` from which it is invalid; undefined when the lifetime is not known. */
   readonly endsAt: number | undefined;
-  /** What the token itself says, seconds since 1970; for display only. */
+  /** Expiry in the token itself, seconds since 1970; for display only. */
   readonly expiresAt: number | undefined;
 }
 
@@ -35,26 +35,26 @@ function endless(token: string): TokenLease {
 }
 
 /**
- * A token that was issued for us just now.
- * @param requestedAt `performance.now()` when it was asked for: it cannot be older
- * @param expiresIn what the provider says, seconds; without it, or when it is 0 (some mean "not known", some the last
- * second of a token they keep), the token's own `exp - iat`
+ * A token that was just issued to this program.
+ * @param requestedAt `performance.now()` when it was requested: it cannot be older
+ * @param expiresIn lifetime according to the provider, seconds; without it, or when it is 0 (for some providers "not
+ *   known", for others the last second of a token they keep), the token's own `exp - iat`
  */
 export function leaseOfIssued(token: string, requestedAt: number, expiresIn: number | undefined): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
   const own = exp !== undefined && iat !== undefined ? exp - iat : 0;
   const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : own, longestLifeSeconds);
   if (seconds <= 0) return endless(token);
-  // The times in a token are whole seconds, cut off: it may end almost a second before what was promised.
+  // The times in a token are truncated to seconds: it may expire almost a second earlier than promised.
   const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
-  // The token's own word where there is one: the gauge is compared with the clocks of others.
+  // The token's own expiry if it has one: the gauge is compared with other machines' clocks.
   const shown = exp ?? Math.round(Date.now() / 1000 + seconds);
   return lease(token, requestedAt, certainMs, certainMs, shown);
 }
 
 /**
- * A token that somebody else obtained some time ago, such as one in a file. Its age is known from the wall clock only,
- * but is taken for at least 0 and at most its lifetime.
+ * A token that was obtained elsewhere some time ago, such as one in a file. Its age is known from the wall clock only,
+ * but is limited to the range from 0 to its lifetime.
  */
 export function leaseOfFound(token: string, foundAt: number): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};

@@ -1,6 +1,6 @@
 /**
- * The access token: where it comes from, whether it is well formed, and where it may travel. The token itself never
- * appears in an error, a fact or a log line.
+ * The access token: its source, whether it is well formed, and where it may be sent. The token itself never appears in
+ * an error, a fact or a log line.
  */
 import { once } from 'node:events';
 import { pause } from '../../config/pause.ts';
@@ -10,44 +10,46 @@ import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
 
-/** What a stream is opened with. */
+/** The token that a stream is opened with. */
 export interface AccessToken extends TokenLease {
-  /** Why there is no newer token although it is time for one; the old one is still good. */
+  /** Why there is no newer token although one is due; the old one is still valid. */
   readonly problem?: IndexerError | undefined;
 }
 
 export interface TokenSource {
-  /** The token for one call; undefined when none is configured. Waits for a newer one only when there is no good one. */
+  /**
+   * The token for one call; undefined when none is configured. Waits for a newer one only when there is no valid one.
+   */
   read(): Promise<string | undefined>;
   /**
-   * The token for a stream, with its lifetime. At `renewAt` or later this asks for a newer one, and gives the old one,
-   * with a later `renewAt`, when there is none yet.
+   * The token for a stream, with its lifetime. At `renewAt` or later this requests a newer one, and returns the old
+   * one, with a later `renewAt`, when there is none yet.
    */
   lease(): Promise<AccessToken | undefined>;
-  /** The ledger refused the token: it is not given out again if another one can be had. */
+  /** The ledger refused the token: it is not returned again if another one can be had. */
   invalidate(): void;
   /**
-   * Resolves once somebody has put another token in place of the one that was asked for last, or `signal` is aborted;
-   * where only this program or a restart brings one, that is when it is aborted.
+   * Resolves once the last returned token has been replaced from outside, or `signal` is aborted; if only this program
+   * or a restart can replace it, only the signal ends the wait.
    */
   replaced(signal: AbortSignal): Promise<void>;
 }
 
 export interface TokenSourceOptions {
   readonly token?: string | undefined;
-  /** Wins over `token`. */
+  /** Takes precedence over `token`. */
   readonly tokenFile?: string | undefined;
 }
 
 /**
- * How often a file is looked at once its token should have been replaced, milliseconds. It is read, not watched: a link
- * that is swapped and a file on another machine send no notice.
+ * Interval at which a file is read once its token should have been replaced, milliseconds. It is read, not watched: a
+ * replaced link and a file on another machine send no notice.
  */
 const fileCheckMs = 1_000;
-/** But not more often, however short or long past the life of the token in it. */
+/** Minimum interval, however short the life of the token in it is, or however long past. */
 const shortestFileCheckMs = 200;
 
-/** What both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
+/** Characters that both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
 const legalToken = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/u;
 
 /** @throws IndexerError LEDGER_TOKEN_MALFORMED, without the token */
@@ -73,7 +75,7 @@ export async function readTokenFile(path: string): Promise<{ token: string | und
 function fileSource(path: string): TokenSource {
   let last: TokenLease | undefined;
   let refused = false;
-  /** What the file held when it was asked for last, good or not. */
+  /** Content of the file at the last read, valid or not. */
   let seen: string | undefined;
   const lease = async (): Promise<AccessToken> => {
     const found = await readTokenFile(path);
@@ -102,7 +104,7 @@ function fileSource(path: string): TokenSource {
   return { lease, read: async () => (await lease()).token, invalidate, replaced };
 }
 
-/** What is wrong with the token in the file; undefined when nothing is. */
+/** Why the token in the file is malformed; undefined when it is not. */
 function malformed(token: string): IndexerError | undefined {
   try {
     assertWellFormed(token, 'the token file');
@@ -112,13 +114,13 @@ function malformed(token: string): IndexerError | undefined {
   }
 }
 
-/** The last good token is used to its end. @throws the problem when there is none, or the ledger refused it */
+/** Uses the last good token until it expires. @throws the problem when there is none, or the ledger refused it */
 function inPlaceOfMalformed(last: TokenLease | undefined, problem: IndexerError): AccessToken {
   if (last === undefined || performance.now() >= (last.endsAt ?? Number.POSITIVE_INFINITY)) throw problem;
   return { ...checkedAgain(last), problem };
 }
 
-/** When whoever renews the file is late with it, it is looked at again soon, sooner for a short life. */
+/** If the file is renewed late, it is read again soon; the shorter the token's life, the earlier. */
 function checkedAgain(lease: TokenLease): TokenLease {
   const { renewAt, endsAt } = lease;
   const now = performance.now();
@@ -131,7 +133,7 @@ function fixedSource(given: string | undefined): TokenSource {
   let fixed: TokenLease | undefined;
   const lease = (): AccessToken | undefined => {
     if (token === '') return undefined;
-    // It can be replaced by a restart only, so there is no time to ask for another.
+    // It can be replaced only by a restart, so there is no time to request another.
     fixed ??= { ...leaseOfFound(assertWellFormed(token, 'the configuration'), performance.now()), renewAt: undefined };
     return fixed;
   };
@@ -144,14 +146,15 @@ function fixedSource(given: string | undefined): TokenSource {
   };
 }
 
-/** For sources whose token nobody else replaces. */
+/** For sources whose token is not replaced from outside. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
 /**
- * A token source over a fixed token or a file that something else renews. The file is read again at each call; while
- * it is empty or missing the last good token stays in use; while it holds no token at all, until that one ends.
+ * A token source over a fixed token or a file that another program renews. The file is read again at each call; while
+ * it is empty or missing, the last good token stays in use; while its content is not a token, until the last one
+ * expires.
  */
 export function createTokenSource({ token, tokenFile }: TokenSourceOptions): TokenSource {
   return tokenFile === undefined ? fixedSource(token) : fileSource(tokenFile);

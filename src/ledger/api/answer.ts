@@ -1,12 +1,12 @@
 /**
- * Reading answers of the participant, and asking for lists. Checked is only what a caller cannot do without; everything else is handed over
- * as it came, because releases differ in what they leave out, send as null or add.
+ * Reads responses of the participant, and requests lists. Only fields that a caller needs are checked; all others are
+ * returned as they came, because releases differ in what they leave out, send as null or add.
  */
 import { isObject, type JsonObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Query } from '../transport/endpoint-url.ts';
 
-/** What a field holds that a release may leave out: absent options come as null (3.5) or not at all. */
+/** Content of a field that a release may leave out: absent options come as null (3.5) or not at all. */
 export type Maybe<T> = T | null | undefined;
 
 function nameOf(value: unknown): string {
@@ -14,7 +14,7 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'an array' : typeof value;
 }
 
-/** The answer as an object. @throws IndexerError LEDGER_NOT_A_LEDGER */
+/** The response as an object. @throws IndexerError LEDGER_NOT_A_LEDGER */
 export function answerObject(answer: unknown, path: string): JsonObject {
   if (isObject(answer)) return answer;
   throw ledgerError('LEDGER_NOT_A_LEDGER', `expected an object from ${path}, found ${nameOf(answer)}`);
@@ -24,7 +24,7 @@ function field(answer: unknown, name: string): unknown {
   return isObject(answer) ? answer[name] : undefined;
 }
 
-/** An offset: a whole number from 0 to 2^53-1. @throws IndexerError LEDGER_UNDECODABLE */
+/** An offset: an integer from 0 to 2^53-1. @throws IndexerError LEDGER_UNDECODABLE */
 export function answerOffset(answer: unknown, name: string, path: string): number {
   const value = field(answer, name);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
@@ -46,7 +46,7 @@ export function answerField(answer: unknown, name: string, path: string): JsonOb
   throw ledgerError('LEDGER_UNDECODABLE', `expected an object in '${name}' of ${path}, found ${nameOf(value)}`);
 }
 
-/** A list; empty when it is absent. @throws IndexerError LEDGER_UNDECODABLE when it is something else */
+/** A list; empty when it is absent. @throws IndexerError LEDGER_UNDECODABLE when it is not a list */
 export function answerList(answer: unknown, name: string, path: string): readonly unknown[] {
   const value = field(answer, name);
   if (value === undefined || value === null) return [];
@@ -58,7 +58,7 @@ export function answerList(answer: unknown, name: string, path: string): readonl
 export function answerTexts(answer: unknown, name: string, path: string): readonly string[] {
   const values = answerList(answer, name, path);
   if (values.every((value) => typeof value === 'string')) return values;
-  throw ledgerError('LEDGER_UNDECODABLE', `expected a list of texts in '${name}' of ${path}, found something else`);
+  throw ledgerError('LEDGER_UNDECODABLE', `expected a list of texts in '${name}' of ${path}, found another type`);
 }
 
 /** A list whose entries carry their key as a text under `key`. @throws IndexerError LEDGER_UNDECODABLE */
@@ -71,7 +71,7 @@ export function answerEntries<K extends string>(
   const values = answerList(answer, name, path);
   const wrong = values.find((value) => typeof field(value, key) !== 'string');
   if (wrong === undefined) return values as readonly (JsonObject & Readonly<Record<K, string>>)[];
-  throw ledgerError('LEDGER_UNDECODABLE', `expected a text in '${name}[].${key}' of ${path}, found something else`);
+  throw ledgerError('LEDGER_UNDECODABLE', `expected a text in '${name}[].${key}' of ${path}, found another type`);
 }
 
 /** The token of the next page; undefined on the last one. */
@@ -80,22 +80,24 @@ export function nextPageToken(answer: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** An offset on its way to the ledger. @throws IndexerError LEDGER_REQUEST_INVALID when JSON would not carry it exactly */
+/**
+ * An offset to be sent to the ledger. @throws IndexerError LEDGER_REQUEST_INVALID when JSON would not carry it exactly
+ */
 export function sentOffset(offset: number | undefined, name: string): void {
   if (offset === undefined || Number.isSafeInteger(offset)) return;
-  throw ledgerError('LEDGER_REQUEST_INVALID', `expected a whole number up to 2^53-1 as ${name}, found another number`);
+  throw ledgerError('LEDGER_REQUEST_INVALID', `expected an integer up to 2^53-1 as ${name}, found another number`);
 }
 
 // Lists over HTTP: the same elements as on the WebSocket of the same path, collected by the node into one array. For
 // small results only: the node refuses more than 200 elements (LEDGER_REQUEST_INVALID, HTTP 413) unless `limit` is at
-// most 200, and then it truncates without saying so.
+// most 200, and then it truncates silently.
 
 export interface ListOptions {
   /** Largest number of elements. */
   readonly limit?: number;
   /**
-   * The node answers when it had nothing to add for so many milliseconds; 500 unless given, for lists that have no end
-   * of their own. Keep it below the request timeouts of both sides (20 s at the node).
+   * The node responds after this many milliseconds without a new element; default 500, for lists that have no end of
+   * their own. Keep it below the request timeouts of both sides (20 s at the node).
    */
   readonly streamIdleTimeoutMs?: number;
 }

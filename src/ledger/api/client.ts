@@ -1,6 +1,6 @@
 /**
- * The client for one participant: the typed calls of the JSON Ledger API, grouped by area, over one transport. Request
- * and response of each call are described where the call is declared, beside this. Streams are `../transport/frame-stream.ts`.
+ * Client for one participant: the typed calls of the JSON Ledger API, grouped by area, over one transport. Request and
+ * response of each call are described at its declaration in this folder. Streams are in `../transport/frame-stream.ts`.
  */
 import { withoutRemoved } from './deprecated-calls.ts';
 import { readRelease } from './release.ts';
@@ -27,7 +27,7 @@ export interface LedgerClient {
   readonly parties: PartyCalls;
   readonly users: UserCalls;
   readonly interactive: InteractiveCalls;
-  /** For what has no call of its own. */
+  /** For requests that have no call of their own. */
   readonly transport: Transport;
 }
 

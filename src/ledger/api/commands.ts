@@ -1,7 +1,7 @@
 /**
- * Commands as they are sent, directly or by interactive submission, and direct submission itself. Template ids are `#package-name:M:E` or
- * `package-id:M:E`; for a choice of an interface the id is the interface's. Daml values are plain JSON (Int and Numeric
- * as text). Source: OpenAPI description of 3.5.10.
+ * Commands as they are sent, directly or by interactive submission, and direct submission itself. Template ids are
+ * `#package-name:M:E` or `package-id:M:E`; for a choice of an interface the id is the interface's. Daml values are
+ * plain JSON (Int and Numeric as text). Source: OpenAPI description of 3.5.10.
  */
 import type { Transport } from '../transport/transport.ts';
 import { answerField, answerOffset, answerText } from './answer.ts';
@@ -46,14 +46,14 @@ export interface Duration {
   readonly nanos: number;
 }
 
-/** For how long a repeated command id is refused: a duration, or everything after an offset. */
+/** How long a repeated command id is refused: a duration, or everything after an offset. */
 export type DeduplicationPeriod =
   | { readonly DeduplicationDuration: { readonly value: Duration } }
   | { readonly DeduplicationOffset: { readonly value: number } };
 
-/** A contract that the submitter shows although the participant does not know it. */
+/** A contract that the submitter discloses although the participant does not know it. */
 export interface DisclosedContract {
-  /** Base64, from a CreatedEvent that was asked for with its blob. */
+  /** Base64, from a CreatedEvent that was requested with its blob. */
   readonly createdEventBlob: string;
   readonly templateId?: string;
   readonly contractId?: string;
@@ -66,14 +66,14 @@ export interface PrefetchContractKey {
   readonly limit?: number;
 }
 
-/** What direct and interactive submission have in common. */
+/** Common fields of direct and interactive submission. */
 export interface CommandContext {
   readonly commands: readonly Command[];
   /** With user and `actAs` the identity of the change: the same three are accepted once per deduplication period. */
   readonly commandId: string;
   readonly actAs: readonly string[];
   readonly readAs?: readonly string[];
-  /** Taken from the token unless given. */
+  /** Default: the user of the token. */
   readonly userId?: string;
   readonly disclosedContracts?: readonly DisclosedContract[];
   readonly synchronizerId?: string;
@@ -114,10 +114,10 @@ export interface ReassignmentCommands {
   readonly submissionId?: string;
 }
 
-// Direct submission of commands. Right for all: CanActAs for every party in `actAs`, CanReadAs for those in `readAs`.
-// A rejected command is an IndexerError with the ledger's own code in `facts.ledgerCode` (e.g. DUPLICATE_COMMAND,
-// CONTRACT_NOT_FOUND, INCONSISTENT); LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE leave open whether it was accepted, so
-// try again with the same command id.
+// Direct submission of commands. Right for all: CanActAs for every party in `actAs`, CanReadAs for those in `readAs`. A
+// rejected command is an IndexerError with the ledger's own code in `facts.ledgerCode` (e.g. DUPLICATE_COMMAND,
+// CONTRACT_NOT_FOUND, INCONSISTENT). After LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE it is unknown whether it was
+// accepted, so retry with the same command id.
 
 export interface SubmitResponse {
   readonly updateId: string;
@@ -138,7 +138,7 @@ export interface CommandCalls {
    * format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
    */
   submitAndWaitForTransaction(commands: Commands, transactionFormat?: TransactionFormat): Promise<Transaction>;
-  /** `POST /v2/commands/async/submit`: resolves when the commands are taken; the rest comes as a completion. */
+  /** `POST /v2/commands/async/submit`: resolves when the commands are accepted; the outcome comes as a completion. */
   submit(commands: Commands): Promise<void>;
   /** `POST /v2/commands/submit-and-wait-for-reassignment`; without a format the events are left out. All releases. */
   submitAndWaitForReassignment(

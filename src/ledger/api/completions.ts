@@ -1,4 +1,4 @@
-/** What became of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party named. */
+/** Outcomes of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party named. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
@@ -17,9 +17,9 @@ import type { Status, TraceContext } from './update-types.ts';
 
 export interface CompletionStreamRequest {
   readonly parties: readonly string[];
-  /** Taken from the token unless given. */
+  /** Default: the user of the token. */
   readonly userId?: string;
-  /** The ledger end unless given. */
+  /** Default: the ledger end. */
   readonly beginExclusive?: number;
 }
 
@@ -51,7 +51,7 @@ export interface SynchronizerTime {
   readonly recordTime?: string;
 }
 
-/** Exactly one of the keys is there; kinds of later releases appear under their own name. */
+/** Has exactly one of the keys; kinds of later releases appear under their own name. */
 export interface CompletionResponse {
   readonly Completion?: { readonly value: Completion };
   readonly OffsetCheckpoint?: {
@@ -59,21 +59,21 @@ export interface CompletionResponse {
   };
 }
 
-/** What became of a signed transaction: accepted once at most, perhaps after rejections, newest last. */
+/** Completions of a signed transaction: accepted at most once, perhaps after rejections, newest last. */
 export interface CompletionsByHash {
   readonly acceptedCompletion: Completion | undefined;
   readonly lastRejectedCompletions: readonly Completion[];
 }
 
 export interface CompletionCalls {
-  /** `POST /v2/commands/completions`; all releases, from 3.5.7 on deprecated in favour of `commandCompletions`. */
+  /** `POST /v2/commands/completions`; all releases, deprecated since 3.5.7 in favor of `commandCompletions`. */
   list(request: CompletionStreamRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
-  /** `POST /v2/commands/command-completions`; 3.5.7 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). */
+  /** `POST /v2/commands/command-completions`; 3.5.7 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). */
   commandCompletions(request: GetCompletionsRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
   /**
-   * `POST /v2/commands/completion-by-hash`; 3.6 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined when the
-   * participant has none of this hash, or does not show it (COMPLETION_NOT_FOUND).
-   * @param transactionHash Base64 (completions show it as hex)
+   * `POST /v2/commands/completion-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined when
+   * the participant has none of this hash, or does not return it (COMPLETION_NOT_FOUND).
+   * @param transactionHash Base64 (completions have it as hex)
    */
   byHash(transactionHash: string): Promise<CompletionsByHash | undefined>;
 }

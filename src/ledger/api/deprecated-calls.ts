@@ -1,6 +1,6 @@
 /**
- * What of the interface participants refuse from 3.6 on, unless they are configured otherwise, and do not have from 3.7 on; and
- * what replaces it. A call that the release has removed is refused here, before anything is sent.
+ * Calls and fields that participants refuse since 3.6, unless configured otherwise, and no longer have since 3.7, with
+ * their replacements. A call that the release has removed is refused here, before anything is sent.
  */
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -13,7 +13,7 @@ export interface DeprecatedCall {
   readonly instead: string;
 }
 
-/** Refused from here on, unless an operator of the participant has enabled them again. */
+/** First release that refuses them, unless an operator of the participant has enabled them again. */
 export const disabledIn: ReleaseNumber = '3.6';
 export const removedIn: ReleaseNumber = '3.7';
 
@@ -47,7 +47,9 @@ export const deprecatedCalls: readonly DeprecatedCall[] = [
   },
 ];
 
-/** Requests with fields that the release has removed: it would ignore them, and answer something else than was asked for. */
+/**
+ * Requests with fields that the release has removed: it would ignore them, and return something other than requested.
+ */
 const legacyFields: Readonly<Record<string, string>> = {
   'POST /v2/updates': 'updateFormat',
   'POST /v2/state/active-contracts': 'eventFormat',
@@ -72,12 +74,12 @@ function removedOf(called: string, body: unknown): Removed | undefined {
   return legacy ? { what: `the fields filter and verbose of ${called}`, instead: `the field ${format}` } : undefined;
 }
 
-/** A version is good for so long: the answer of an upgraded participant is a refusal of its own. */
+/** How long a version is cached: an upgraded participant refuses such a call itself. */
 const rereadMs = 60_000;
 
 /**
- * The transport, which refuses what the participant has removed.
- * @param read the release of the participant; read when such a call is made, and no other
+ * Wraps the transport so that calls removed in the participant's release are refused.
+ * @param read the release of the participant; called only for such a call
  */
 export function withoutRemoved(transport: Transport, read: () => Promise<ParticipantRelease>): Transport {
   let known: { readonly release: Promise<ParticipantRelease>; readonly at: number } | undefined;

@@ -19,7 +19,7 @@ export interface EventCalls {
   byContractId(contractId: string, eventFormat: EventFormat): Promise<ContractEvents | undefined>;
   /**
    * `POST /v2/contracts/contract-by-id`: the create of a contract the participant knows, active or not. Right:
-   * CanReadAs for each of `queryingParties`, CanReadAsAnyParty without any. Undefined when there is none to see
+   * CanReadAs for each of `queryingParties`, CanReadAsAnyParty without any. Undefined when none is visible
    * (CONTRACT_PAYLOAD_NOT_FOUND). 3.5 and later.
    */
   contractById(contractId: string, queryingParties?: readonly string[]): Promise<CreatedEvent | undefined>;

@@ -1,6 +1,6 @@
 /**
- * What to see and how: filters and formats of requests. Names are always given as `#package-name:Module:Entity`;
- * package ids in filters are refused from 3.5 on. Source: the descriptions of the node (OpenAPI 3.5.10).
+ * Filters and formats of requests. Names are always in the form `#package-name:Module:Entity`; package ids in filters
+ * are refused since 3.5. Source: the descriptions of the node (OpenAPI 3.5.10).
  */
 
 export interface WildcardFilter {
@@ -43,7 +43,7 @@ export interface TransactionFormat {
   readonly transactionShape: string;
 }
 
-/** Parts left out are not shown; `{}` shows checkpoints only. */
+/** Omitted parts are not returned; `{}` returns checkpoints only. */
 export interface UpdateFormat {
   readonly includeTransactions?: TransactionFormat;
   readonly includeReassignments?: EventFormat;

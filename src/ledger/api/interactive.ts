@@ -23,24 +23,24 @@ export interface MinLedgerTime {
 }
 
 export interface PrepareRequest extends CommandContext {
-  /** Where it is to run: one that the participant is connected to. */
+  /** Synchronizer to run on: one that the participant is connected to. */
   readonly synchronizerId: string;
   readonly minLedgerTime?: MinLedgerTime;
-  /** ISO-8601: after it the prepared transaction is worthless. */
+  /** ISO-8601: after this, the prepared transaction is invalid. */
   readonly maxRecordTime?: string;
-  /** Adds `hashingDetails` to the answer. */
+  /** Adds `hashingDetails` to the response. */
   readonly verboseHashing?: boolean;
   readonly estimateTrafficCost?: { readonly disabled?: boolean; readonly expectedSignatures?: readonly string[] };
-  /** `HASHING_SCHEME_VERSION_V2` unless given; `…_V3`, from 3.6 on `…_V4`. */
+  /** Default `HASHING_SCHEME_VERSION_V2`; `…_V3`, since 3.6 `…_V4`. */
   readonly hashingSchemeVersion?: string;
 }
 
 export interface PrepareResponse {
   /** Base64. */
   readonly preparedTransaction: string;
-  /** Base64: what is signed. */
+  /** Base64: the hash to sign. */
   readonly preparedTransactionHash: string;
-  /** To be handed on to `execute`. */
+  /** To be passed to `execute`. */
   readonly hashingSchemeVersion: string;
   readonly hashingDetails?: Maybe<string>;
   readonly costEstimation?: Maybe<{
@@ -56,7 +56,7 @@ export interface ExecuteRequest {
   readonly partySignatures: { readonly signatures: readonly PartySignature[] };
   readonly submissionId: string;
   readonly hashingSchemeVersion: string;
-  /** The longest that the participant allows unless given. */
+  /** Default: the longest that the participant allows. */
   readonly deduplicationPeriod?: DeduplicationPeriod;
   readonly userId?: string;
   readonly minLedgerTime?: MinLedgerTime;
@@ -71,14 +71,16 @@ export interface PackageReference {
 export interface PreferredPackagesRequest {
   readonly packageVettingRequirements: readonly { readonly parties: readonly string[]; readonly packageName: string }[];
   readonly synchronizerId?: string;
-  /** ISO-8601; now unless given. */
+  /** ISO-8601; default now. */
   readonly vettingValidAt?: string;
 }
 
 export interface InteractiveCalls {
   /** `POST /v2/interactive-submission/prepare`. Right: CanReadAs for `actAs` and `readAs`. All releases. */
   prepare(request: PrepareRequest): Promise<PrepareResponse>;
-  /** `POST /v2/interactive-submission/execute`: resolves when taken. Right: CanExecuteAs or CanActAs. All releases. */
+  /**
+   * `POST /v2/interactive-submission/execute`: resolves when accepted. Right: CanExecuteAs or CanActAs. All releases.
+   */
   execute(request: ExecuteRequest): Promise<void>;
   /** `POST /v2/interactive-submission/executeAndWait`: resolves when the transaction is on the ledger. */
   executeAndWait(request: ExecuteRequest): Promise<SubmitResponse>;
@@ -92,7 +94,7 @@ export interface InteractiveCalls {
 
 const base = '/v2/interactive-submission';
 
-// A participant's decoder insists on both, although the published description calls them optional.
+// A participant's decoder requires both, although the published description calls them optional.
 const preparation = (request: PrepareRequest): PrepareRequest => ({
   ...request,
   packageIdSelectionPreference: request.packageIdSelectionPreference ?? [],

@@ -1,14 +1,14 @@
-/** Which interfaces a participant knows. A request that names another one is refused whole. */
+/** Finds the interfaces that a participant knows. A request that names an unknown one is refused completely. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { activeContractsRequest, type LedgerFilter } from './request-format.ts';
 import { unreadRelease } from './release.ts';
 import type { StateCalls } from './state.ts';
 
 /**
- * Those of these interfaces that may stand in a filter; the participant is asked for contracts of each alone.
- * @param filter for whom; its templates and interfaces do not count
- * @param at an offset at which it shows active contracts
- * @throws IndexerError whatever it answers but that it does not know the interface
+ * The subset of these interfaces that a filter may name; contracts of each are requested alone.
+ * @param filter its parties are used; its templates and interfaces do not count
+ * @param at an offset at which it returns active contracts
+ * @throws IndexerError the participant's error, except that it does not know the interface
  */
 export async function knownInterfaces(
   { state }: { readonly state: Pick<StateCalls, 'activeContracts'> },
@@ -23,7 +23,7 @@ export async function knownInterfaces(
   return known;
 }
 
-/** Those of these ids that are templates of the participant; otherwise as {@link knownInterfaces}. */
+/** The subset of these ids that are templates of the participant; otherwise as {@link knownInterfaces}. */
 export async function knownTemplates(
   { state }: { readonly state: Pick<StateCalls, 'activeContracts'> },
   filter: Omit<LedgerFilter, 'interfaces'>,
@@ -40,7 +40,7 @@ export async function knownTemplates(
 /** Whether the participant knows what the filter names. */
 async function isTaken(state: Pick<StateCalls, 'activeContracts'>, filter: LedgerFilter, at: number): Promise<boolean> {
   try {
-    // Whether there is a contract does not matter. Without what is in flight a list is refused less often.
+    // Whether there is a contract does not matter. Without reassignments in flight, a list is refused less often.
     const request = activeContractsRequest(at, filter, unreadRelease);
     for await (const _ of state.activeContracts(request, { limit: 1 })) break;
     return true;

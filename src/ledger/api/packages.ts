@@ -88,7 +88,10 @@ export interface PackageCalls {
   content(packageId: string): Promise<PackageContent>;
   /** `GET /v2/packages/{package-id}/status`: `PACKAGE_STATUS_REGISTERED`, or `…_UNSPECIFIED` for an unknown id. */
   status(packageId: string): Promise<string>;
-  /** `POST /v2/package-vetting/list`: who vetted what where, a page at a time; any authenticated user. 3.5 and later. */
+  /**
+   * `POST /v2/package-vetting/list`: which participant vetted which packages on which synchronizer, a page at a time;
+   * any authenticated user. 3.5 and later.
+   */
   vetted(
     request?: ListVettedPackages,
   ): Promise<{ readonly vettedPackages: readonly VettedPackages[]; readonly nextPageToken: string | undefined }>;

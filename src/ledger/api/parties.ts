@@ -1,6 +1,6 @@
 /**
- * Parties, hosted here or elsewhere. Right unless said otherwise: ParticipantAdmin, or administrator of the identity
- * provider named.
+ * Parties, hosted on this participant or elsewhere. Right unless stated otherwise: ParticipantAdmin, or administrator
+ * of the identity provider named.
  */
 import { pathSegment } from '../transport/endpoint-url.ts';
 import type { SigningPublicKey, Signature } from '../access/signing.ts';
@@ -35,7 +35,7 @@ export interface PartiesPage {
 }
 
 export interface AllocatePartyRequest {
-  /** The name in front of `::`; the node chooses one unless given. */
+  /** The name in front of `::`; chosen by the node by default. */
   readonly partyIdHint?: string;
   readonly localMetadata?: ObjectMeta;
   readonly identityProviderId?: string;
@@ -52,7 +52,7 @@ export interface GenerateTopologyRequest {
   readonly publicKey: SigningPublicKey;
   readonly localParticipantObservationOnly?: boolean;
   readonly otherConfirmingParticipantUids?: readonly string[];
-  /** All confirming participants unless given. */
+  /** Default: all confirming participants. */
   readonly confirmationThreshold?: number;
   readonly observingParticipantUids?: readonly string[];
 }
@@ -62,7 +62,7 @@ export interface GeneratedTopology {
   readonly publicKeyFingerprint: string;
   /** Base64. */
   readonly topologyTransactions: readonly string[];
-  /** Base64; one signature of it stands for one of each transaction. */
+  /** Base64; one signature of it replaces one of each transaction. */
   readonly multiHash: string;
 }
 
@@ -82,7 +82,7 @@ export interface AllocateExternalPartyRequest {
 }
 
 export interface PartyCalls {
-  /** `GET /v2/parties/participant-id`; ParticipantAdmin (participants may ask less), all releases. */
+  /** `GET /v2/parties/participant-id`; ParticipantAdmin (participants may require less), all releases. */
   participantId(): Promise<string>;
   /** `GET /v2/parties`, one page; all releases. */
   list(query?: ListPartiesQuery): Promise<PartiesPage>;
@@ -91,8 +91,8 @@ export interface PartyCalls {
   /** `POST /v2/parties`; all releases. @throws IndexerError LEDGER_REQUEST_INVALID for a hint that is taken or illegal */
   allocate(request: AllocatePartyRequest): Promise<PartyDetails>;
   /**
-   * `POST /v2/parties/external/generate-topology`: what a party with a key of its own has to sign. Any authenticated
-   * user; the participant keeps nothing.
+   * `POST /v2/parties/external/generate-topology`: the topology that a party with a key of its own has to sign. Any
+   * authenticated user; the participant keeps nothing.
    */
   generateExternalTopology(request: GenerateTopologyRequest): Promise<GeneratedTopology>;
   /** `POST /v2/parties/external/allocate`: hosts that party. Right: as above, or being `userId`. */

@@ -1,26 +1,26 @@
 /**
- * The release of a participant, as far as requests depend on it. It is read at the beginning of every session, because a
- * participant is upgraded while we run.
+ * The release of a participant, as far as requests depend on it. It is read at the beginning of every session, because
+ * a participant may be upgraded while the indexer runs.
  */
 import type { ListSource } from '../../model/stream.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import type { NodeCalls } from './node.ts';
 
-/** Releases by whose number a request is chosen, or which the documents name. */
+/** Releases that requests depend on, or that the documents name. */
 export type ReleaseNumber = `${number}.${number}`;
 
 export interface ParticipantRelease {
-  /** As `GET /v2/version` has it, e.g. `3.7.4`; undefined when it could not be read. */
+  /** As in `GET /v2/version`, e.g. `3.7.4`; undefined when it could not be read. */
   readonly version: string | undefined;
   /** Major and minor number; undefined when the version is not of this form. Then it counts as older than any release. */
   readonly number: ReleaseNumber | undefined;
 }
 
-/** Of a participant that was not asked. */
+/** Of a participant whose release was not read. */
 export const unreadRelease: ParticipantRelease = { version: undefined, number: undefined };
 
-/** A pre-release counts as its release: it has what the release will have. */
+/** A pre-release counts as its release: it has the same interface. */
 export function releaseOf(version: string): ParticipantRelease {
   const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(?![\d])/u.exec(version.trim()) ?? [];
   if (major === undefined || minor === undefined) return { version, number: undefined };
@@ -37,10 +37,10 @@ export function isFrom({ number }: ParticipantRelease, since: ReleaseNumber): bo
   return number !== undefined && compare(number, since) >= 0;
 }
 
-/** From here on a list of active contracts leaves out reassignments in flight, unless it is requested with them. */
+/** Since this release, a list of active contracts omits reassignments in flight, unless it is requested with them. */
 export const omitsInFlight: ReleaseNumber = '3.7';
 
-/** What a gateway that does not let the call pass answers, and a participant that does not have it. */
+/** Errors of a gateway that does not let the call pass, and of a participant that does not have it. */
 const notServed: ReadonlySet<ErrorCode> = new Set([
   'LEDGER_NOT_A_LEDGER',
   'LEDGER_PERMISSION_DENIED',
@@ -48,8 +48,8 @@ const notServed: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * What the participant is now. A version that cannot be read is no reason to stand still.
- * @throws IndexerError when the participant cannot be reached or asked at all
+ * The current release of the participant. A version that cannot be read does not stop the indexer.
+ * @throws IndexerError when the participant cannot be reached or queried at all
  */
 export async function readRelease({
   node,
@@ -64,21 +64,21 @@ export async function readRelease({
   }
 }
 
-// What is noted of a list of active contracts beside its offset.
+// Stored facts of a list of active contracts, in addition to its offset.
 
 export function listSource(release: ParticipantRelease): ListSource {
   return { release: release.version ?? null, hasInFlight: release.number !== undefined };
 }
 
-/** What is stored of the list that a stream began with; null where it was stored before this was noted. */
+/** Source of the list that a stream began with; null if it was stored before this was recorded. */
 export interface StoredSource {
   readonly seedRelease: string | null;
   readonly seedHasInFlight: boolean | null;
 }
 
 /**
- * Whether contracts may be missing that were on their way between synchronizers when the list was read: it came from a
- * participant that leaves them out, or may have, and was not requested with them.
+ * Whether contracts may be missing that were in transit between synchronizers when the list was read: it came from a
+ * participant that omits them, or may have, and was not requested with them.
  */
 export function lacksInFlight({ seedRelease, seedHasInFlight }: StoredSource, now: ParticipantRelease): boolean {
   if (seedHasInFlight === true) return false;

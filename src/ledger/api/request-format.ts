@@ -1,5 +1,5 @@
 /**
- * The requests of the two streams, built from one filter. Seed and follow must ask for the same things, so both take
+ * The requests of the two streams, built from one filter. Seed and follow must request the same things, so both take
  * their event format from here. Pure functions; nothing deprecated (top-level `filter`, `verbose`) is ever sent.
  */
 import { createHash } from 'node:crypto';
@@ -12,14 +12,14 @@ export interface LedgerFilter {
   readonly templates: readonly string[];
   /** `#package-name:Module:Entity`; each match carries its interface view. */
   readonly interfaces: readonly string[];
-  /** Nothing but what the interfaces match; `templates` does not count then. */
+  /** Only what the interfaces match; `templates` does not count then. */
   readonly onlyInterfaces?: true;
   readonly createdEventBlobs: boolean;
   readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
   readonly topology: boolean;
 }
 
-/** What is configured: instead of interfaces that the ledger knows, the words that name those that are wanted. */
+/** The configured filter: with the configured names of interfaces instead of interfaces that the ledger knows. */
 export interface WantedFilter extends Omit<LedgerFilter, 'interfaces' | 'onlyInterfaces'> {
   /** `#package-name:Module:Entity`, and names of presets. */
   readonly wantedInterfaces: readonly string[];
@@ -63,7 +63,7 @@ export interface UpdateFormat {
 export interface ActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly eventFormat: EventFormat;
-  /** Sent from 3.7 on. */
+  /** Sent since 3.7. */
   readonly includeIncompleteReassignments?: true;
   readonly streamContinuationToken?: string;
 }
@@ -89,14 +89,14 @@ function partyFilters(filter: LedgerFilter): PartyFilters {
   return { cumulative: [...base, ...interfaces].map((identifierFilter) => ({ identifierFilter })) };
 }
 
-/** What to see and how, for both streams. */
+/** Event format for both streams. */
 export function eventFormat(filter: LedgerFilter): EventFormat {
   const filters = partyFilters(filter);
   if (filter.parties.length === 0) return { filtersByParty: {}, filtersForAnyParty: filters, verbose: false };
   return { filtersByParty: Object.fromEntries(filter.parties.map((party) => [party, filters])), verbose: false };
 }
 
-/** Transactions in the wanted shape, reassignments, and topology events of the same parties if asked for. */
+/** Transactions in the configured shape, reassignments, and topology events of the same parties if configured. */
 export function updateFormat(filter: LedgerFilter): UpdateFormat {
   const format = eventFormat(filter);
   return {
@@ -109,10 +109,11 @@ export function updateFormat(filter: LedgerFilter): UpdateFormat {
 }
 
 /**
- * The seed: all contracts active at `offset`, and those on their way between synchronizers, which participants from 3.7 on
- * leave out unless they are requested.
- * @param release the participant's; one that is older must not see a field that it does not know
- * @param continuationToken of the last entry received, to go on after a cut at the same offset with the same filter
+ * The seed: all contracts active at `offset`, and those in transit between synchronizers, which participants omit since
+ * 3.7 unless they are requested.
+ * @param release the participant's; an older one must not receive a field that it does not know
+ * @param continuationToken of the last entry received, to continue after an interruption at the same offset with the
+ *   same filter
  */
 export function activeContractsRequest(
   offset: number,
@@ -139,7 +140,7 @@ function sortedUnique(values: readonly string[]): readonly string[] {
 }
 
 /**
- * What identifies a filter in the database: the same for filters that ask for the same things in another order.
+ * Identity of a filter in the database: the same for filters that request the same things in another order.
  * @returns canonical JSON and its SHA-256 in lower-case hex
  */
 export function filterFingerprint(filter: WantedFilter): { readonly json: string; readonly hash: string } {

@@ -20,7 +20,7 @@ import type { EventFormat, TransactionFilter } from './format.ts';
 export interface ConnectedSynchronizer {
   readonly synchronizerAlias: string;
   readonly synchronizerId: string;
-  /** `PARTICIPANT_PERMISSION_…` of the party asked for; UNSPECIFIED when none was. */
+  /** `PARTICIPANT_PERMISSION_…` of the requested party; UNSPECIFIED when none was requested. */
   readonly permission: string;
 }
 
@@ -35,9 +35,15 @@ export interface ConnectedSynchronizersQuery {
 export interface GetActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly eventFormat?: EventFormat;
-  /** Also those on their way between synchronizers, which 3.7 and later leave out otherwise. Earlier releases ignore it. */
+  /**
+   * Includes contracts in transit between synchronizers, which 3.7 and later omit otherwise. Earlier releases ignore
+   * it.
+   */
   readonly includeIncompleteReassignments?: boolean;
-  /** Of the last entry received, to go on after a cut. 3.5 and later; of use to the same version of the participant only. */
+  /**
+   * Of the last entry received, to continue after an interruption. 3.5 and later; valid for the same version of the
+   * participant only.
+   */
   readonly streamContinuationToken?: string;
   /** @deprecated use `eventFormat` */
   readonly filter?: TransactionFilter;
@@ -47,16 +53,16 @@ export interface GetActiveContractsRequest {
 
 export interface ActiveContractsPageRequest {
   readonly eventFormat: EventFormat;
-  /** The ledger end unless given. */
+  /** Default: the ledger end. */
   readonly activeAtOffset?: number;
   /** As of `GetActiveContractsRequest`. */
   readonly includeIncompleteReassignments?: boolean;
-  /** 2000 unless given, at most 10000. */
+  /** Default 2000, at most 10000. */
   readonly maxPageSize?: number;
   readonly pageToken?: string;
 }
 
-/** Exactly one key of `contractEntry` is there. */
+/** Has exactly one key of `contractEntry`. */
 export interface ActiveContract {
   readonly workflowId?: string;
   readonly contractEntry?: Maybe<{
@@ -86,14 +92,14 @@ export interface StateCalls {
   ledgerEndTimes(): Promise<{ readonly offset: number; readonly synchronizerTimes: readonly SynchronizerTime[] }>;
   /**
    * `GET /v2/state/latest-pruned-offsets`: offset up to which the participant is pruned, inclusive; 0 if never. (The
-   * second offset of the answer, for divulged contracts, is the same number in all known releases.)
+   * second offset of the response, for divulged contracts, is the same number in all known releases.)
    */
   latestPrunedOffsets(): Promise<number>;
   /** `GET /v2/state/connected-synchronizers`. All releases. */
   connectedSynchronizers(query?: ConnectedSynchronizersQuery): Promise<readonly ConnectedSynchronizer[]>;
   /**
-   * `POST /v2/state/active-contracts`: the JSON text of each entry, for `decodeActiveContract`. In no order that could
-   * be relied on. All releases.
+   * `POST /v2/state/active-contracts`: the JSON text of each entry, for `decodeActiveContract`. The order is
+   * unspecified. All releases.
    * @throws IndexerError LEDGER_OFFSET_AFTER_END, LEDGER_PRUNED, LEDGER_FILTER_UNKNOWN, LEDGER_REQUEST_INVALID
    */
   activeContracts(request: GetActiveContractsRequest, options?: ListOptions): AsyncIterable<string>;

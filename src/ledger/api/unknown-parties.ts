@@ -1,24 +1,25 @@
-/** Which parties a participant does not know: it shows nothing of them, and does not say why. */
+/** Finds parties that a participant does not know: it returns nothing about them, without a reason. */
 import { nearestNames } from '../../errors/nearest-names.ts';
 import type { PartyCalls } from './parties.ts';
 
 export interface UnknownParty {
   readonly party: string;
-  /** Parties with the same hint, else with the same fingerprint or a similar id; at most three. */
+  /** Parties with the same hint, otherwise with the same fingerprint or a similar id; at most three. */
   readonly nearest: readonly string[];
 }
 
-/** Of more parties only the first are asked for: each is a request. */
+/** Maximum parties that are looked up: each is a request. */
 export const mostAsked = 100;
 const mostNearest = 3;
-/** Of a participant with more parties only these are compared. */
+/** Maximum parties of the participant that are compared. */
 const mostCompared = 1_000;
 
 type Calls = Pick<PartyCalls, 'get' | 'list'>;
 
 /**
- * Those of the first {@link mostAsked} parties that the participant does not know, hosted here or elsewhere.
- * @throws IndexerError LEDGER_PERMISSION_DENIED for a user who is no administrator of it; whatever else it answers
+ * The subset of the first {@link mostAsked} parties that the participant does not know, hosted here or elsewhere.
+ * @throws IndexerError LEDGER_PERMISSION_DENIED for a user who is not an administrator of it; any other error of the
+ *   participant
  */
 export async function unknownParties(
   { parties: calls }: { readonly parties: Calls },
@@ -52,7 +53,7 @@ function names(details: readonly { readonly party: string }[]): readonly string[
   return details.map(({ party }) => party);
 }
 
-/** In one sentence. */
+/** As one sentence. */
 export function inWords({ party, nearest }: UnknownParty): string {
   return `the participant knows no party ${party}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Updates, transactions and events as the participant sends them, for callers of single look-ups. Optional is whatever
- * some release leaves out; Daml values stay plain JSON. (The indexer itself decodes text with `../frames/decode.ts`, without
- * loss.) Source: recorded answers and the OpenAPI descriptions of 3.4, 3.5 and 3.6.
+ * Updates, transactions and events as the participant sends them, for callers of single lookups. Fields that some
+ * release leaves out are optional; Daml values stay plain JSON. (The indexer itself decodes text with
+ * `../frames/decode.ts`, without loss.) Source: recorded responses and the OpenAPI descriptions of 3.4, 3.5 and 3.6.
  */
 import { isObject } from '../frames/field.ts';
 import { answerField, answerObject, answerOffset, type Maybe } from './answer.ts';
@@ -36,7 +36,7 @@ export interface CreatedEvent {
   readonly contractKey?: unknown;
   readonly contractKeyHash?: Maybe<string>;
   readonly createArgument?: unknown;
-  /** Base64; what a DisclosedContract needs. */
+  /** Base64; required in a DisclosedContract. */
   readonly createdEventBlob?: Maybe<string>;
   readonly interfaceViews?: Maybe<readonly InterfaceView[]>;
   readonly witnessParties?: readonly string[];
@@ -69,7 +69,7 @@ export interface ExercisedEvent extends ArchivedEvent {
   readonly acsDelta?: boolean;
 }
 
-/** Exactly one of the keys is there. */
+/** Has exactly one of the keys. */
 export interface Event {
   readonly CreatedEvent?: CreatedEvent;
   readonly ArchivedEvent?: ArchivedEvent;
@@ -100,7 +100,7 @@ export interface Update {
   readonly OffsetCheckpoint?: { readonly value: UpdateValue };
 }
 
-/** What every kind of update has; the rest is plain JSON. */
+/** Common fields of all kinds of updates; the others are plain JSON. */
 export interface UpdateValue {
   readonly offset: number;
   readonly [key: string]: unknown;
@@ -110,7 +110,7 @@ export interface UpdateResponse {
   readonly update?: Maybe<Update>;
 }
 
-/** An answer `{"update":…}` whose value, if there is one, has an offset. @throws IndexerError LEDGER_UNDECODABLE */
+/** A response `{"update":…}` whose value, if there is one, has an offset. @throws IndexerError LEDGER_UNDECODABLE */
 export function updateAnswer(answer: unknown, path: string): UpdateResponse {
   const { update } = answerObject(answer, path);
   if (!isObject(update)) return answer as UpdateResponse;
@@ -122,7 +122,7 @@ export function updateAnswer(answer: unknown, path: string): UpdateResponse {
   return answer as UpdateResponse;
 }
 
-/** The transaction of an answer `{"transaction":…}`. @throws IndexerError LEDGER_UNDECODABLE */
+/** The transaction of a response `{"transaction":…}`. @throws IndexerError LEDGER_UNDECODABLE */
 export function transactionIn(answer: unknown, path: string): Transaction {
   const transaction = answerField(answer, 'transaction', path);
   answerOffset(transaction, 'offset', path);
@@ -148,7 +148,7 @@ function checkEvents(transaction: unknown, path: string): void {
   }
 }
 
-/** Without these two an event says nothing. @throws IndexerError LEDGER_UNDECODABLE */
+/** Without these two, an event is meaningless. @throws IndexerError LEDGER_UNDECODABLE */
 export function checkEvent(event: unknown, path: string): void {
   if (isObject(event) && typeof event['contractId'] === 'string' && typeof event['templateId'] === 'string') return;
   throw ledgerError('LEDGER_UNDECODABLE', `expected contractId and templateId in an event of ${path}, found none`);

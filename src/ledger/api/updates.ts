@@ -1,6 +1,6 @@
 /**
  * Updates, looked up or listed. Right for all: CanReadAs or CanActAs for each party in the format, CanReadAsAnyParty
- * for formats for any party and for topology events of all parties. An endless stream is a matter of the WebSocket.
+ * for formats for any party and for topology events of all parties. Endless streams use the WebSocket.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -19,7 +19,7 @@ import type { TransactionFilter, UpdateFormat } from './format.ts';
 /** `updateFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
 export interface GetUpdatesRequest {
   readonly beginExclusive: number;
-  /** Absent: a list that ends when nothing more comes for the idle time. */
+  /** Absent: the list ends when nothing arrives for the idle time. */
   readonly endInclusive?: number;
   readonly updateFormat?: UpdateFormat;
   /** Needs `endInclusive`. 3.5 and later. */
@@ -32,22 +32,22 @@ export interface GetUpdatesRequest {
 
 export interface GetUpdatesPageRequest {
   readonly updateFormat: UpdateFormat;
-  /** 0 or absent: from the pruned offset on, without an error. */
+  /** 0 or absent: from the pruned offset, without an error. */
   readonly beginOffsetExclusive?: number;
   readonly endOffsetInclusive?: number;
-  /** 100 unless given, at most 2000. */
+  /** Default 100, at most 2000. */
   readonly maxPageSize?: number;
   readonly descendingOrder?: boolean;
-  /** Of the answer before; bound to the participant and to the same request. */
+  /** Of the previous response; bound to the participant and to the same request. */
   readonly pageToken?: string;
 }
 
 export interface UpdatesPage {
   readonly updates: readonly UpdateResponse[];
   readonly lowestPageOffsetExclusive: number;
-  /** Everything visible up to here was seen: as good as an OffsetCheckpoint. */
+  /** Everything visible up to here was returned: equivalent to an OffsetCheckpoint. */
   readonly highestPageOffsetInclusive: number;
-  /** Ascending without an end there is always one. */
+  /** Always present for ascending order without an end. */
   readonly nextPageToken: string | undefined;
 }
 
@@ -71,16 +71,16 @@ export interface UpdateCalls {
    */
   page(request: GetUpdatesPageRequest): Promise<UpdatesPage>;
   /**
-   * `POST /v2/updates/update-by-offset`; all releases. Undefined when there is none at the offset or the format does
-   * not show it (UPDATE_NOT_FOUND).
+   * `POST /v2/updates/update-by-offset`; all releases. Undefined when there is none at the offset or the format
+   * excludes it (UPDATE_NOT_FOUND).
    */
   byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /** `POST /v2/updates/update-by-id`; all releases. Undefined as for `byOffset`. */
   byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
   /**
-   * `POST /v2/updates/update-by-hash`; 3.6 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as for
+   * `POST /v2/updates/update-by-hash`; 3.6 and later, before that HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as for
    * `byOffset`.
-   * @param transactionHash Base64 (transactions show it as hex)
+   * @param transactionHash Base64 (transactions have it as hex)
    */
   byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
 }

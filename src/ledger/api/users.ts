@@ -1,6 +1,7 @@
 /**
- * Users of the participant and their rights; a token names a user, its rights are kept here. Right unless said
- * otherwise: ParticipantAdmin, or administrator of the user's identity provider. All calls exist in all releases.
+ * Users of the participant and their rights; a token names a user, whose rights are stored on the participant. Right
+ * unless stated otherwise: ParticipantAdmin, or administrator of the user's identity provider. All calls exist in all
+ * releases.
  */
 import { pathSegment } from '../transport/endpoint-url.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -19,7 +20,7 @@ export interface User {
 type OfParty = { readonly value: { readonly party: string } };
 type Plain = { readonly value: Readonly<Record<string, never>> };
 
-/** Exactly one of the keys is there; kinds of later releases appear under their own name. */
+/** Has exactly one of the keys; kinds of later releases appear under their own name. */
 export interface RightKind {
   readonly CanActAs?: OfParty;
   readonly CanReadAs?: OfParty;
@@ -53,15 +54,15 @@ export interface UserCalls {
   list(query?: PageQuery): Promise<UsersPage>;
   /** `POST /v2/users`. @throws IndexerError LEDGER_REQUEST_INVALID (`USER_ALREADY_EXISTS`, 409) */
   create(user: User, rights?: readonly Right[]): Promise<User>;
-  /** `GET /v2/users/{user-id}`; a user may ask for itself. @throws IndexerError (`USER_NOT_FOUND`, 404) */
+  /** `GET /v2/users/{user-id}`; users may read their own entry. @throws IndexerError (`USER_NOT_FOUND`, 404) */
   get(userId: string, identityProviderId?: string): Promise<User>;
   /** `DELETE /v2/users/{user-id}`: the user and all its rights. */
   delete(userId: string): Promise<void>;
-  /** `GET /v2/users/{user-id}/rights`; a user may ask for itself. */
+  /** `GET /v2/users/{user-id}/rights`; users may read their own rights. */
   rights(userId: string): Promise<readonly Right[]>;
-  /** `POST /v2/users/{user-id}/rights`: gives back those the user did not have yet. */
+  /** `POST /v2/users/{user-id}/rights`: returns those the user did not have yet. */
   grant(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
-  /** `PATCH /v2/users/{user-id}/rights`: gives back those the user had. */
+  /** `PATCH /v2/users/{user-id}/rights`: returns those the user had. */
   revoke(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
   /** `GET /v2/authenticated-user`: the user of the token. Any authenticated user. */
   authenticated(identityProviderId?: string): Promise<User>;

@@ -1,7 +1,7 @@
 /**
- * The participant's error object (`JsCantonError`), read. Only `code`, `cause`, `context` and `errorCategory` are
- * promised by its schema, and of those that are not Canton's own even the code may be missing: everything absent or of
- * another type is undefined or empty here, because an error that cannot be read must still be an error.
+ * Reads the participant's error object (`JsCantonError`). Only `code`, `cause`, `context` and `errorCategory` are
+ * promised by its schema, and in errors that are not Canton's own even the code may be missing: fields that are absent
+ * or of another type are undefined or empty here, because an error that cannot be read must still be an error.
  */
 import { isObject, type JsonObject } from '../frames/field.ts';
 
@@ -18,7 +18,7 @@ export interface LedgerErrorBody {
   readonly cause: string | undefined;
   readonly correlationId: string | undefined;
   readonly traceId: string | undefined;
-  /** Values that are texts. Those of some keys (`commands`, `exercise_trace`) quote contract data. */
+  /** Values that are texts. Some keys (`commands`, `exercise_trace`) quote contract data. */
   readonly context: Readonly<Record<string, string>>;
   readonly resources: readonly ErrorResource[];
   /** 1 to 14; -1 when redacted or not the participant's own. */
@@ -26,7 +26,7 @@ export interface LedgerErrorBody {
   readonly grpcCodeValue: number | undefined;
   /** Text of a duration, e.g. `1 second`; a hint. */
   readonly retryInfo: string | undefined;
-  /** Whether the failed command certainly has no effect. Taken from the context where the field is null. */
+  /** Whether the failed command certainly has no effect. Read from the context if the field is null. */
   readonly definiteAnswer: boolean | undefined;
 }
 
@@ -59,7 +59,7 @@ function definite(body: JsonObject, said: string | undefined): boolean | undefin
   return said === 'true' ? true : said === 'false' ? false : undefined;
 }
 
-/** The error in a parsed body or frame; undefined when it is something else (data, a 404, a text). */
+/** The error in a parsed body or frame; undefined when it is not an error object (data, a 404, a text). */
 export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
   if (!isObject(body) || dataKeys.some((key) => key in body)) return undefined;
   if (typeof body['code'] !== 'string' && whole(body['errorCategory']) === undefined) return undefined;
@@ -84,7 +84,7 @@ export function isErrorFrame(parsed: unknown): boolean {
   return decodeLedgerError(parsed) !== undefined;
 }
 
-/** True for the participant's answer to a path that none of its endpoints has. */
+/** True for the participant's response to a path that none of its endpoints has. */
 export function isUnknownEndpoint(body: unknown): boolean {
   return isObject(body) && Array.isArray(body['errors']) && body['status'] === 404;
 }

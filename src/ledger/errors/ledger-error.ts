@@ -1,7 +1,7 @@
 /**
- * Turns everything that goes wrong between us and the participant into an IndexerError: error bodies and frames, HTTP
- * statuses, plain text answers, pages of proxies, close codes and network errors. What belongs to which code
- * is said by the tables at the end.
+ * Turns all failures between the indexer and the participant into an IndexerError: error bodies and frames, HTTP
+ * statuses, plain text responses, pages of proxies, close codes and network errors. The tables at the end assign the
+ * codes.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isTlsErrno } from '../../errors/tls-errno.ts';
@@ -13,7 +13,10 @@ import { ledgerError } from './make-ledger-error.ts';
 
 type Facts = Record<string, string | number | boolean>;
 
-/** Text of a peer, fit for one log line: short, printable, and with anything that looks like a token taken out, before it is escaped. */
+/**
+ * Text of a peer, fit for one log line: short, printable, and with anything that looks like a token removed before it
+ * is escaped.
+ */
 function printable(text: string, length = 300): string {
   return escapeFormat(filterHidden(text, withoutTokens))
     .replace(/[\p{Cc}\s]+/gu, ' ')
@@ -25,14 +28,14 @@ function withoutTokens(text: string): string {
   return text.replace(/Bearer\s+\S+/giu, 'Bearer [removed]').replace(/eyJ[\w-]*(?:\.[\w-]*)*/gu, '[token removed]');
 }
 
-/** The text as an offset when it is one, so that facts carry numbers; undefined for anything else. */
+/** The text as an offset if it is one, so that facts contain numbers; otherwise undefined. */
 function offsetIn(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,16}$/u.test(text)) return undefined;
   const offset = Number(text);
   return Number.isSafeInteger(offset) ? offset : undefined;
 }
 
-/** Resources whose id is a name or a hash. Others, contract keys above all, may be what a contract says. */
+/** Resources whose id is a name or a hash. Others, contract keys above all, may be contract data. */
 const plainResource =
   /^(?:CID|CONTRACT_ID|PACKAGE\w*|DALF\w*|TEMPLATE\w*|INTERFACE\w*|TRANSACTION_ID|UPDATE_ID|USER\w*)$/u;
 const resourcesShown = 3;
@@ -52,7 +55,7 @@ function short(text: string | undefined): string | undefined {
   return text === undefined ? undefined : printable(text, 100);
 }
 
-/** What may be logged of an error: of the context only offsets, because other values may quote contract data. */
+/** Facts of an error that may be logged: of the context only offsets, because other values may quote contract data. */
 function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts {
   const { context, cause = '' } = body;
   const all = {
@@ -74,11 +77,11 @@ function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts
   return facts;
 }
 
-/** A good token whose user is not there: the one refusal that is the same for all requests and names its reason. */
+/** A valid token whose user does not exist: the one refusal that is the same for all requests and names its reason. */
 function userRemedy({ context }: LedgerErrorBody): { remedy?: string } {
   if (context['ledger_api_error'] !== 'invalid token') return {};
   return {
-    remedy: 'the token is good, its user is not: create the user, or activate it, in the identity provider meant',
+    remedy: 'the token is valid, its user is not: create the user, or activate it, in the intended identity provider',
   };
 }
 
@@ -86,14 +89,14 @@ function errorFromLedger(body: LedgerErrorBody, httpStatus: number | undefined):
   const { code: ledgerCode, errorCategory: category, grpcCodeValue: grpcCode } = body;
   const cause = body.cause === undefined ? 'no cause given' : printable(body.cause);
   const trace = body.traceId === undefined ? '' : ` (trace id ${printable(body.traceId, 100)})`;
-  const message = `the ledger answered ${printable(ledgerCode ?? 'without a code')}: ${cause}${trace}`;
+  const message = `the ledger returned ${printable(ledgerCode ?? 'an error without a code')}: ${cause}${trace}`;
   return ledgerError(classify({ ledgerCode, category, grpcCode, httpStatus }), message, {
     facts: wireFacts(body, httpStatus),
     ...userRemedy(body),
   });
 }
 
-/** An answer that is not the participant's error object. */
+/** A response that is not the participant's error object. */
 function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   const code = classify({ httpStatus });
   const facts = { httpStatus };
@@ -106,13 +109,13 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   }
   const page = typeof body === 'string' && /^\s*</u.test(body);
   // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
-  const text = page ? ' with a web page: something before the participant answered' : '';
+  const text = page ? ' with a web page: from a server in front of the participant' : '';
   const said = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
-  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, { facts });
+  return ledgerError(code, `the ledger URL returned HTTP ${httpStatus}${said}`, { facts });
 }
 
 /**
- * The error in an answer or a frame.
+ * The error in a response or a frame.
  * @param body the parsed JSON, or the text when it is not JSON
  * @param httpStatus absent for frames of a stream
  */
@@ -120,7 +123,7 @@ export function errorFromBody(body: unknown, httpStatus?: number): IndexerError 
   const decoded = decodeLedgerError(body);
   if (decoded !== undefined) return errorFromLedger(decoded, httpStatus);
   if (httpStatus !== undefined) return errorFromStatus(body, httpStatus);
-  return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found something else', {
+  return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found other content', {
     retry: 'retry',
   });
 }
@@ -144,9 +147,9 @@ function errnoOf(thrown: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** A participant always answers with one of those offered: what comes without has lost it on the way. */
+/** A participant always selects one of the offered subprotocols: a response without one has lost it on the way. */
 const subprotocolRemedy =
-  'let the gateway before the participant pass the header Sec-WebSocket-Protocol on, both of the request and of the answer';
+  'configure the gateway in front of the participant to pass the header Sec-WebSocket-Protocol in requests and responses';
 const notTheApi = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
 
 function codeOfErrno(errno: string, message: string): LedgerErrorCode {
@@ -163,7 +166,7 @@ function originOf(url: string): string {
 
 /**
  * A failure below HTTP: DNS, TCP, TLS, or bytes that break the WebSocket protocol.
- * @param url of the request; only its host and port are shown, because a URL may hold credentials
+ * @param url of the request; only its host and port are included, because a URL may contain credentials
  */
 export function errorFromNetwork(cause: unknown, url: string): IndexerError {
   const errno = errnoOf(cause) ?? 'none';
@@ -177,45 +180,44 @@ export function errorFromNetwork(cause: unknown, url: string): IndexerError {
     cause,
     facts: { errno, host },
     ...(/subprotocol/iu.test(text) ? { remedy: subprotocolRemedy } : {}),
-    // A broken frame is usually a broken proxy or connection: the next connection may be whole.
+    // A broken frame usually comes from a broken proxy or connection: the next connection may be intact.
     ...(code === 'LEDGER_UNDECODABLE' ? { retry: 'retry' } : {}),
   });
 }
 
-// The classification of the ledger's failures: what the participant says, to the code this
-// program knows it by (what follows from it is in `errors/ledger-codes.ts`). The tables are asked in
-// the order they stand here; the first that knows the value decides. Codes and categories are those of the
-// participant's own error catalogue; gRPC and HTTP statuses follow each other by a fixed mapping, in which pruned,
-// malformed and too late are all 400, so the status comes last.
+// Maps the participant's failures to the codes of this program (`errors/ledger-codes.ts` defines their consequences).
+// The tables are consulted in the order in which they are listed; the first that contains the value decides. Codes and
+// categories are those of the participant's own error catalog. gRPC and HTTP statuses map to each other in a fixed way,
+// in which pruned, malformed and too late are all 400, so the status comes last.
 
 type ErrorClasses<Key> = ReadonlyMap<Key, LedgerErrorCode>;
 
-/** By `code`: those whose category alone would say the wrong thing, or too little. */
+/** By `code`: codes whose category alone would be wrong or too general. */
 export const byLedgerCode: ErrorClasses<string> = new Map([
   ['PARTICIPANT_PRUNED_DATA_ACCESSED', 'LEDGER_PRUNED'],
   ['OFFSET_AFTER_LEDGER_END', 'LEDGER_OFFSET_AFTER_END'],
   ['PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END', 'LEDGER_OFFSET_AFTER_END'],
-  // These two end running streams in lawful operation; the next connection may follow at once.
+  // These two end running streams in normal operation; the next connection may follow at once.
   ['ACCESS_TOKEN_EXPIRED', 'LEDGER_TOKEN_EXPIRED'],
   ['STALE_STREAM_AUTHORIZATION', 'LEDGER_STALE_AUTHORIZATION'],
   ['PACKAGE_NAMES_NOT_FOUND', 'LEDGER_FILTER_UNKNOWN'],
   ['NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
   ['NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
   ['TEMPLATES_OR_INTERFACES_NOT_FOUND', 'LEDGER_PACKAGE_UNKNOWN'],
-  // On a socket it comes without a category, and would pass for a failure of the participant.
+  // On a socket it comes without a category, and would be treated as a failure of the participant.
   ['DEPRECATED_API_DISABLED', 'LEDGER_API_DISABLED'],
   ['INVALID_CONTINUATION_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
   ['INVALID_ACS_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
   ['INVALID_UPDATES_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
-  // Without a category where it was named first, in the release notes: the index database of the participant was cut off.
+  // Has no category in the release notes that first name it: the participant was disconnected from its index database.
   ['INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR', 'LEDGER_UNAVAILABLE'],
-  // Its category says "retry", but the same request meets the same limit for ever.
+  // Its category says "retry", but the same request would always hit the same limit.
   ['JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 'LEDGER_REQUEST_INVALID'],
 ]);
 
 /**
- * By `errorCategory`. Absent on purpose, so that the gRPC code tells: 4 (internal), 13 (never sent over the interface)
- * and -1 (redacted, or not an error of the participant at all).
+ * By `errorCategory`. Deliberately absent, so that the gRPC code decides: 4 (internal), 13 (never sent over the
+ * interface) and -1 (redacted, or not an error of the participant at all).
  */
 export const byCategory: ErrorClasses<number> = new Map([
   // Shutting down, not yet up, a passive replica.
@@ -228,11 +230,11 @@ export const byCategory: ErrorClasses<number> = new Map([
   [7, 'LEDGER_PERMISSION_DENIED'],
   // Offsets, fields, page sizes; of the other services INVALID_DAR, DAML_AUTHORIZATION_ERROR, INVALID_USER_UPDATE_REQUEST.
   [8, 'LEDGER_REQUEST_INVALID'],
-  // OFFSET_OUT_OF_RANGE; of commands DAML_FAILURE and what no synchronizer can take.
+  // OFFSET_OUT_OF_RANGE; of commands DAML_FAILURE and commands that no synchronizer accepts.
   [9, 'LEDGER_REQUEST_INVALID'],
   // DUPLICATE_COMMAND, USER_ALREADY_EXISTS.
   [10, 'LEDGER_REQUEST_INVALID'],
-  // CONTRACT_NOT_FOUND, USER_NOT_FOUND, PARTY_NOT_FOUND, PACKAGE_NOT_FOUND, and look-ups that find nothing.
+  // CONTRACT_NOT_FOUND, USER_NOT_FOUND, PARTY_NOT_FOUND, PACKAGE_NOT_FOUND, and lookups that find nothing.
   [11, 'LEDGER_REQUEST_INVALID'],
   [12, 'LEDGER_OFFSET_AFTER_END'],
   [14, 'LEDGER_REQUEST_INVALID'],
@@ -258,7 +260,7 @@ export const byGrpcCode: ErrorClasses<number> = new Map([
   [16, 'LEDGER_UNAUTHENTICATED'],
 ]);
 
-/** By HTTP status, for bodies that are not the participant's: its HTTP server, or a proxy before it. */
+/** By HTTP status, for bodies that are not the participant's: its HTTP server, or a proxy in front of it. */
 export const byHttpStatus: ErrorClasses<number> = new Map([
   [400, 'LEDGER_REQUEST_INVALID'],
   [401, 'LEDGER_UNAUTHENTICATED'],
@@ -268,7 +270,7 @@ export const byHttpStatus: ErrorClasses<number> = new Map([
   [409, 'LEDGER_UNAVAILABLE'],
   [413, 'LEDGER_REQUEST_INVALID'],
   [415, 'LEDGER_REQUEST_INVALID'],
-  // Another connection was meant, or the request came before the connection was safe: the next one may be right.
+  // The request was for another connection, or came before the connection was safe: the next one may be right.
   [421, 'LEDGER_UNAVAILABLE'],
   [425, 'LEDGER_UNAVAILABLE'],
   [429, 'LEDGER_UNAVAILABLE'],
@@ -282,8 +284,8 @@ export const byHttpStatus: ErrorClasses<number> = new Map([
 ]);
 
 /**
- * By WebSocket close code. The participant says everything in frames and closes with 1000; these come from proxies.
- * Codes that are not here, 1001, 1006 and 1011 among them, are LEDGER_STREAM_CLOSED.
+ * By WebSocket close code. The participant reports everything in frames and closes with 1000; these come from proxies.
+ * Codes that are not listed, including 1001, 1006 and 1011, are LEDGER_STREAM_CLOSED.
  */
 export const byCloseCode: ErrorClasses<number> = new Map([
   [1008, 'LEDGER_UNAUTHENTICATED'],
@@ -292,7 +294,7 @@ export const byCloseCode: ErrorClasses<number> = new Map([
   [3003, 'LEDGER_PERMISSION_DENIED'],
 ]);
 
-/** What an answer or a frame says of its failure; whatever is absent does not take part in the decision. */
+/** Facts of a failure in a response or a frame; absent ones do not take part in the decision. */
 export interface Symptoms {
   readonly ledgerCode?: string | undefined;
   readonly category?: number | undefined;
@@ -304,7 +306,7 @@ function found<Key>(classes: ErrorClasses<Key>, key: Key | undefined): LedgerErr
   return key === undefined ? undefined : classes.get(key);
 }
 
-/** The code for what was said: by ledger code, then category, then gRPC code, then HTTP status. */
+/** The code for these symptoms: by ledger code, then category, then gRPC code, then HTTP status. */
 function classify({ ledgerCode, category, grpcCode, httpStatus }: Symptoms): LedgerErrorCode {
   const known =
     found(byLedgerCode, ledgerCode) ??

@@ -1,8 +1,8 @@
-/** How failures of the ledger are built: with a code of the ledger's, and the facts of the place. */
+/** Builds failures of the ledger: with one of the ledger's codes, and the facts of the location. */
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
 import { IndexerError, type IndexerErrorOptions } from '../../errors/indexer-error.ts';
 
-/** What differs from the catalogue, for the few codes whose class depends on where they happen, and what is known here. */
+/** Differences from the catalog, for the few codes whose class depends on where they happen, and known facts. */
 export type LedgerErrorDetails = Omit<IndexerErrorOptions, 'code'>;
 
 /** An IndexerError of the ledger. */

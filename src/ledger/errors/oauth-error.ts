@@ -1,4 +1,7 @@
-/** What a token provider's failure means. Never the secret, and nothing of an answer but its OAuth error code and description. */
+/**
+ * Classifies failures of a token provider. Never contains the secret, and nothing of a response but its OAuth error
+ * code and description.
+ */
 import { ClientError, ResponseBodyError } from 'openid-client';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { escapeSteering, filterHidden } from '../../errors/visible-text.ts';
@@ -6,7 +9,7 @@ import { isObject } from '../frames/field.ts';
 import { ledgerError } from './make-ledger-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 
-/** RFC 6749 §5.2 and RFC 8707: the answers that the same request gets again, until a person changes something. */
+/** RFC 6749 §5.2 and RFC 8707: errors that the same request gets again until an operator changes something. */
 const refusals: ReadonlySet<string> = new Set([
   'invalid_client',
   'unauthorized_client',
@@ -27,7 +30,10 @@ function refused(reason: string, host: string, httpStatus: number, description =
   });
 }
 
-/** In brackets, without control characters. A word as long as secrets and tokens are is left out, and so is the secret. */
+/**
+ * In parentheses, without control characters. A word as long as secrets and tokens are is left out, and so is the
+ * secret.
+ */
 function described(description: string | undefined, secrets: readonly string[]): string {
   if (description === undefined || description === '') return '';
   const withoutSecrets = (text: string): string =>
@@ -35,7 +41,7 @@ function described(description: string | undefined, secrets: readonly string[]):
   return ` (${escapeSteering(filterHidden(description, withoutSecrets).slice(0, 300))})`;
 }
 
-/** The error code, unless it is none that a provider would define. */
+/** The error code, unless no provider would define it. */
 function reasonOf(error: string, secrets: readonly string[]): string {
   const isCode = /^[\w-]{1,60}$/u.test(error) && !secrets.some((secret) => error.includes(secret));
   return isCode ? error : 'an error without a code';
@@ -70,7 +76,7 @@ function responseIn(chain: readonly unknown[]): Response | undefined {
   return chain.find((link): link is Response => link instanceof Response);
 }
 
-/** When to come back, as a fact; nothing if the provider does not say. */
+/** The requested delay, as a fact; empty if there is none. */
 function waitOf({ status, headers }: Response): { retryAfterSeconds?: number } {
   const said = { 'retry-after': headers.get('retry-after') ?? undefined, date: headers.get('date') ?? undefined };
   const seconds = retryAfterSeconds(status, said);
@@ -89,7 +95,7 @@ function quoted(text: string): string {
   return escapeSteering(text.slice(0, 200));
 }
 
-/** The issuer that the provider names in its metadata, if it is not the one that was asked. */
+/** The issuer that the provider names in its metadata, if it is not the requested one. */
 export function otherIssuerIn(thrown: unknown): string | undefined {
   if (!(thrown instanceof ClientError) || thrown.code !== 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return undefined;
   const body = isObject(thrown.cause) ? thrown.cause['body'] : undefined;
@@ -106,12 +112,12 @@ function errorFromClient(error: ClientError, chain: readonly unknown[], host: st
   const code = error.code ?? 'unknown';
   if (response !== undefined && response.status !== 200) {
     const facts = { httpStatus: response.status, ...waitOf(response) };
-    return unavailable(`answered HTTP ${response.status}${redirectOf(response)}`, host, facts);
+    return unavailable(`returned HTTP ${response.status}${redirectOf(response)}`, host, facts);
   }
   const issuer = otherIssuerIn(error);
   if (issuer !== undefined) return unavailable(`describes itself as another issuer: ${quoted(issuer)}`, host, { code });
-  // 200 with a page instead of JSON is a login page or a portal in between.
-  return unavailable('answered with something that is not a token answer', host, { code });
+  // 200 with a web page instead of JSON is a login page or a portal in between.
+  return unavailable('returned something that is not a token response', host, { code });
 }
 
 function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly string[]): IndexerError {
@@ -120,11 +126,11 @@ function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly
   const description = described(error.error_description, secrets);
   if (refusals.has(reason) && !busy.has(status)) return refused(reason, host, status, description);
   const facts = { httpStatus: status, ...waitOf(response) };
-  return unavailable(`answered HTTP ${status}: ${reason}${description}`, host, facts);
+  return unavailable(`returned HTTP ${status}: ${reason}${description}`, host, facts);
 }
 
 /**
- * Classifies what asking for a token threw.
+ * Classifies the error of a token request.
  * @param host of the provider, with its port; for the message
  * @param secrets of the client in every form that the provider may repeat
  */
@@ -133,9 +139,9 @@ export function errorFromProvider(thrown: unknown, host: string, secrets: readon
   const own = chain.find((link): link is IndexerError => link instanceof IndexerError);
   if (own !== undefined) return own;
   if (thrown instanceof ResponseBodyError) return errorFromBody(thrown, host, secrets);
-  if (isTimeout(chain)) return unavailable('did not answer in time', host);
+  if (isTimeout(chain)) return unavailable('did not respond in time', host);
   const errno = errnoIn(chain);
   if (errno !== undefined) return unavailable(`cannot be reached: ${errno}`, host, { errno });
   if (thrown instanceof ClientError) return errorFromClient(thrown, chain, host);
-  return unavailable('cannot be asked', host);
+  return unavailable('could not be queried', host);
 }

@@ -1,4 +1,4 @@
-/** When a sender asks its clients to come back. */
+/** The time at which a sender wants its clients to come back. */
 
 /** Of an HTTP response, names in lower case. */
 interface RetryHeaders {
@@ -7,8 +7,8 @@ interface RetryHeaders {
 }
 
 /**
- * What Retry-After asks for, in either form; a date is compared with the sender's own clock where it tells that.
- * Undefined for other statuses than the two that mean "later", and for what is no such value.
+ * The delay in Retry-After, in either form; a date is compared with the sender's own clock if the response contains it.
+ * Undefined for other statuses than the two that mean "later", and for invalid values.
  */
 export function retryAfterSeconds(status: number, headers: RetryHeaders): number | undefined {
   if (status !== 429 && status !== 503) return undefined;

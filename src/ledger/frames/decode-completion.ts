@@ -1,7 +1,7 @@
 /**
- * Frames of the completion stream, decoded into model types: `{"completionResponse":{"Completion":{"value":{…}}}}`. Tolerant of
- * every absent field but the offset. What a rejection says of its reason is read from the details of its status
- * (google.rpc ErrorInfo and ResourceInfo), else from the message, which begins `CODE(category,trace): `.
+ * Decodes frames of the completion stream into model types: `{"completionResponse":{"Completion":{"value":{…}}}}`.
+ * Tolerates every absent field but the offset. The reason of a rejection is read from the details of its status
+ * (google.rpc ErrorInfo and ResourceInfo), otherwise from the message, which begins `CODE(category,trace): `.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { CompletionFrame, Rejection } from '../../model/update.ts';
@@ -21,12 +21,12 @@ import {
 import { unknownFields } from './known-fields.ts';
 import { RawJson, scanFrame } from './raw-json.ts';
 
-/** Longer messages hold whole commands. */
+/** Longer messages contain entire commands. */
 const messageCharacters = 4096;
 
 /**
- * One frame. Kinds that this version does not know are refused: an offset that is passed over would be lost.
- * @param unknown gets the names of fields that this version does not know
+ * One frame. Kinds that this version does not know are refused: a skipped offset would be lost.
+ * @param unknown receives the names of fields that this version does not know
  * @throws IndexerError UPDATE_UNDECODABLE
  */
 export function decodeCompletion(frame: string, unknown?: UnknownNames): CompletionFrame {
@@ -47,7 +47,7 @@ export function decodeCompletion(frame: string, unknown?: UnknownNames): Complet
 
 function scanned(frame: string): unknown {
   try {
-    // The scanner can only tell the parts of JSON from each other.
+    // The scanner only splits JSON; it does not check that each part is JSON.
     JSON.parse(frame);
   } catch {
     throw new IndexerError('the frame is not JSON', {
@@ -82,7 +82,7 @@ function completion(value: JsonObject, offset: number, path: string): Completion
   };
 }
 
-/** An object, or one without fields where it is absent. */
+/** An object, or an empty one if it is absent. */
 function partAt(value: JsonObject, key: string, path: string): JsonObject {
   const part = value[key];
   return part === undefined || part === null ? {} : objectAt(part, `${path}.${key}`);
@@ -119,12 +119,12 @@ function rejectionOf(value: JsonObject, path: string): Rejection | null {
   };
 }
 
-/** Half a character at the end would be none. */
+/** Half of a surrogate pair at the end would not be a character. */
 function beginningOf(message: string): string {
   return message.slice(0, messageCharacters).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** The messages as the JSON layer decodes them; one that it could not decode says nothing. */
+/** The messages as the JSON layer decodes them; one that it could not decode is ignored. */
 function detailsOf(status: JsonObject, path: string): readonly JsonObject[] {
   const raw = status['details'];
   const details: unknown = raw instanceof RawJson ? JSON.parse(raw.text) : raw;
@@ -159,7 +159,10 @@ function contractOf(details: readonly JsonObject[]): string | null {
   return null;
 }
 
-/** The trace goes from the choice that failed to the command: `in exercise command pkg:Mod:T:Choice on contract …` is its end. */
+/**
+ * The trace goes from the choice that failed to the command: `in exercise command pkg:Mod:T:Choice on contract …` is
+ * its end.
+ */
 function choicePath(trace: string | undefined): string | null {
   const lines = [...(trace ?? '').matchAll(/ in (?:[a-z-]+ command|choice) ([^\s:]+:[^\s:]+:[^\s:]+:[^\s:]+)/g)];
   return lines.at(-1)?.[1] ?? null;

@@ -1,4 +1,4 @@
-/** Events of the wire, decoded for the writer: their field names, and where a `value` level exists. */
+/** Decodes events of the wire for the writer: their field names, and which of them are wrapped in `value`. */
 import type {
   ArchivedEvent,
   AssignedEvent,
@@ -29,10 +29,10 @@ import {
 import { knownFields } from './known-fields.ts';
 import { partText } from './raw-json.ts';
 
-/** How the frame holds its payloads: the JSON text of one, null for an absent one. */
+/** How the frame contains its payloads: the JSON text of one, null for an absent one. */
 export type PayloadOf = (value: unknown) => JsonText | null;
 
-/** CreatedEvent. `fallbackOffset` and `fallbackNode` stand in where an old release leaves them out. */
+/** CreatedEvent. `fallbackOffset` and `fallbackNode` are used if an old release leaves them out. */
 export function decodeCreated(
   payloadOf: PayloadOf,
   value: unknown,
@@ -165,14 +165,17 @@ function decodeReassignmentHalf(event: JsonObject, path: string) {
   };
 }
 
-/** A part of a frame as the ledger wrote it. Only the scanner knows it: a frame that was read quickly is read again. */
+/**
+ * A part of a frame as the ledger wrote it. Only the scanner keeps the text: a frame that was read by the fast reader
+ * is read again.
+ */
 export function sentText(part: unknown): string {
   const text = partText(part);
   if (text === undefined) throw new RangeError('a part without its text');
   return text;
 }
 
-/** `{"event":{"<Name>":{"value":{…}}}}`. An event this version does not know comes raw. */
+/** `{"event":{"<Name>":{"value":{…}}}}`. An event that this version does not know is kept raw. */
 export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent {
   const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
   const [name, wrapped] = Object.entries(variants)[0] ?? [];

@@ -1,7 +1,7 @@
 /**
- * Frames of the two streams, decoded into model types. Tolerant of every absent field; refuses (UPDATE_UNDECODABLE, with
- * JSON path and offset) only what cannot be indexed without: the offset, contract ids, template ids, choice names.
- * Kinds of update and events of topology that this version does not know are kept raw, unknown fields are named.
+ * Decodes frames of the two streams into model types. Tolerates every absent field; refuses (UPDATE_UNDECODABLE, with
+ * JSON path and offset) only frames without what indexing requires: the offset, contract ids, template ids, choice
+ * names. Kinds of updates and topology events that this version does not know are kept raw, unknown fields are named.
  */
 import { IndexerError, toIndexerError, atOffset } from '../../errors/indexer-error.ts';
 import { shownKey, type UnknownNames } from '../../model/unknown.ts';
@@ -36,9 +36,10 @@ import {
 } from './decode-event.ts';
 
 /**
- * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. Of a string the update has copies; of bytes it may
- * have texts that lie there.
- * @param unknown gets the names of fields that this version does not know, and counts transactions that the quick reader gave up
+ * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. From a string, the update has copies; from bytes,
+ * it may contain texts that point into them.
+ * @param unknown receives the names of fields that this version does not know, and counts transactions that the fast
+ *   reader could not read
  */
 export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
   const { value, fields, isGivenUp } = lossless(frame, updates);
@@ -76,11 +77,11 @@ const activeContracts: FrameKind<ActiveContractEntry> = {
   decode: decodeEntryValue,
 };
 
-/** What a frame says, and the fields that were passed over. */
+/** Contents of a frame, and the fields that were skipped. */
 interface Decoded<T> {
   readonly value: T;
   readonly fields: readonly string[];
-  /** The quick reader could not read it. */
+  /** The fast reader could not read it. */
   readonly isGivenUp: boolean;
 }
 
@@ -89,7 +90,7 @@ function lossless<T>(frame: Text, kind: FrameKind<T>): Decoded<T> {
   return quickly(frame, kind) ?? scanned(stringOf(frame), kind, true);
 }
 
-/** Undefined when it cannot: integers beyond 2^53, or an error, and the slow way finds out which. */
+/** Undefined when it cannot: integers beyond 2^53, or an error, and the scanner finds out which. */
 function quickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): Decoded<T> | undefined {
   const read = readFrame(frame, shape);
   if (read === undefined) return undefined;
@@ -100,13 +101,13 @@ function quickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): Decoded<T> | 
   }
 }
 
-/** The quick reader leaves nothing else in the place of a payload. */
+/** The fast reader leaves only these in place of a payload. */
 function readPayload(value: unknown): Text | null {
   return value === undefined ? null : (value as Text | null);
 }
 
 function scanned<T>(text: string, { decode, message }: FrameKind<T>, isGivenUp: boolean): Decoded<T> {
-  // The scanner can only tell the parts of JSON from each other.
+  // The scanner only splits JSON; it does not check that each part is JSON.
   valid(text, JSON.parse);
   const frame = scanFrame(text);
   try {
@@ -116,7 +117,7 @@ function scanned<T>(text: string, { decode, message }: FrameKind<T>, isGivenUp: 
   }
 }
 
-/** Unlike what is JSON of another shape, it may have been cut on its way: the same frame comes again. */
+/** Unlike JSON of another shape, the frame may have been truncated on its way: the same frame comes again. */
 function notJson(): IndexerError {
   return new IndexerError('the frame is not JSON', {
     code: 'UPDATE_UNDECODABLE',
@@ -179,7 +180,10 @@ function header(value: JsonObject, path: string): UpdateHeader {
   };
 }
 
-/** That of a kind whose message requires these, in each release: an update without them is not stored by half. */
+/**
+ * The header of a kind whose message requires these fields in each release: an update without them is not stored
+ * partially.
+ */
 function knownHeader(value: JsonObject, path: string): UpdateHeader {
   const head = header(value, path);
   if (head.updateId === null) throw absent(value, 'updateId', path);

@@ -1,6 +1,6 @@
 /**
- * Reading fields of a decoded frame. Absent, null and empty strings mean "not there" (releases differ in which fields
- * they send); a field that is there with another type is refused with its JSON path, because guessing would corrupt.
+ * Reads fields of a decoded frame. Absent, null and empty strings mean "not there" (releases differ in which fields
+ * they send); a field of another type is refused with its JSON path, because guessing would corrupt data.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { parseTemplateId, type TemplateId } from '../../model/template-id.ts';
@@ -8,7 +8,7 @@ import { Utf8, type Text } from '../../model/utf8.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A frame that cannot be indexed: names the JSON path, what was found and what was expected; never the value. */
+/** A frame that cannot be indexed: names the JSON path, the found and the expected type; never the value. */
 export function undecodable(path: string, expected: string, found: unknown): IndexerError {
   return new IndexerError(`cannot decode ${path}: expected ${expected}, found ${describe(found)}`, {
     code: 'UPDATE_UNDECODABLE',
@@ -47,7 +47,7 @@ export function textAt(source: JsonObject, key: string, path: string): Text | nu
   return nameAt(source, key, path);
 }
 
-/** A text that the quick reader gives as a string as well; null when absent or empty. */
+/** A text that the fast reader returns as a string as well; null when absent or empty. */
 export function nameAt(source: JsonObject, key: string, path: string): string | null {
   const value = source[key];
   if (value === undefined || value === null || value === '') return null;
@@ -80,21 +80,21 @@ export function flagAt(source: JsonObject, key: string, path: string): boolean |
   throw undecodable(`${path}.${key}`, 'true or false', value);
 }
 
-/** A whole number that JavaScript holds exactly, or null when absent. */
+/** An integer that JavaScript holds exactly, or null when absent. */
 export function integerAt(source: JsonObject, key: string, path: string): number | null {
   const value = source[key];
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  throw undecodable(`${path}.${key}`, 'a whole number up to 2^53', value);
+  throw undecodable(`${path}.${key}`, 'an integer up to 2^53', value);
 }
 
-/** A 64-bit whole number; a bigint where a JavaScript number would round it. */
+/** A 64-bit integer; a bigint if a JavaScript number would round it. */
 export function int64At(source: JsonObject, key: string, path: string): number | bigint | null {
   const value = source[key];
   return typeof value === 'bigint' ? value : integerAt(source, key, path);
 }
 
-/** An offset: a positive whole number. */
+/** An offset: a positive integer. */
 export function offsetAt(source: JsonObject, key: string, path: string): number {
   const value = integerAt(source, key, path);
   if (value === null || value < 0) throw undecodable(`${path}.${key}`, 'an offset', source[key]);

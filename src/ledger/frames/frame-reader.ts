@@ -1,7 +1,7 @@
 /**
- * The quick way to read a frame: knowing its shape, it goes through the bytes once and leaves texts and payloads where they
- * are: nothing of a payload is parsed here, Postgres does that, once. Fields it does not know it names and passes over;
- * what else looks unusual (spaces, other kinds of updates) it leaves to the scanner.
+ * Reads a frame fast: with a known shape, it passes through the bytes once and leaves texts and payloads in place.
+ * Payloads are not parsed here; Postgres does that, once. Unknown fields are named and skipped. Other unusual content
+ * (spaces, other kinds of updates) is left to the scanner.
  */
 import { Utf8, type Text } from '../../model/utf8.ts';
 import type { JsonObject } from './field.ts';
@@ -25,21 +25,21 @@ const letterN = 0x6e;
 const letterU = 0x75;
 /** More digits may not be exact in a number. */
 const exactDigits = 15;
-/** Payloads with brackets this deep are looked at as text, see `jsonbText`. */
+/** Payloads with brackets this deep are checked as text, see `jsonbText`. */
 const usualNesting = 200;
 
 const none: readonly string[] = [];
-/** One error for all: making one costs more than reading a field. */
+/** One error for all: creating one costs more than reading a field. */
 const unusual = new SyntaxError('not a frame for the quick reader');
 
-/** 1 for bytes that may end a text: the quote, and what needs a closer look. */
+/** 1 for bytes that may end a text: the quote, and bytes that need a closer check. */
 const endsText = new Uint8Array(256).fill(1, 0, space);
 for (const code of [quote, backslash]) endsText[code] = 1;
 
 const asText = 1;
 const asOpening = 2;
 const asClosing = 3;
-/** What a byte outside of texts means for the structure of JSON. */
+/** Meaning of a byte outside of texts for the structure of JSON. */
 const structure = new Uint8Array(256);
 structure[quote] = asText;
 for (const code of [openBrace, openBracket]) structure[code] = asOpening;
@@ -63,11 +63,11 @@ function listOf(printed: string): readonly string[] {
 
 export interface ReadFrame {
   /**
-   * The structure. Payloads, and texts that differ from frame to frame, lie in the frame as {@link Utf8}; those of them
-   * that have to be looked at before they can be stored are strings.
+   * The structure. Payloads, and texts that differ from frame to frame, point into the frame as {@link Utf8}; those of
+   * them that have to be checked before they can be stored are strings.
    */
   readonly value: JsonObject;
-  /** Fields that were passed over, as `Message.field`. */
+  /** Skipped fields, as `Message.field`. */
   readonly unknown: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export function readFrame(frame: Utf8, shape: Shape): ReadFrame | undefined {
   }
 }
 
-/** The view made last: frames that follow each other lie in the same memory. */
+/** The latest view: consecutive frames are in the same memory. */
 let viewed: { readonly bytes: Buffer; readonly view: DataView } | undefined;
 
 function viewOnto(bytes: Buffer): DataView {
@@ -91,14 +91,14 @@ function viewOnto(bytes: Buffer): DataView {
   return viewed.view;
 }
 
-/** Where it looks beyond the end of the frame it finds what it does not expect, or another end than the frame's. */
+/** If it reads beyond the end of the frame, it finds unexpected bytes, or another end than the frame's. */
 class FrameReader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
   readonly #end: number;
   at: number;
   unknown: string[] | undefined;
-  /** Whether the value passed last has to be looked at before it can be stored as jsonb. */
+  /** Whether the last skipped value has to be checked before it can be stored as jsonb. */
   #odd = false;
 
   constructor({ bytes, start, end }: Utf8) {
@@ -119,7 +119,7 @@ class FrameReader {
       if (field === undefined) this.#passOver(shape);
       else {
         this.at += field.label.bytes.length;
-        // Of two values the later one would count, and nothing would tell whether the earlier one was JSON.
+        // Of two values the later one would count, and nothing would check whether the earlier one was JSON.
         if (values[field.slot] !== undefined) throw unusual;
         values[field.slot] = bytes[this.at] === letterN ? this.#null() : this.#value(field);
       }
@@ -142,7 +142,7 @@ class FrameReader {
     return undefined;
   }
 
-  /** A key with its value that nobody asks for; it has to be JSON nevertheless. */
+  /** Skips a key and value that are not needed; the value has to be JSON nevertheless. */
   #passOver({ message = '' }: Shape): void {
     const { at } = this;
     const bytes = this.#bytes;
@@ -158,7 +158,7 @@ class FrameReader {
 
   #isNext({ words, bytes: label }: Printed): boolean {
     const { at } = this;
-    // Beyond the memory there is no word; a frame does not end with a label.
+    // There is no word beyond the memory; a frame does not end with a label.
     if (at + label.length > this.#end) return false;
     for (let word = 0; word < words.length; word += 1) {
       if (this.#view.getInt32(at + word * 4, true) !== words[word]) return false;
@@ -209,7 +209,7 @@ class FrameReader {
     return end === undefined ? this.#escapedText(start) : names.at(this.#bytes, this.#view, start + 1, end);
   }
 
-  /** Goes past a text, to where its closing quote is; undefined where there is an escape in it. */
+  /** Skips a text, up to its closing quote; undefined if it contains an escape. */
   #endOfPlain(): number | undefined {
     const bytes = this.#bytes;
     if (bytes[this.at] !== quote) throw unusual;
@@ -229,7 +229,7 @@ class FrameReader {
 
   #names(): readonly string[] {
     const start = this.at;
-    // Were there a bracket in one of its texts, what ends here would be no JSON.
+    // If one of its texts contained a bracket, this end would not be JSON.
     const last = this.#bytes.indexOf(closeBracket, start);
     if (this.#bytes[start] !== openBracket || last === -1 || last >= this.#end) throw unusual;
     this.at = last + 1;
@@ -282,7 +282,7 @@ class FrameReader {
     return this.#odd || this.#beginsOddly(start) ? this.#slice(start, this.at) : new Utf8(this.#bytes, start, this.at);
   }
 
-  /** Whether the first key may be that of our own escape: it is nowhere but at the beginning of an object. */
+  /** Whether the first key may be that of our own escape: it occurs only at the beginning of an object. */
   #beginsOddly(start: number): boolean {
     const bytes = this.#bytes;
     if (bytes[start] !== openBrace || bytes[start + 1] === closeBrace) return false;
@@ -322,7 +322,7 @@ class FrameReader {
     return this.#endOfText(start + 1);
   }
 
-  /** After the quote that ends a text of which this is a part. */
+  /** Position after the quote that ends a text of which this is a part. */
   #endOfText(part: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -336,7 +336,7 @@ class FrameReader {
     throw unusual;
   }
 
-  /** A number, true or false; whether it is one is not asked here. */
+  /** A number, true or false; which one is not checked here. */
   #endOfLiteral(start: number): number {
     const bytes = this.#bytes;
     let at = start;

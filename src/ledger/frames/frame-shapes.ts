@@ -1,6 +1,6 @@
 /**
- * The parts of frames that come by the million, field by field: what the quick reader knows. Everything else a ledger
- * sends is read without this table, so a field that is missing here costs time, not data.
+ * The parts of frames that come by the million, field by field, for the fast reader. All other content of a ledger is
+ * read without this table, so a field that is missing here costs time, not data.
  */
 import type { JsonObject } from './field.ts';
 
@@ -17,7 +17,7 @@ export function printed(text: string): Printed {
   return { bytes, words };
 }
 
-/** A `name` comes again and again, as does a list of `names`; a `text` is another one nearly every time. */
+/** A `name` recurs often, as does a list of `names`; a `text` differs nearly every time. */
 type PlainKind = 'text' | 'name' | 'names' | 'integer' | 'flag' | 'payload';
 
 /** `label` is the key with quotes and colon; `shape` that of an `object`, or of each of `objects`. */
@@ -31,18 +31,18 @@ export type Values = readonly unknown[];
 
 export class Shape {
   readonly fields: readonly Field[];
-  /** Which field was met at which position last time: a ledger prints fields in the same order again and again. */
+  /** Which field was found at which position last time: a ledger prints fields in the same order every time. */
   readonly order: Field[] = [];
   readonly #blank: readonly unknown[];
-  /** As docs/reference/coverage.md names it; undefined where other fields than these make it something else. */
+  /** As docs/reference/coverage.md names it; undefined if other fields than these make it another message. */
   readonly message: string | undefined;
   /**
-   * Makes the object. A literal for each shape, because the engine makes those far quicker than key by key.
-   * @throws SyntaxError for what is left to the scanner
+   * Creates the object. A literal for each shape, because the engine creates those far faster than key by key.
+   * @throws SyntaxError for content that is left to the scanner
    */
   readonly make: (values: Values) => JsonObject;
 
-  /** Room for the values of one object. */
+  /** Memory for the values of one object. */
   blank(): unknown[] {
     return this.#blank.slice();
   }
@@ -183,7 +183,7 @@ const event = new Shape(
     if (create === undefined && archive === undefined) return { ExercisedEvent: exercise };
     if (exercise === undefined && archive === undefined) return { CreatedEvent: create };
     if (exercise === undefined && create === undefined) return { ArchivedEvent: archive };
-    // Which of two it is must not depend on who reads it.
+    // Which of two kinds it is must not depend on the reader.
     throw new SyntaxError('an event of two kinds');
   },
 );

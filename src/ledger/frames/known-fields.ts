@@ -1,12 +1,12 @@
 /**
- * The fields of every message this version knows, for frames that the scanner reads; those of shapes stand in
- * `frame-shapes.ts`. Reads nothing and refuses nothing: it names what is there beyond them.
+ * The fields of every message this version knows, for frames that the scanner reads; those of shapes are in
+ * `frame-shapes.ts`. Reads and refuses nothing: it names additional fields.
  */
 import { shownKey } from '../../model/unknown.ts';
 import { isObject } from './field.ts';
 import { archived, created, exercised, interfaceView, type Shape, traceContext, viewStatus } from './frame-shapes.ts';
 
-/** The name of the message below a field, of each where it is a list; null for a field with none. */
+/** The name of the message below a field, of each element if it is a list; null for a field with none. */
 type Fields = Readonly<Record<string, string | null>>;
 
 const update = {
@@ -32,7 +32,7 @@ const event = {
   packageName: null,
 } satisfies Fields;
 
-/** By message, in the words of docs/reference/coverage.md; those in small letters are levels that it has no name for. */
+/** By message, named as in docs/reference/coverage.md; lower-case names are nested objects that it has no name for. */
 export const knownFields = {
   updateFrame: { update: 'update' },
   update: {
@@ -117,14 +117,14 @@ export const knownFields = {
   DeduplicationPeriod: { DeduplicationOffset: null, DeduplicationDuration: null, Empty: null },
 } as const satisfies Readonly<Record<string, Fields>>;
 
-/** All that the quick reader knows of a message. */
+/** All fields of a message that the fast reader knows. */
 function fieldsOf({ fields }: Shape): Fields {
   return Object.fromEntries(fields.map(({ name, shape }) => [name, shape?.message ?? null]));
 }
 
 export type KnownMessage = keyof typeof knownFields;
 
-/** Where the key is a choice that `wire.ts` makes: kept raw, or refused, when it is the only one. */
+/** Objects whose key is a choice that `wire.ts` makes: kept raw, or refused, when it is the only one. */
 const variants: ReadonlySet<string> = new Set([
   'update',
   'event',
@@ -133,7 +133,7 @@ const variants: ReadonlySet<string> = new Set([
   'contractEntry',
 ]);
 
-/** The fields of a scanned frame that this version does not know, as `Message.field`, each as often as it came. */
+/** The fields of a scanned frame that this version does not know, as `Message.field`, each as often as it occurred. */
 export function unknownFields(frame: unknown, message: KnownMessage): readonly string[] {
   const found: string[] = [];
   collect(frame, message, found);
@@ -156,7 +156,7 @@ function collect(value: unknown, message: string, found: string[]): void {
   }
 }
 
-/** How a field is named that a message should not have. */
+/** Name of a field that a message should not have. */
 export function fieldName(message: string, key: string): string {
   return `${message}.${shownKey(key)}`;
 }

@@ -1,15 +1,15 @@
 /**
- * Offsets of the participant that a stream was switched to, and those of the stream: both ways, and in whatever a participant
- * tells. A stream that never switched participants has none of this. Pure.
+ * Translates between the offsets of the participant that a stream was switched to and those of the stream, in both
+ * directions and in all messages. A stream that never switched participants has none of this. Pure.
  */
 import type { CreatedEvent, UnassignedEvent } from '../../model/event.ts';
 import type { ParticipantRange } from '../../model/stream.ts';
 import type { ActiveContractEntry, CompletionFrame, StoredUpdate, Update } from '../../model/update.ts';
 
 export class ParticipantOffsets {
-  /** Offsets of the stream up to here (inclusive) are of participants before this one. */
+  /** Offsets of the stream up to here (inclusive) are of previous participants. */
   readonly from: number;
-  /** What came up to here may be stored already (inclusive). */
+  /** Updates up to here may be stored already (inclusive). */
   readonly repeatsTo: number;
   readonly #shift: number;
   readonly #overlaps: ReadonlyMap<string, number>;
@@ -21,22 +21,28 @@ export class ParticipantOffsets {
     this.repeatsTo = Math.max(from, ...this.#overlaps.values());
   }
 
-  /** The participant's own offset as one of the stream. What it had before the switch gets one that means nothing here. */
+  /**
+   * The participant's own offset as one of the stream. An offset from before the switch gets one that has no meaning
+   * here.
+   */
   ours(offset: number): number {
     return offset + this.#shift;
   }
 
-  /** The other way; what was before its beginning is its beginning. */
+  /** The reverse; an offset before its beginning becomes its beginning. */
   theirs(offset: number): number {
     return Math.max(0, offset - this.#shift);
   }
 
-  /** Whether an update of a synchronizer, at this offset of the stream, was stored before the switch, under another offset. */
+  /**
+   * Whether an update of a synchronizer, at this offset of the stream, was stored before the switch, under another
+   * offset.
+   */
   isStored(synchronizerId: string, offset: number): boolean {
     return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);
   }
 
-  /** One that is stored already says no more than that everything up to it has come. */
+  /** An update that is stored already becomes a checkpoint: everything up to it has arrived. */
   update(update: Update): Update {
     const offset = this.ours(update.offset);
     if (update.kind === 'offset_checkpoint') return { ...update, offset };
@@ -45,7 +51,7 @@ export class ParticipantOffsets {
     return this.#withEvents({ ...update, offset });
   }
 
-  /** Of what was active before the switch the offset only tells entries apart: it is not the one that is stored here. */
+  /** For contracts active before the switch, the offset only distinguishes entries: it is not the stored one. */
   entry(entry: ActiveContractEntry): ActiveContractEntry {
     if (entry.kind === 'empty') return entry;
     if (entry.kind === 'active') return { ...entry, created: this.#moved(entry.created) };

@@ -1,11 +1,11 @@
-/** Entries of the active contracts read for comparison, by the same plain walk as updates. */
+/** Reads entries of the active contracts for comparison, by the same plain traversal as updates. */
 import { comparedRow, partyLists, type ComparedRow, type FieldTexts } from '../../model/compared-rows.ts';
 import { printedText } from '../../model/printed-json.ts';
 import type { JsonObject } from './field.ts';
 import { asSent, halfFields, packageName, type PackageName, plainly, type Print } from './plain-frame.ts';
 import { free, micros, part, plain, set, whole } from './plain-field.ts';
 
-/** A contract that the ledger holds active. */
+/** A contract that is active on the ledger. */
 export interface PlainActive {
   readonly kind: 'active';
   readonly contractId: string;
@@ -23,7 +23,7 @@ export interface PlainInFlight {
   readonly contractId: string;
   readonly offset: number;
   readonly row: ComparedRow;
-  /** Of an unassign, what was active before it; it has no counter of its own. */
+  /** For an unassign, the contract that was active before it; the unassign has no counter of its own. */
   readonly contract: PlainActive | undefined;
 }
 
@@ -62,7 +62,7 @@ function entryOf(frame: JsonObject, isSeeded: IsSeeded, print: Print): PlainActi
   return inFlight('assign', created, { ...halfFields(half, created, 0, null), ...came }, undefined);
 }
 
-/** Puts a list of parties into the text of a create as the set that it is: participants list it in any order. */
+/** Writes a list of parties in the text of a create as a set: participants list it in any order. */
 function withSet(created: JsonObject): (text: string, list: string) => string {
   return (text, list) => {
     const parties = created[list];

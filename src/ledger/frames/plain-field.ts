@@ -5,17 +5,17 @@ import { columnText } from '../../model/escape.ts';
 /** Thrown for a frame that has to be read by the scanner, because JSON.parse changed something in it. */
 export const inexact = new RangeError('a frame for the scanner');
 
-/** An object within an object; empty where there is none. */
+/** An object within an object; empty if there is none. */
 export function part(source: JsonObject, key: string): JsonObject {
   return (source[key] ?? {}) as JsonObject;
 }
 
-/** The objects of a list; none where there is no list. */
+/** The objects of a list; empty if there is no list. */
 export function parts(source: JsonObject, key: string): readonly JsonObject[] {
   return (source[key] ?? []) as readonly JsonObject[];
 }
 
-/** Text; the ledger prints what is not there as null, or as an empty text. */
+/** Text; the ledger prints an absent one as null, or as an empty text. */
 export function plain(value: unknown): string | null {
   if (typeof value === 'string') return value === '' ? null : value;
   if (value === null || value === undefined) return null;
@@ -28,13 +28,13 @@ export function free(value: unknown): string | null {
   return text === null ? null : columnText(text);
 }
 
-/** A whole number. Throws {@link inexact} for one that JavaScript has rounded. */
+/** An integer. Throws {@link inexact} for one that JavaScript has rounded. */
 export function whole(value: unknown): string | null {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) throw inexact;
   return plain(value);
 }
 
-/** A list of texts in whose order nothing lies, in the order and the blanks of `json_agg`. */
+/** A list of texts whose order has no meaning, in the order and the spacing of `json_agg`. */
 export function set(value: unknown): string {
   const names = (value ?? []) as readonly string[];
   const texts = [...names].sort(byBytes).map((name) => JSON.stringify(name));

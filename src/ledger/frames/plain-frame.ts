@@ -1,7 +1,7 @@
 /**
- * Frames of the ledger read for comparison, by a plain walk over `JSON.parse` and not by the decoder that feeds the
- * writer: a defect there must not hide itself. Only frames with numbers in payloads, or with what jsonb cannot hold, are
- * read by the scanner that leaves payloads as text.
+ * Reads frames of the ledger for comparison, by a plain traversal of `JSON.parse` and not by the decoder that feeds the
+ * writer: a bug there must not hide itself. Only frames with numbers in payloads, or with content that jsonb cannot
+ * hold, are read by the scanner, which leaves payloads as text.
  */
 import { comparedRow, type ComparedRow } from '../../model/compared-rows.ts';
 import { printedText, printedValue } from '../../model/printed-json.ts';
@@ -14,15 +14,15 @@ export interface PlainUpdate {
   readonly offset: number;
   /** Empty for an OffsetCheckpoint. */
   readonly synchronizerId: string;
-  /** Empty for an OffsetCheckpoint, which leaves no rows. */
+  /** Empty for an OffsetCheckpoint, which has no rows. */
   readonly rows: readonly ComparedRow[];
   readonly names: readonly PackageName[];
 }
 
-/** What an event calls the package of its template. */
+/** Package name of an event's template. */
 export interface PackageName {
   readonly template: string | null;
-  /** Null where the ledger does not say. */
+  /** Null if the ledger does not say. */
   readonly packageName: string | null;
 }
 
@@ -36,11 +36,11 @@ export function plainUpdate(text: string): PlainUpdate {
   return plainly(text, updateRows);
 }
 
-/** A payload as the tables print it; null where there is none. */
+/** A payload as the tables print it; null if there is none. */
 export type Print = (value: unknown) => string | null;
 
 /**
- * Walks a frame as `JSON.parse` reads it, and once more as the scanner does where that is not exact.
+ * Reads a frame with `JSON.parse`, and again with the scanner if that is not exact.
  * @throws IndexerError UPDATE_UNDECODABLE
  */
 export function plainly<T>(text: string, walk: (frame: JsonObject, print: Print) => T): T {
@@ -71,7 +71,7 @@ const exactly: Print = (value) => {
   return printedText(value.text);
 };
 
-/** What is kept as it came. Only the scanner knows the text of an object. */
+/** A part that is kept as it came. Only the scanner knows the text of an object. */
 export function asSent(value: JsonObject): string {
   const text = partText(value);
   if (text === undefined) throw inexact;
@@ -237,7 +237,7 @@ function halfRow(
   );
 }
 
-/** @param contract what names the contract: the half itself, or its created event */
+/** @param contract the object that names the contract: the half itself, or its created event */
 export function halfFields(half: JsonObject, contract: JsonObject, index: number, exclusivity: string | null) {
   return {
     node_id: whole(contract['nodeId']) ?? String(index),

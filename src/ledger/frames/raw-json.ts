@@ -1,10 +1,11 @@
 /**
- * Parsing a frame without losing what JavaScript cannot hold: JSON.parse rounds numbers beyond 2^53 and drops the scale
+ * Parses a frame without losing what JavaScript cannot hold: JSON.parse rounds numbers beyond 2^53 and drops the scale
  * of decimals, and nesting has no limit. So payloads stay slices of the ledger's own text. `frame-reader.ts` does that
- * for the frames that come; this scanner does it for any, more slowly, and keeps large numbers of the structure exact.
+ * for the common frames; this scanner does it for any frame, more slowly, and keeps large numbers of the structure
+ * exact.
  */
 
-/** A JSON value left as the text it arrived as. */
+/** A JSON value left as its original text. */
 export class RawJson {
   readonly text: string;
   constructor(text: string) {
@@ -12,7 +13,7 @@ export class RawJson {
   }
 }
 
-/** Keys whose values are payloads: kept as text, whatever is in them. */
+/** Keys whose values are payloads: kept as text, whatever they contain. */
 export const payloadKeys: ReadonlySet<string> = new Set([
   'createArgument',
   'contractKey',
@@ -22,7 +23,7 @@ export const payloadKeys: ReadonlySet<string> = new Set([
   'details',
 ]);
 
-/** Deepest structure the scanner follows outside payloads; the interface needs less than 12. */
+/** Deepest structure that the scanner follows outside payloads; the interface needs less than 12. */
 const structureLimit = 64;
 
 /** The frame as a JavaScript value with every payload as RawJson; `text` must be valid JSON. */
@@ -30,17 +31,17 @@ export function scanFrame(text: string): unknown {
   return new Scanner(text).value(0);
 }
 
-/** The JSON text of a payload value: the ledger's own where it was kept, else re-serialized; null for absent. */
+/** The JSON text of a payload value: the ledger's own if it was kept, otherwise re-serialized; null for absent. */
 export function jsonTextOf(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   if (value instanceof RawJson) return value.text;
   return JSON.stringify(value);
 }
 
-/** Where the objects of scanned frames stand in their text. */
+/** Positions of the objects of scanned frames in their text. */
 const places = new WeakMap<object, { readonly text: string; readonly start: number; readonly end: number }>();
 
-/** The ledger's own text of an object of a scanned frame, down to the last blank; undefined for anything else. */
+/** The ledger's own text of an object of a scanned frame, including every blank; undefined for any other value. */
 export function partText(value: unknown): string | undefined {
   if (value instanceof RawJson) return value.text;
   const place = typeof value === 'object' && value !== null ? places.get(value) : undefined;

@@ -1,6 +1,6 @@
 /**
- * What a stream says again and again (names of templates, lists of parties), found by the bytes it is printed as: only the
- * first time it is made. The same bytes give the same object, as long as it is remembered.
+ * Cache of recurring values of a stream (names of templates, lists of parties), found by their printed bytes: they are
+ * created only the first time. The same bytes give the same object, as long as it is remembered.
  */
 
 /** Odd, so that no bit of a hash is lost. */
@@ -11,13 +11,15 @@ const initialBytes = 32 * 1024;
 export class Recurring<T> {
   readonly #make: (printed: string) => T;
   readonly #mostBytes: number;
-  /** Open addressing: a place is the hash or the next free one; in it the number of what is remembered there, 0: nothing. */
+  /**
+   * Open addressing: a slot is the hash or the next free one; it contains the number of the remembered value, 0: none.
+   */
   #places = new Int32Array(initialPlaces);
-  /** What is remembered is numbered from 1; it was printed as the bytes from its start to the start of the next. */
+  /** Remembered values are numbered from 1; each was printed as the bytes from its start to the start of the next. */
   #values: (T | undefined)[] = [undefined];
   #hashes: number[] = [0];
   #starts: number[] = [0, 0];
-  /** One after the other, so that they are near each other when they are compared. */
+  /** Contiguous, so that they are near each other when they are compared. */
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   #view = viewOf(this.#bytes);
 
@@ -30,7 +32,7 @@ export class Recurring<T> {
     this.#mostBytes = mostBytes;
   }
 
-  /** The value printed between two places of `bytes`, of which `view` is a view. @throws what `make` throws */
+  /** The value printed between two positions of `bytes`, of which `view` is a view. @throws what `make` throws */
   at(bytes: Buffer, view: DataView, start: number, end: number): T {
     const hash = hashOf(bytes, view, start, end);
     const last = this.#places.length - 1;

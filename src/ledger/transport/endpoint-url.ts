@@ -1,6 +1,6 @@
 /**
  * Addresses of the JSON Ledger API under a base URL. The participant may be configured with a path prefix, so a base
- * URL may carry a path, which comes before every endpoint.
+ * URL may contain a path, which comes before every endpoint.
  */
 import { ledgerError } from '../errors/make-ledger-error.ts';
 

@@ -1,7 +1,7 @@
 /**
- * One WebSocket stream of the participant: connects, sends the one request, hands over each frame as bytes, and says
- * exactly once how it ended. It keeps the connection alive with its own pings, notices a dead peer, and never mistakes
- * a stream that we paused for a dead one. It does not reconnect: whoever opened it decides from the checkpoint.
+ * One WebSocket stream of the participant: connects, sends the one request, delivers each frame as bytes, and reports
+ * exactly once how it ended. It keeps the connection alive with its own pings, detects a dead peer, and never mistakes
+ * a stream that was paused here for a dead one. It does not reconnect: its caller decides from the checkpoint.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -36,20 +36,20 @@ export interface FrameStreamOptions {
   /** Sent as the first and only frame. */
   readonly request: object;
   readonly token: string | undefined;
-  /** `both` unless given. */
+  /** Default `both`. */
   readonly tokenPlacement?: TokenPlacement | undefined;
   /** For https only. */
   readonly tls?: TlsMaterial | undefined;
   readonly pingIntervalMs: number;
-  /** Largest accepted frame; 256 MiB unless given. */
+  /** Largest accepted frame; default 256 MiB. */
   readonly maxPayloadBytes?: number | undefined;
-  /** Silence during the handshake, and the whole of an answer that refuses it; 10 s unless given. */
+  /** Limit on silence during the handshake, and on the total time of a response that refuses it; default 10 s. */
   readonly handshakeTimeoutMs?: number | undefined;
-  /** One frame of data, UTF-8; its bytes are the receiver's to keep. */
+  /** One frame of data, UTF-8; the receiver may keep its bytes. */
   onFrame(frame: Buffer): void;
   /**
-   * Called exactly once. Undefined only when the stream was closed with code 1000 and without an error frame: what a
-   * list or a range that is complete ends with, and one that a gateway cuts. A stream closed by us ends with
+   * Called exactly once. Undefined only when the stream was closed with code 1000 and without an error frame, as a
+   * complete list or range ends, and also a stream that a gateway closes. A stream closed by this side ends with
    * LEDGER_STREAM_CLOSED and `facts.closedBy = 'us'`, so that it cannot be mistaken for that.
    */
   onEnd(error: IndexerError | undefined): void;
@@ -82,7 +82,7 @@ function isDataFrame(path: StreamPath, frame: Buffer): boolean {
   return path === '/v2/state/active-contracts' && frame.toString('latin1', 0, 256).includes('"contractEntry"');
 }
 
-/** The error that a frame is, or undefined when it is data (or for the decoder to judge). */
+/** The error in a frame, or undefined when it is data (or for the decoder to judge). */
 function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined {
   if (isDataFrame(path, frame)) return undefined;
   let parsed: unknown;
@@ -94,7 +94,7 @@ function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined
   return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;
 }
 
-/** How long a peer that has closed a stream may leave its connection open; a stream of ours has ended by then. */
+/** How long a peer that has closed a stream may leave its connection open; our stream has ended by then. */
 const closing: ClientOptions & { readonly closeTimeout: number } = { closeTimeout: closeGraceMs };
 
 function openSocket(options: FrameStreamOptions): WebSocket {
@@ -152,12 +152,12 @@ class SocketStream implements FrameStream {
   close(): void {
     if (this.#ended || this.#closing) return;
     this.#closing = true;
-    // The answer to our close frame cannot be read while paused; frames before it are dropped.
+    // The response to our close frame cannot be read while paused; frames before it are dropped.
     this.#socket.resume();
     this.#shut();
   }
 
-  /** A tailing ledger may never answer a close frame, so the connection is cut after a grace. */
+  /** A tailing ledger may never respond to a close frame, so the connection is terminated after a grace period. */
   #shut(): void {
     this.#socket.close(1000);
     setTimeout(() => {
@@ -196,13 +196,13 @@ class SocketStream implements FrameStream {
     this.#pings = setInterval(() => {
       this.#tick();
     }, this.#options.pingIntervalMs);
-    // Pausing does nothing before the connection is open, so an earlier wish is carried out now.
+    // Pausing does nothing before the connection is open, so an earlier pause is applied now.
     if (this.#paused) this.#socket.pause();
     this.#options.onOpen?.();
   }
 
   /**
-   * Counts ticks, not time: a process that stood still for a minute must not blame the ledger. Any byte counts as
+   * Counts ticks, not time: a process that was suspended for a minute must not blame the ledger. Any byte counts as
    * life, so that a frame of many megabytes on a slow line does not look like silence.
    */
   #tick(): void {
@@ -212,10 +212,12 @@ class SocketStream implements FrameStream {
     this.#bytesSeen = bytes;
     if (this.#missedPongs >= missedPongsUntilDead) {
       const ms = missedPongsUntilDead * this.#options.pingIntervalMs;
-      this.#end(ledgerError('LEDGER_PING_TIMEOUT', `the ledger sent nothing and answered no ping for ${ms} ms`));
+      this.#end(
+        ledgerError('LEDGER_PING_TIMEOUT', `the ledger sent nothing and did not respond to pings for ${ms} ms`),
+      );
       this.#socket.terminate();
     } else if (this.#socket.readyState === WebSocket.OPEN) {
-      // Sent while paused as well: they keep the ledger's own idle timer from cutting the connection.
+      // Sent while paused as well: they keep the ledger's own idle timer from closing the connection.
       this.#socket.ping();
     }
   }
@@ -238,7 +240,7 @@ class SocketStream implements FrameStream {
     }
   }
 
-  /** The ledger answered the handshake with an ordinary HTTP response; its body says why. */
+  /** The ledger responded to the handshake with an ordinary HTTP response; its body contains the reason. */
   async #refused(response: IncomingMessage): Promise<void> {
     const { statusCode: status = 0, headers } = response;
     const { token, handshakeTimeoutMs = defaultHandshakeTimeoutMs } = this.#options;
@@ -266,8 +268,8 @@ class SocketStream implements FrameStream {
 }
 
 /**
- * Opens one stream. Never throws: a token that cannot be sent also arrives at `onEnd`. The caller has checked with
- * `assertTokenMayTravel` that the token may go to this URL.
+ * Opens one stream. Never throws: a token that cannot be sent is also reported to `onEnd`. The caller has checked with
+ * `assertTokenMayTravel` that the token may be sent to this URL.
  */
 export function openFrameStream(options: FrameStreamOptions): FrameStream {
   try {
@@ -285,18 +287,18 @@ export function openFrameStream(options: FrameStreamOptions): FrameStream {
   }
 }
 
-// The answer of whoever refuses a handshake: a ledger's error as JSON, or the page of a proxy.
+// The body of a refused handshake: a ledger's error as JSON, or the page of a proxy.
 
 const refusalBytes = 64 * 1024;
 
-/** What comes of the body in time, as JSON where it is that; whoever sends it byte by byte is not listened to for ever. */
+/** The part of the body that arrives in time, as JSON if it is that; a sender of single bytes is limited too. */
 async function readRefusal(response: IncomingMessage, limitMs: number): Promise<unknown> {
   const limit = setTimeout(response.destroy.bind(response), limitMs);
   const arrived: Buffer[] = [];
   try {
     await readInto(arrived, response as AsyncIterable<Buffer>, refusalBytes);
   } catch {
-    // Cut off, by them or by us: the status and what has come have to explain it.
+    // Disconnected by either side: the status and the bytes received so far have to explain it.
   } finally {
     clearTimeout(limit);
   }
@@ -308,20 +310,20 @@ async function readRefusal(response: IncomingMessage, limitMs: number): Promise<
   }
 }
 
-// Where the token travels when a WebSocket is opened.
+// Where the token is sent when a WebSocket is opened.
 
-/** Participants take it from the header first, then from the subprotocols; proxies sometimes drop one of them. */
+/** Participants read it from the header first, then from the subprotocols; proxies sometimes drop one of them. */
 export type TokenPlacement = 'header' | 'subprotocol' | 'both';
 
 interface Handshake {
   readonly token: string | undefined;
-  /** `both` unless given. */
+  /** Default `both`. */
   readonly tokenPlacement?: TokenPlacement | undefined;
 }
 
 /**
- * The subprotocols to offer. The fixed names are always there, because the ledger always answers with one of them; the
- * token comes first, because a server that does not trim the list finds it nowhere else.
+ * The subprotocols to offer. The fixed names are always included, because the ledger always selects one of them; the
+ * token comes first, because a server that does not trim the list finds it only there.
  */
 function subprotocols({ token, tokenPlacement }: Handshake): string[] {
   const names = ['daml.ws.auth', 'ledger.ws.auth'];

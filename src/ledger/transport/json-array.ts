@@ -1,6 +1,6 @@
 /**
- * The elements of a top-level JSON array, cut out of its bytes as they arrive, so that an answer of any length needs
- * the memory of one element. Elements are delimited, not validated: whoever parses one finds out whether it is JSON.
+ * Splits a top-level JSON array into its elements as the bytes arrive, so that a response of any length needs the
+ * memory of one element. Elements are delimited, not validated: the parser of an element finds out whether it is JSON.
  * Works on bytes, because no byte of a longer UTF-8 sequence looks like a bracket, a comma, a quote or a backslash.
  */
 import { isUtf8 } from 'node:buffer';
@@ -27,7 +27,7 @@ function withoutBlanks(bytes: Buffer): Buffer {
   return bytes.subarray(start, end);
 }
 
-/** The next answer may be whole: what breaks an array is a proxy or a connection, hardly ever the ledger. */
+/** The next response may be complete: a proxy or a connection breaks an array, hardly ever the ledger. */
 function broken(what: string): IndexerError {
   return ledgerError('LEDGER_UNDECODABLE', `expected a JSON array of the ledger, found ${what}`, { retry: 'retry' });
 }
@@ -38,11 +38,11 @@ class ArrayScanner {
   #held: Buffer[] = [];
   #heldBytes = 0;
   #state: 'before' | 'inside' | 'after' = 'before';
-  /** Brackets open inside the element at hand. */
+  /** Brackets open inside the current element. */
   #depth = 0;
   #inString = false;
   #escaped = false;
-  /** A byte of the element at hand that is not blank has been seen. */
+  /** A byte of the current element that is not blank has been seen. */
   #begun = false;
   #count = 0;
 
@@ -69,10 +69,10 @@ class ArrayScanner {
     if (this.#state === 'inside') this.#hold(chunk.subarray(start));
   }
 
-  /** Says whether the bytes that came were one whole array. */
+  /** Checks that the received bytes were one complete array. */
   finish(): void {
     if (this.#state === 'before') throw notAnArray();
-    if (this.#state === 'inside') throw broken(`one that breaks off after ${this.#count} elements`);
+    if (this.#state === 'inside') throw broken(`one that ends after ${this.#count} elements`);
   }
 
   #outside(byte: number): void {
@@ -107,7 +107,7 @@ class ArrayScanner {
     if (part.length > 0) this.#held.push(part);
   }
 
-  /** The text of the element that `part` completes; undefined for the nothing in `[]`. */
+  /** The text of the element that `part` completes; undefined for the empty text in `[]`. */
   #element(part: Buffer, end: number): string | undefined {
     this.#hold(part);
     const whole = Buffer.concat(this.#held, this.#heldBytes);
@@ -126,19 +126,19 @@ class ArrayScanner {
   }
 }
 
-/** What some gateways put before JSON. */
+/** Some gateways put this before JSON. */
 const byteOrderMark = Buffer.from('\uFEFF');
 
 function notAnArray(): IndexerError {
-  return ledgerError('LEDGER_NOT_A_LEDGER', 'expected a JSON array of the ledger, found something else');
+  return ledgerError('LEDGER_NOT_A_LEDGER', 'expected a JSON array of the ledger, found other content');
 }
 
 /**
- * The JSON text of each element, in order, as soon as the comma or bracket behind it has arrived. The source is asked
- * for its next chunk only when all elements of the last one are taken.
+ * The JSON text of each element, in order, as soon as the comma or bracket after it has arrived. The source's next
+ * chunk is requested only when all elements of the last one are taken.
  * @param maxElementBytes above it the array is refused with LEDGER_FRAME_TOO_LARGE
- * @throws IndexerError LEDGER_NOT_A_LEDGER when the text does not begin as an array, LEDGER_UNDECODABLE when the array
- * breaks off, is followed by something, or holds bytes that are not UTF-8
+ * @throws IndexerError LEDGER_NOT_A_LEDGER when the text does not begin as an array, LEDGER_UNDECODABLE when the
+ *   array is truncated, has text after its end, or contains bytes that are not UTF-8
  */
 export async function* jsonArrayElements(
   chunks: AsyncIterable<Buffer>,

@@ -1,4 +1,4 @@
-/** What an answer that refuses says beside its body: when to come back, and what our token shows of the reason. */
+/** Facts of a refusing response in addition to its body: the requested delay, and visible flaws of our token. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { retold, type IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromBody } from '../errors/ledger-error.ts';
@@ -6,11 +6,11 @@ import { isUnknownEndpoint } from '../errors/ledger-error-body.ts';
 import { retryAfterSeconds } from '../errors/retry-after.ts';
 import { tokenFlaws } from '../access/token-claims.ts';
 
-/** An HTTP answer that is none of those hoped for. */
+/** An HTTP response that is not a success. */
 export interface Refusal {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed where it is JSON. */
+  /** Parsed if it is JSON. */
   readonly body: unknown;
 }
 
@@ -22,8 +22,8 @@ export function errorFromRefusal({ status, headers, body }: Refusal, token: stri
 }
 
 /**
- * The same for a handshake. A gateway that is being reconfigured lacks the route for a moment, so its 404 is retried. The 404
- * of a participant means that it has no such stream.
+ * The same for a handshake. A gateway that is being reconfigured lacks the route for a moment, so its 404 is retried.
+ * The 404 of a participant means that it has no such stream.
  */
 export function errorFromHandshake(refusal: Refusal, token: string | undefined): IndexerError {
   const error = errorFromRefusal(refusal, token);
@@ -31,7 +31,7 @@ export function errorFromHandshake(refusal: Refusal, token: string | undefined):
   return isGateway ? retold(error, { retry: 'retry' }) : error;
 }
 
-/** The error, naming what can be seen in the token itself when the ledger does not accept it, which says no reason. */
+/** The error, with visible flaws of the token if the ledger does not accept it, because the ledger gives no reason. */
 export function withTokenFlaws(error: IndexerError, token: string | undefined): IndexerError {
   if (error.code !== 'LEDGER_UNAUTHENTICATED' || token === undefined) return error;
   const flaws = tokenFlaws(token, Date.now() / 1000);

@@ -1,4 +1,4 @@
-/** The certificates of the connection to the participant: read once at the start, used for https and wss alike. */
+/** Certificates for the connection to the participant: read once at the start, used for https and wss alike. */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -31,7 +31,7 @@ export interface TlsRead {
 function invalid(problems: readonly string[]): IndexerError {
   return new IndexerError(['the certificates cannot be used:', ...problems.map((text) => `  ${text}`)].join('\n'), {
     code: 'CONFIGURATION_INVALID',
-    remedy: 'name readable PEM files: certificates of the authority, and a client certificate with its own key',
+    remedy: 'set readable PEM files: certificates of the authority, and a client certificate with its own key',
     facts: { problems: problems.length },
   });
 }
@@ -49,7 +49,7 @@ async function readPem(
   if (file === undefined) return undefined;
   try {
     const pem = await readSmallFile(file);
-    // Without this, a file of another kind is taken for an empty list of authorities, and nothing is trusted.
+    // Without this, a file of another kind would count as an empty list of authorities, and nothing would be trusted.
     if (label.test(pem)) return pem;
     problems.push(`${name}: expected a PEM file, found no "${label.source}" in ${file}`);
   } catch (thrown) {
@@ -58,7 +58,7 @@ async function readPem(
   return undefined;
 }
 
-/** Every certificate in the text; a secure context would silently leave out those that it cannot read. */
+/** Every certificate in the text; a secure context would silently ignore those that it cannot read. */
 function tryCertificates(name: string, pem: string | undefined, problems: string[]): void {
   for (const [block] of pem?.matchAll(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/gu) ?? []) {
     try {
@@ -83,7 +83,7 @@ const certificate = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----/u;
 const privateKey = /-----BEGIN (?:\w+ )?PRIVATE KEY-----/u;
 
 /**
- * Reads the files and proves that they can be used together.
+ * Reads the files and checks that they can be used together.
  * @throws IndexerError CONFIGURATION_INVALID (exit 78), one line for each problem, never the content of a file
  */
 export async function readTlsFiles(files: TlsFiles): Promise<TlsRead> {

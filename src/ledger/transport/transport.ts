@@ -1,6 +1,7 @@
 /**
- * HTTP towards one participant. Every call ends within its timeout, every failure is an IndexerError, any status but
- * 200 is one, and redirects are not followed (the token would travel with them). The token is read again for every call.
+ * HTTP client for one participant. Every call ends within its timeout, every failure is an IndexerError, as is any
+ * status but 200, and redirects are not followed (the token would be sent with them). The token is read again for every
+ * call.
  */
 import { setMaxListeners } from 'node:events';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
@@ -15,7 +16,7 @@ import type { TlsMaterial } from './tls.ts';
 import { assertTokenMayTravel, type TokenSource } from '../access/token.ts';
 
 const defaultMaxAnswerBytes = 256 * 1024 * 1024;
-/** Of an answer that is an error: what stands behind that explains nothing more. */
+/** Of an error response; more does not explain anything. */
 const maxRefusalBytes = 1024 * 1024;
 
 export interface TransportOptions {
@@ -24,25 +25,25 @@ export interface TransportOptions {
   readonly tokenSource: TokenSource;
   /** Certificates; https only. */
   readonly tls?: TlsMaterial | undefined;
-  /** Allow the token over plain http to another machine. */
+  /** Allows the token over plain http to another machine. */
   readonly insecure: boolean;
   /** From the first byte sent to the last byte received; of a list, to the first byte and between bytes. */
   readonly requestTimeoutMs: number;
-  /** Largest accepted answer that is held as a whole, and largest element of a list; 256 MiB unless given. */
+  /** Largest response that is held completely, and largest element of a list; default 256 MiB. */
   readonly maxAnswerBytes?: number | undefined;
   /** Aborts running calls. */
   readonly signal?: AbortSignal | undefined;
-  /** Told of every call that is answered as a whole. Must not throw. */
+  /** Called after every call whose response is read completely. Must not throw. */
   readonly onRequest?: ((request: RequestFacts) => void) | undefined;
 }
 
-/** A call that has ended, well or not. */
+/** A call that has ended, successfully or not. */
 export interface RequestFacts {
   /** Without the query. */
   readonly path: string;
-  /** Undefined when there was no answer. */
+  /** Undefined when there was no response. */
   readonly status: number | undefined;
-  /** From sending to the last byte of the answer. */
+  /** From sending to the last byte of the response. */
   readonly seconds: number;
 }
 
@@ -58,13 +59,13 @@ export interface BytesAnswer {
 }
 
 export interface Transport {
-  /** The parsed JSON. @throws IndexerError LEDGER_NOT_A_LEDGER when the answer is not JSON */
+  /** The parsed JSON. @throws IndexerError LEDGER_NOT_A_LEDGER when the response is not JSON */
   request(method: Method, path: string, body?: RequestBody, query?: Query): Promise<unknown>;
   requestText(method: Method, path: string, body?: RequestBody, query?: Query): Promise<string>;
   requestBytes(method: Method, path: string, body?: RequestBody, query?: Query): Promise<BytesAnswer>;
   /**
-   * The JSON text of each element of an answer that is an array, read from the socket only as fast as they are taken.
-   * The request is sent when the first element is asked for; leaving the loop early closes the connection.
+   * The JSON text of each element of an array response, read from the socket only as fast as elements are taken. The
+   * request is sent when the first element is requested; leaving the loop early closes the connection.
    */
   requestElements(method: Method, path: string, body?: RequestBody, query?: Query): AsyncIterable<string>;
 }
@@ -79,7 +80,7 @@ interface Call {
 
 interface Answer extends BytesAnswer {
   readonly status: number;
-  /** It was asked for with. */
+  /** The token of the request. */
   readonly token: string | undefined;
 }
 
@@ -93,12 +94,12 @@ function contentOf(body: RequestBody | undefined): { readonly type?: string; rea
   return { type: 'application/octet-stream', payload: Buffer.from(body.buffer, body.byteOffset, body.length) };
 }
 
-/** A request under way, with its token. */
+/** A running request, with its token. */
 interface SentWithToken extends Sent {
   readonly token: string | undefined;
 }
 
-/** Sends the request. @throws IndexerError when the token cannot be read or may not travel */
+/** Sends the request. @throws IndexerError when the token cannot be read or may not be sent */
 async function sendWithToken(options: TransportOptions, call: Call): Promise<SentWithToken> {
   const url = httpEndpoint(options.url, withQuery(call.path, call.query));
   const token = await options.tokenSource.read();
@@ -115,7 +116,7 @@ async function sendWithToken(options: TransportOptions, call: Call): Promise<Sen
 
 function silence(options: TransportOptions, call: Call): IndexerError {
   const { host } = new URL(options.url);
-  const message = `${call.method} ${call.path} did not answer within ${options.requestTimeoutMs} ms`;
+  const message = `${call.method} ${call.path} did not respond within ${options.requestTimeoutMs} ms`;
   return ledgerError('LEDGER_UNREACHABLE', message, { facts: { host } });
 }
 
@@ -126,7 +127,7 @@ function inTime<T>(options: TransportOptions, call: Call, request: ClientRequest
 function readAnswer(options: TransportOptions, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const most = mostBytes(options);
   return readWhole(chunks, most, () =>
-    ledgerError('LEDGER_FRAME_TOO_LARGE', `an answer of the ledger is larger than ${most} bytes`),
+    ledgerError('LEDGER_FRAME_TOO_LARGE', `a response of the ledger is larger than ${most} bytes`),
   );
 }
 
@@ -154,7 +155,10 @@ async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answe
   }
 }
 
-/** The chunks of an answer; fails when the next one takes too long. Time in which nobody asks does not count. */
+/**
+ * The chunks of a response; fails when the next one takes too long. Time between two requests for a chunk does not
+ * count.
+ */
 async function* chunksOf(options: TransportOptions, call: Call, response: IncomingMessage): AsyncGenerator<Buffer> {
   const wait = (): NodeJS.Timeout =>
     setTimeout(() => {
@@ -210,7 +214,7 @@ function parsed(text: string): unknown {
 
 /** Calls towards one participant. Holds no connection of its own. */
 export function createTransport(options: TransportOptions): Transport {
-  // Every call under way listens to it; there may be many at the same time.
+  // Every running call listens to it; there may be many at the same time.
   if (options.signal !== undefined) setMaxListeners(0, options.signal);
   const answerTo = async (call: Call): Promise<BytesAnswer> => {
     const answer = await wholeAnswer(options, call).catch((thrown: unknown) => {
@@ -224,7 +228,7 @@ export function createTransport(options: TransportOptions): Transport {
       const answer = await answerTo({ method, path, body, query, accept: 'application/json' });
       const value = parsed(answer.bytes.toString('utf8'));
       if (value !== undefined) return value;
-      throw ledgerError('LEDGER_NOT_A_LEDGER', `expected JSON from ${path}, found something else`);
+      throw ledgerError('LEDGER_NOT_A_LEDGER', `expected JSON from ${path}, found other content`);
     },
     async requestText(method, path, body, query) {
       return (await answerTo({ method, path, body, query, accept: '*/*' })).bytes.toString('utf8');

@@ -9,15 +9,16 @@ function quoted(value: string | null): string {
 }
 
 /**
- * Where a cell begins with a formula, blanks aside: at the begin of the text, behind a separator, or behind the first line break or tab of some
- * blanks. Each run of blanks is looked at once, so that the time is linear in the length of the text, which other people chose.
+ * Where a cell begins with a formula, ignoring blanks: at the beginning of the text, after a separator, or after the
+ * first line break or tab of some blanks. Each run of blanks is examined once, so that the time is linear in the length
+ * of the text, which others chose.
  */
 const beforeFormula = /(^|[;|]|(?<=[^\s;|])[^\S\t\r\n]*[\t\r\n])(?=\s*[=+\-@＝＋－＠])/gu;
 
 /**
- * Text in which a spreadsheet finds no formula, for values that other people write: an apostrophe stands before what would begin one. A cell
- * begins with the text, and behind whatever else separates cells or rows: a spreadsheet that separates by `;` ignores quotes in the middle of
- * its cells, so it splits a value that is quoted here.
+ * Text in which a spreadsheet finds no formula, for values from untrusted writers: an apostrophe precedes each possible
+ * beginning of a formula. A cell begins with the text, and after every other separator of cells or rows: a spreadsheet
+ * that separates by `;` ignores quotes in the middle of its cells, so it splits a value that is quoted here.
  */
 export function noFormula(value: string | null): string | null {
   if (value === null) return null;

@@ -1,11 +1,11 @@
-/** Webhooks in the words that the parts of the program share: what one is, and what is told of its deliveries. */
+/** Webhooks: their definition, and reports of their deliveries, shared by several parts of the program. */
 
-/** What is sent to whom. */
+/** The events that are sent, and their receiver. */
 export interface Webhook {
   readonly name: string;
-  /** Made once; part of every webhook-id. */
+  /** Generated once; part of every webhook-id. */
   readonly hookId: string;
-  /** May hold a secret of the receiver: never logged. */
+  /** May contain a secret of the receiver: never logged. */
   readonly url: string;
   /** `whsec_` and base64: never logged. */
   readonly secret: string;
@@ -17,7 +17,7 @@ export interface Webhook {
   readonly eventTypes: readonly string[];
 }
 
-/** A dead letter: an event that was given up, or waits behind one of its contract that was. */
+/** A dead letter: an event whose delivery was abandoned, or that waits behind such an event of its contract. */
 export interface DeadLetter {
   readonly offset: number;
   readonly node: number;
@@ -25,28 +25,28 @@ export interface DeadLetter {
   readonly contract: string;
   readonly attempts: number;
   readonly problem: string;
-  /** It is sent again once no letter of its contract before it is in the way. */
+  /** It is sent again once no earlier letter of its contract blocks it. */
   readonly replay: boolean;
 }
 
-/** As it stands in the database, for who watches. */
+/** State in the database, for monitoring. */
 export interface WebhookStanding {
   readonly name: string;
   readonly state: 'active' | 'disabled';
-  /** Null: nothing was looked at yet. */
+  /** Null: no events were read yet. */
   readonly cursorOffset: number | null;
   readonly deadLetters: number;
 }
 
-/** Told of deliveries; no method may throw or block, and none is told of contents, addresses or secrets. */
+/** Receives reports of deliveries; no method may throw or block, and none receives contents, addresses or secrets. */
 export interface WebhookObserver {
-  /** As often as it is looked at. */
+  /** Called on each poll. */
   webhooksSeen(webhooks: readonly WebhookStanding[]): void;
   webhookDelivered(name: string): void;
-  /** One attempt failed. `delayMs` until the next one; undefined: the event was given up. */
+  /** One attempt failed. `delayMs` until the next one; undefined: the event became a dead letter. */
   webhookFailed(name: string, problem: string, delayMs: number | undefined): void;
-  /** The receiver answered 410: nothing is sent any more. */
+  /** The receiver responded with 410: nothing is sent any more. */
   webhookDisabled(name: string): void;
-  /** Deliveries of it cannot go on for now, for a cause on this side. */
+  /** Its deliveries cannot continue for now, for a cause on this side. */
   webhookStuck(name: string, problem: string): void;
 }

@@ -51,7 +51,7 @@ async function askerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<
   const shown = await tokens.check(request);
   if (shown === undefined) {
     const reason = notFromHere(request);
-    if (reason !== undefined) return { status: 403, error: `${reason}; from elsewhere show a token` };
+    if (reason !== undefined) return { status: 403, error: `${reason}; from other machines, send a token` };
     const stranger = notOfOurPage(request);
     return stranger === undefined ? { login: undefined } : { status: 403, error: stranger };
   }

@@ -1,29 +1,29 @@
 /**
- * The port of background jobs. A job reads while the stream is followed, ends the session when its result is ready, and stores the result
- * before the next session begins.
+ * Port for background jobs. A job reads while the stream is followed, ends the session when its result is ready, and
+ * stores the result before the next session begins.
  */
 import { Observable } from 'rxjs';
 import type { Connected } from '../proof/identity.ts';
 
-/** How far the stream is. */
+/** Progress of the stream. */
 export type Followed = { readonly checkpoint: number };
 
 export interface BackgroundJob {
-  /** Whether something is ready: the session ends for it. */
+  /** True when a result is ready; the session ends to store it. */
   readonly isReady: boolean;
   /**
    * Emits once, when the session should end. Never fails.
-   * @param isBounded whether the run has an end: then the job tries once, or not at all
+   * @param isBounded true for a run with an end: the job then tries once, or not at all
    */
   watch$(connected: Connected, followed: Followed, isBounded: boolean): Observable<'ready'>;
-  /** Between two sessions: stores the result, if one is ready. @returns whether the session has to connect again */
+  /** Stores a ready result between two sessions. @returns whether the session has to connect again */
   putIn(connected: Connected): Promise<boolean>;
   /** Discards a result that was not stored. */
   close?(): Promise<void>;
 }
 
 /**
- * Runs `work` until it resolves, the session is over, or a stop is asked for. Emits if it resolves to true.
+ * Runs `work` until it resolves, the session ends, or a stop is requested. Emits if it resolves to true.
  * @param outlives whether the work continues after the session
  */
 export function watching$(

@@ -1,7 +1,8 @@
 /**
- * Completions, followed beside the stream on a socket of their own and stored up to its checkpoint: what becomes of
- * submitted commands, rejected ones above all, which no update tells of. Nothing here stops or delays the stream; what
- * fails is told and tried again, and where the participant does not show completions to readers that is told once.
+ * Follows command completions on a socket of its own and stores them up to the checkpoint of the stream. Completions
+ * report the outcome of submitted commands, including rejected ones, which no update mentions. Nothing here stops or
+ * delays the stream: failures are reported and retried, and a participant that does not return completions to users who
+ * only read is reported once.
  */
 import { EMPTY, Observable } from 'rxjs';
 import { atOffset, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -21,48 +22,54 @@ import type { Connected } from '../proof/identity.ts';
 import { decide, FailureCount } from '../retry/retry.ts';
 import { pauseForToken } from '../retry/wait.ts';
 
-/** Shown to readers, of any user. Source: the participant's release notes of 3.5.7. */
+/** Visible to users with read rights, for completions of any user. Source: the participant's release notes of 3.5.7. */
 const path = '/v2/commands/command-completions';
-/** One transaction, and what is held while the stream is behind: the participant waits then. */
+/**
+ * Maximum for one transaction, and for the frames held while the stream is behind; at the maximum, the participant
+ * waits.
+ */
 const mostFrames = 500;
 const mostBytes = 1024 * 1024;
-/** A participant is not upgraded by the minute. */
+/** Long, because participants are rarely upgraded. */
 const notServedDelayMs = 10 * 60_000;
-/** Silence for so long after the handshake means that nothing is refused. */
+/** No frame for this long after the handshake means that the request was accepted. */
 const quietMs = 700;
-/** How long the end of a bounded run waits for completions; longer than a participant takes to send its first checkpoint. */
+/**
+ * How long the end of a bounded run waits for completions; longer than a participant takes to send its first
+ * checkpoint.
+ */
 const settleMs = 5_000;
 
-/** One session of it. */
+/** One session of the watch. */
 interface Watched {
   readonly connected: Connected;
   readonly following: Pick<Following, 'checkpoint'>;
   readonly stop: AbortSignal;
 }
 
-/** One for the life of the process. */
+/** One instance for the life of the process. */
 export class CompletionWatch {
   readonly #parts: PipelineParts;
   readonly #failures = new FailureCount();
-  /** Woken when the stream, or what is stored of completions, has moved, and when it is over. */
+  /** Called when the stream or the stored completions have moved, and when the watch is over. */
   readonly #waiting = new Set<() => void>();
-  /** Undefined while they are not followed. */
+  /** Undefined while completions are not followed. */
   #stored: number | undefined;
   #failing = false;
-  /** The stream is over: nothing more than what is up to its checkpoint is waited for. */
+  /** The stream is over: only completions up to its checkpoint are awaited. */
   #settling = false;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
   }
 
-  /** The stream has committed something. */
+  /** Called when the stream has committed something. */
   stir(): void {
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
 
-  /** Follows for as long as somebody listens. Emits nothing, never fails. */
+  /** Follows while subscribed. Emits nothing, never fails. */
   watch$(connected: Connected, following: Pick<Following, 'checkpoint'>): Observable<never> {
     const { completions, observers, stop } = this.#parts;
     if (completions === 'off') {
@@ -82,7 +89,10 @@ export class CompletionWatch {
     });
   }
 
-  /** At the end of a bounded run: once completions are stored up to `offset`, or it shows that they will not be soon. */
+  /**
+   * For the end of a bounded run: resolves when completions are stored up to `offset`, or when they will not be stored
+   * soon.
+   */
   async settled(offset: number): Promise<void> {
     const { stop } = this.#parts;
     const wake = (): void => this.stir();
@@ -114,7 +124,7 @@ export class CompletionWatch {
     }
   }
 
-  /** Notes what is pruned, or waits. */
+  /** Records pruned completions, or waits. */
   async #recover(watched: Watched, error: IndexerError): Promise<void> {
     const { observers, tokenSource, limits } = this.#parts;
     if (await this.#skipped(watched, error)) return;
@@ -131,20 +141,20 @@ export class CompletionWatch {
     await pauseForToken(this.#parts, error, waitMs, watched.stop);
   }
 
-  /** Whether completions were pruned before they were read, and it goes on after them. */
+  /** Whether completions were pruned before they were read, so that following resumes after them. */
   async #skipped({ connected, following, stop }: Watched, error: IndexerError): Promise<boolean> {
     if (error.code !== 'LEDGER_PRUNED') return false;
     try {
       const from = await this.#open(connected);
       const to = error.facts['earliestOffset'];
-      // Beyond the stream's own checkpoint the stream itself has lost what it needs, and says so.
+      // Past its own checkpoint, the stream itself has lost what it needs, and reports that.
       if (typeof to !== 'number' || to <= from || to > following.checkpoint || stop.aborted) return false;
       const reason = `the participant had pruned its completions up to offset ${String(to)} before they were read`;
       await connected.session.completions.skip({ from, to, reason });
       this.#parts.observers.completions.skipped(from, to);
       return true;
     } catch {
-      // Whatever it is, it comes again with the next attempt.
+      // The next attempt meets the same error.
       return false;
     }
   }
@@ -154,7 +164,7 @@ export class CompletionWatch {
     return session.completions.open({ begin: await sink.marks.historyBegin(), parties: filter.parties });
   }
 
-  /** One stream of them, until it ends. @throws IndexerError: what ended it */
+  /** Follows one stream of completions until it ends. @throws IndexerError with the reason for the end */
   async #follow(watched: Watched): Promise<void> {
     const { connected, stop } = watched;
     const { parties } = connected.parts.filter;
@@ -186,7 +196,10 @@ export class CompletionWatch {
     }
   }
 
-  /** A refusal of the caller follows the handshake as a frame: data, or silence for a while, says that the stream is shown. */
+  /**
+   * A participant that rejects the caller sends a frame after the handshake: data, or no frame for a while, means
+   * acceptance.
+   */
   #acceptance(checkpoint: number, stop: AbortSignal) {
     let timer: NodeJS.Timeout | undefined;
     let told = false;
@@ -208,7 +221,10 @@ export class CompletionWatch {
     };
   }
 
-  /** Stores what has come, each as soon as the stream is as far. What was decoded before a frame that cannot be is stored. */
+  /**
+   * Stores received completions as soon as the stream has reached their offsets. Completions decoded before a frame
+   * that cannot be decoded are stored.
+   */
   async #store(storing: Storing, frames: readonly Buffer[], { following, stop }: Watched): Promise<void> {
     let failure: IndexerError | undefined;
     for (const frame of frames) {
@@ -217,7 +233,7 @@ export class CompletionWatch {
     }
     while (storing.next !== undefined && !stop.aborted) {
       const limit = following.checkpoint;
-      // What comes later says that all before it has come.
+      // A later completion implies that all earlier ones have arrived.
       const isEarlier = this.#settling && storing.checkpoint < limit;
       if (storing.next > limit && !isEarlier) await this.#stirred();
       else {
@@ -237,21 +253,24 @@ export class CompletionWatch {
   }
 }
 
-/** A stream is opened with one token: with a newer one it is opened again, before the first ends. */
+/**
+ * A stream is opened with one token: when there is a newer one, the stream is reopened with it before the first
+ * expires.
+ */
 async function stopForNewer(
   parts: PipelineParts,
   used: AccessToken | undefined,
   inbox: Inbox<Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
-  // The update stream tells of tries in vain.
+  // The update stream reports failed attempts.
   if (await newerToken(parts, used, signal, () => undefined)) inbox.stop();
 }
 
 function reasonOf({ code }: IndexerError): string {
   return code === 'LEDGER_PERMISSION_DENIED'
     ? 'the user may not read the completions of these parties'
-    : 'the participant shows completions to their own users only, before release 3.5.7';
+    : 'the participant returns completions to their own users only, before release 3.5.7';
 }
 
 function openInbox(parts: PipelineParts, request: object, token: string | undefined, onOpen: () => void) {
@@ -273,7 +292,7 @@ function openInbox(parts: PipelineParts, request: object, token: string | undefi
   return { inbox, stream };
 }
 
-/** What is decoded and not stored yet, in order. */
+/** Completions that are decoded and not yet stored, in order. */
 class Storing {
   readonly #watched: Watched;
   #checkpoint: number;
@@ -287,7 +306,7 @@ class Storing {
     this.#seen = checkpoint;
   }
 
-  /** The offset of the first of them; undefined: nothing is held. */
+  /** Offset of the first held completion; undefined if none is held. */
   get next(): number | undefined {
     return this.#held[0]?.offset;
   }
@@ -297,12 +316,12 @@ class Storing {
     return this.#checkpoint;
   }
 
-  /** Decodes a frame; the error is what to stop at. */
+  /** Decodes a frame; returns the error to stop at. */
   take(bytes: Buffer): IndexerError | undefined {
     try {
       const frame = completionOf(this.#watched.connected.parts, bytes.toString(), this.#unknown);
       if (frame.kind === 'completion' && frame.offset <= this.#seen) return outOfOrder(frame.offset, this.#seen);
-      // A checkpoint may repeat where we are.
+      // A checkpoint may repeat the current offset.
       if (frame.offset > this.#seen) this.#held.push(frame);
       this.#seen = Math.max(this.#seen, frame.offset);
       return undefined;
@@ -311,7 +330,7 @@ class Storing {
     }
   }
 
-  /** Writes those up to `limit`; that there are none where something later is held. */
+  /** Writes the completions up to `limit`, or, if a later one is held, records that there are none. */
   async write(limit: number): Promise<CompletionFacts> {
     const count = this.#held.findLastIndex(({ offset }) => offset <= limit) + 1;
     const frames = this.#held.slice(0, count);

@@ -1,6 +1,7 @@
 /**
- * Packages of the templates that were stored, read in the background, and the typed views made from them. Ingestion
- * never waits for it and never fails by it: what cannot be had now is tried again, what cannot be had at all is told once.
+ * Reads the packages of stored templates in the background, and creates typed views from them. Ingestion never waits
+ * for this watch and never fails because of it: packages that cannot be read now are retried, packages that can never
+ * be read are reported once.
  */
 import {
   BehaviorSubject,
@@ -24,19 +25,21 @@ import { mayPass } from '../retry/missing-route.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 const longestDelayMs = 60_000;
-/** A failure that only an operator can end is told again this often. */
+/** A failure that only an operator can fix is reported again at this interval. */
 const parkedDelayMs = 600_000;
-/** A package that fails so often for reasons that should pass is given up until the next start. */
+/** A package that fails this often for temporary reasons is not retried until the next start. */
 const triesOfOne = 5;
 
-/** One for the life of the process: what was refused stays refused over sessions. */
+/** One instance for the life of the process: refused packages stay refused across sessions. */
 export class PackageWatch {
   readonly #parts: PipelineParts;
-  /** Whether something was committed since the last look. */
+  /** Whether something was committed since the last pass. */
   readonly #stirred = new BehaviorSubject(true);
   readonly #refused = new Set<string>();
   readonly #tries = new Map<string, number>();
-  /** What views and omitted fields were made from; undefined before the first look, and after a failure. */
+  /**
+   * State that the views and omitted fields were created from; undefined before the first pass, and after a failure.
+   */
   #madeFrom: string | undefined;
   #looking: Promise<void> | undefined;
 
@@ -44,19 +47,19 @@ export class PackageWatch {
     this.#parts = parts;
   }
 
-  /** Something was committed: it may have named new packages. Costs nothing. */
+  /** Reports a commit, which may name new packages. Costs nothing. */
   stir(): void {
     if (!this.#stirred.value) this.#stirred.next(true);
   }
 
-  /** Looks at once and then whenever stirred, while subscribed. Emits nothing, never fails, never completes. */
+  /** Runs a pass at once and then after each `stir`, while subscribed. Emits nothing, never fails, never completes. */
   watch$(): Observable<never> {
     let failures = 0;
     return defer(() => this.#look()).pipe(
       repeat({
         delay: () => {
           failures = 0;
-          // However fast batches are committed, the dictionary is read no more often.
+          // Limits how often the dictionary is read, however fast batches are committed.
           return timer(this.#parts.pace.packagesMs).pipe(concatMap(() => this.#stirred.pipe(filter(Boolean), take(1))));
         },
       }),
@@ -80,7 +83,7 @@ export class PackageWatch {
     return delayMs;
   }
 
-  /** A look of an earlier session may still be under way. */
+  /** A pass of an earlier session may still be running. */
   async #look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined;
@@ -111,7 +114,7 @@ export class PackageWatch {
     this.#madeFrom = JSON.stringify(after);
   }
 
-  /** Reads what is missing and what its types refer to, one after the other; adds to `packages`. */
+  /** Reads the missing packages and those that their types refer to, one after the other; adds them to `packages`. */
   async #fetchAll(
     packages: Map<string, PackageModel>,
     missing: readonly string[],
@@ -132,7 +135,7 @@ export class PackageWatch {
           if (missing.includes(id)) names.add(model.name);
         } catch (thrown) {
           const error = toIndexerError(thrown);
-          // Without the database the others would be read in vain.
+          // Without the database, reading the others is useless.
           if (sideOf(error.code) === 'store' && error.retry !== 'park') throw error;
           if (this.#isWorthAnother(id, error)) failure ??= error;
           else refused.push({ packageId: id, error });
@@ -143,7 +146,7 @@ export class PackageWatch {
     return { refused, failure };
   }
 
-  /** Those that are worth a try. */
+  /** The packages that are worth a try. */
   #open(packageIds: readonly string[], tried: ReadonlySet<string>): readonly string[] {
     return [...new Set(packageIds)].filter((id) => !tried.has(id) && !this.#refused.has(id));
   }
@@ -155,7 +158,7 @@ export class PackageWatch {
     return model;
   }
 
-  /** Whether the package is worth another try; if not it is remembered. */
+  /** Whether the package is worth another try; if not, remembers it. */
   #isWorthAnother(packageId: string, error: IndexerError): boolean {
     const tries = (this.#tries.get(packageId) ?? 0) + 1;
     this.#tries.set(packageId, tries);
@@ -165,10 +168,10 @@ export class PackageWatch {
   }
 }
 
-// Pure: which packages define the types that templates, choices and interfaces are made of.
+// Finds the packages that define the types of templates, choices and interfaces. Pure.
 
 /**
- * Ids of packages that are not among the known ones and that hold a type reached from the templates, choices or
+ * ids of packages that are not among the known ones and that contain a type reached from the templates, choices or
  * interfaces of the named packages.
  */
 export function unknownPackages(
@@ -206,7 +209,7 @@ function rootTypes(model: PackageModel): readonly DamlType[] {
   ];
 }
 
-/** Adds the names in a type, the arguments of types included. */
+/** Adds the names in a type, including those of its type arguments. */
 function collect(type: DamlType, names: TypeName[]): void {
   switch (type.kind) {
     case 'named':

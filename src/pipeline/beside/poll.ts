@@ -1,4 +1,4 @@
-/** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
+/** Polls the ledger end and the pruned offset in addition to the stream, and detects a stream that is silently dead. */
 import { defer, exhaustMap, ignoreElements, Observable } from 'rxjs';
 import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
@@ -9,23 +9,26 @@ import type { SinkSession } from '../ports/sink.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 import { pauseForToken, refusesCaller } from '../retry/wait.ts';
 
-/** A question that failed is asked again so long after it was asked, milliseconds: one lost answer causes no `ledger_timeout`. */
+/**
+ * Delay before a failed poll is repeated, counted from its start, in milliseconds: a single lost response does not
+ * cause `ledger_timeout`.
+ */
 const askAgainMs = 1_000;
 
-/** What one poll learned. */
+/** Result of one poll. */
 interface Polled {
   readonly ledgerEnd: number;
-  /** Undefined: it was not told. */
+  /** Undefined if the ledger did not return it. */
   readonly pruned: number | undefined;
 }
 
-/** Who is told of it. */
+/** Receiver of the results. */
 interface Listening {
   ledgerEnd(ledgerEnd: number): void;
   polled(polled: Polled): void;
 }
 
-/** Emits nothing; fails when frames stay away although the ledger moves on. */
+/** Emits nothing; fails when no frames arrive although the ledger end moves on. */
 export function poll$(
   parts: PipelineParts,
   { session, requestedAt }: Pick<Connected, 'session' | 'requestedAt'>,
@@ -53,14 +56,14 @@ export function poll$(
       over.abort();
     };
   });
-  // A slow database must not keep the ledger from being asked: what is known of one says nothing of the other.
+  // A slow database must not delay requests to the ledger: the state of one says nothing about the other.
   return polled$.pipe(
     exhaustMap((polled) => defer(() => note(parts, session, polled))),
     ignoreElements(),
   );
 }
 
-/** Asks again and again. @throws what `listening` throws */
+/** Polls repeatedly. @throws whatever `listening` throws */
 async function pollUntil(
   parts: PipelineParts,
   following: Following,
@@ -77,23 +80,23 @@ async function pollUntil(
     if (signal.aborted) return;
     if (failure !== undefined) {
       refusals = refusesCaller(failure) ? refusals + 1 : 0;
-      // Once: if the new token is refused as well, the poll would use up one after the other for as long as it runs.
+      // Once: if the new token is refused as well, the poll would use up one token after the other.
       if (refusals === 1) tokenSource.invalidate();
-      // The stream decides about the session; a failed poll is shown and comes again.
+      // The stream decides about the session; a failed poll is reported and repeated.
       const askAgainAt = startedAt + Math.min(askAgainMs, limits.pollMs);
       const delayMs = Math.max(0, Math.round(askAgainAt - performance.now()), retryAfterMs(failure));
       observers.stream.failed('ledger', failure, delayMs);
       await pauseForToken(parts, failure, delayMs, signal);
       continue;
     }
-    // A stream whose token was refused may stay open and silent: it is opened again with the one that was not.
+    // A stream whose token was refused may stay open and silent: it is reopened with the token that was accepted.
     if (refusals > 0) following.renew();
     refusals = 0;
     await pause(Math.max(0, startedAt + limits.pollMs - performance.now()), signal);
   }
 }
 
-/** The failure of either question; the ledger end, which readiness hangs on, is learned without the other. */
+/** The failure of either request. The ledger end, which readiness depends on, does not depend on the other request. */
 async function poll(
   { polledLedger: { state } }: PipelineParts,
   listening: Listening,
@@ -120,12 +123,13 @@ async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pru
   }
 }
 
-// A stream that is alive by all its pings and brings nothing, although the ledger has moved on: for how long it may.
+// Detects a stream that answers pings but delivers no frame although the ledger end has advanced, and limits how long
+// that may last.
 
 export class SilenceLimit {
   readonly #following: Pick<Following, 'checkpoint' | 'lastFrameAt'>;
   readonly #limitMs: number;
-  /** The checkpoint that the ledger end is past, and since when that is known. */
+  /** The checkpoint that the ledger end is past, and since when. */
   #owed: { readonly checkpoint: number; readonly sinceMs: number } | undefined;
 
   constructor(following: Pick<Following, 'checkpoint' | 'lastFrameAt'>, limitMs: number) {
@@ -133,11 +137,14 @@ export class SilenceLimit {
     this.#limitMs = limitMs;
   }
 
-  /** Told of the ledger end now and then. @throws IndexerError LEDGER_PING_TIMEOUT when frames stay away for too long */
+  /**
+   * Receives the ledger end from time to time. @throws IndexerError LEDGER_PING_TIMEOUT when frames are missing for too
+   * long
+   */
   refuse(ledgerEnd: number): void {
     const { checkpoint } = this.#following;
     const nowMs = performance.now();
-    // What happens on the ledger after hours without anything has not been owed for hours.
+    // An update after hours without any has not been due for hours.
     if (ledgerEnd <= checkpoint) this.#owed = undefined;
     else if (this.#owed?.checkpoint !== checkpoint) this.#owed = { checkpoint, sinceMs: nowMs };
     if (this.#owed === undefined) return;
@@ -147,7 +154,7 @@ export class SilenceLimit {
       `no frame for ${String(Math.round(silentMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
       {
         code: 'LEDGER_PING_TIMEOUT',
-        remedy: 'the stream is opened again; if it repeats, look at proxies between here and the participant',
+        remedy: 'the stream is reopened; if this repeats, check the proxies between the indexer and the participant',
       },
     );
   }

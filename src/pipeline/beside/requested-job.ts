@@ -1,11 +1,11 @@
-/** A background job that an operator requests in table `jobs`: polls for the request, and retries what fails. */
+/** A background job that an operator requests in table `jobs`: polls for the request, and retries failures. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { Sink } from '../ports/sink.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
-/** After a failure that an operator has to end. */
+/** Delay after a failure that an operator has to fix. */
 const parkedDelayMs = 600_000;
 
 interface Failure {
@@ -14,9 +14,9 @@ interface Failure {
   readonly problem: string;
 }
 
-/** One for the life of the process: after a failure it waits, whatever session it is. */
+/** One instance for the life of the process: the delay after a failure outlasts the session. */
 export class RequestedJob {
-  /** What trying again does not change: whoever asked has to look at it, and may ask again. */
+  /** Codes that a retry does not change: the operator has to look into them, and may request the job again. */
   readonly #ends: ReadonlySet<string>;
   readonly #note: (sink: Sink, failure: Failure) => Promise<unknown>;
   /** Monotonic, milliseconds. */
@@ -27,7 +27,7 @@ export class RequestedJob {
     this.#note = note;
   }
 
-  /** Looks until there is something the session has to end for; undefined when it was stopped. Never fails. */
+  /** Polls until there is a reason to end the session; undefined when stopped. Never fails. */
   async until<T>(parts: PipelineParts, stop: AbortSignal, look: () => Promise<T | undefined>): Promise<T | undefined> {
     await pause(Math.max(0, this.#notBefore - performance.now()), stop);
     while (!stop.aborted) {
@@ -43,7 +43,7 @@ export class RequestedJob {
     return undefined;
   }
 
-  /** Tells of a failure and puts it into the database, where whoever asked looks for it. Never fails. */
+  /** Reports a failure and stores it in the database, where the operator looks for it. Never fails. */
   async failed({ observers, tokenSource, limits, pace, sink }: PipelineParts, error: IndexerError): Promise<void> {
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const isFinal = this.#ends.has(error.code);
@@ -55,7 +55,7 @@ export class RequestedJob {
     try {
       await this.#note(sink, { ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });
     } catch {
-      // It is told in the log as well: where the database is what fails, it cannot be noted there.
+      // The failure is in the log as well: if the database is what fails, it cannot be stored there.
     }
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Old history is pruned beside the stream, for as long as a session lasts: only whoever has the right to write prunes. The
- * stream never waits for it and never fails by it; what was cut is gone on with by the next look.
+ * Prunes old history in the background while a session lasts: only the holder of the writer lock prunes. The stream
+ * never waits for pruning and never fails because of it; an interrupted prune is continued by the next pass.
  */
 import { EMPTY, Observable } from 'rxjs';
 import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** Prunes at once and then again and again, while subscribed. Emits nothing, never fails, never completes. */
+/** Prunes at once and then at intervals, while subscribed. Emits nothing, never fails, never completes. */
 export function pruning$({ retention, observers, stop }: PipelineParts): Observable<never> {
   if (retention === undefined) return EMPTY;
   return new Observable(() => {

@@ -1,4 +1,4 @@
-/** Waiting for the right to write, with everything warm that can be without it. */
+/** Waits for the writer lock, and prepares everything that does not need the lock. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
@@ -7,8 +7,8 @@ import type { Patience } from '../retry/give-up.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 /**
- * Waits as standby until the lock is ours; undefined when a stop was asked for.
- * @throws IndexerError WRITER_ACTIVE in a run with an end, where that takes too long
+ * Waits as standby until this process holds the lock; undefined when a stop was requested.
+ * @throws IndexerError WRITER_ACTIVE in a run with an end, if that takes too long
  */
 export async function acquireLock(
   parts: PipelineParts,
@@ -29,7 +29,7 @@ export async function acquireLock(
     const lock = await parts.sink.tryLock();
     if (lock !== undefined) {
       taken = true;
-      // Not waited for: whoever takes over must not lose time by it.
+      // Not awaited: it must not delay the takeover.
       void tellHolder(parts, true);
       return lock;
     }
@@ -42,21 +42,22 @@ export async function acquireLock(
 }
 
 /**
- * Any role that may log in can take the lock, so whoever waits, or wonders who writes, is told who has it.
- * @param wanted whether it is still so when the answer has come
+ * Reports who holds the lock. Any role that may log in can take it, so a waiting process, and an operator, need to know
+ * the holder.
+ * @param wanted whether the answer is still needed when it arrives
  */
 async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => true): Promise<void> {
   try {
     const holder = await parts.sink.lockHolder();
     if (wanted()) parts.observers.polls.lockHeld(holder, ours);
   } catch {
-    // The same failure meets whoever asks for the lock or works with it, and is told there.
+    // The same failure is reported by whatever needs the lock.
   }
 }
 
 /**
- * A standby whose token or ledger is of no use should be known before it is needed. The stream stays closed. Resolves to
- * how long the ledger asked to be left alone, milliseconds.
+ * Checks token and ledger, so that a standby with an unusable token or ledger is noticed before it is needed. The
+ * stream stays closed. Resolves to the delay that the ledger requested, in milliseconds.
  */
 async function lookAtLedger(parts: PipelineParts): Promise<number> {
   try {

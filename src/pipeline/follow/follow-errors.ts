@@ -1,4 +1,4 @@
-/** Failures of the streams, with the place they are about. */
+/** Failures of the streams, with the offset or entry that they concern. */
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
 
 const unreadFrames: ReadonlySet<string> = new Set([
@@ -7,7 +7,7 @@ const unreadFrames: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
 ]);
 
-/** Of a frame that was not even read only its place is known. */
+/** If a frame was not even read, only its position is known. */
 export function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
   if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
   return retold(error, {
@@ -16,18 +16,18 @@ export function namingPlace(error: IndexerError, checkpoint: number): IndexerErr
   });
 }
 
-/** A place among the active contracts. */
+/** Position in the list of active contracts. */
 export interface SeedPlace {
   readonly seedOffset: number;
-  /** Number of the entry, from 1 on. */
+  /** Number of the entry, from 1. */
   readonly entry: number;
-  /** Null where the entry could not be read, or has none. */
+  /** Null if the entry could not be read, or has no contract. */
   readonly contractId: string | null;
 }
 
-/** The error with the one entry of the active contracts it is about. */
+/** The error with the entry of the active contracts that it concerns. */
 export function namingEntry(error: IndexerError, { seedOffset, entry, contractId }: SeedPlace): IndexerError {
-  // As a ledger makes them; anything else may be contents.
+  // Only contract ids in the ledger's format; any other text may be payload.
   const shown = contractId !== null && /^[\w:#.-]{1,300}$/.test(contractId) ? contractId : undefined;
   const about = `entry ${String(entry)} of the active contracts at offset ${String(seedOffset)}`;
   return retold(error, {
@@ -36,7 +36,7 @@ export function namingEntry(error: IndexerError, { seedOffset, entry, contractId
   });
 }
 
-/** The ledger went back. */
+/** The ledger sent a lower offset than before. */
 export function outOfOrder(offset: number, seen: number): IndexerError {
   return new IndexerError(`the ledger sent offset ${String(offset)} after offset ${String(seen)}`, {
     code: 'LEDGER_OUT_OF_ORDER',

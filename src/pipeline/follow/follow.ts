@@ -1,7 +1,7 @@
 /**
- * Follow: updates after the checkpoint, forever. One pull is one batch is one transaction; a batch is what arrived while
- * earlier ones were written. No timers, so no latency when idle and full batches under load, where the next batch is
- * built while the last is written.
+ * Follow: updates after the checkpoint, without end. One pull is one batch is one transaction; a batch contains the
+ * updates that arrived while earlier batches were written. Without timers there is no latency when idle; under load,
+ * batches are full, and the next one is built while the last is written.
  */
 import {
   EMPTY,
@@ -38,11 +38,11 @@ import { anotherToken, newerToken } from '../intake/token-renewal.ts';
 import { refuseUnknownKind } from './unknown-kinds.ts';
 import type { BatchSpan } from '../ports/tracer.ts';
 
-/** With so much waiting the next batch is built before there is room to write it. */
+/** With this many updates waiting, the next batch is built before a write slot is free. */
 const aheadUpdates = 256;
 const aheadBytes = 512 * 1024;
 
-/** What the session shares with its follow stream. */
+/** State that the session shares with its follow stream. */
 export interface Following {
   /** Newest checkpoint committed in this session. */
   checkpoint: number;
@@ -50,7 +50,7 @@ export interface Following {
   lastFrameAt: () => number;
   /** Moves the stream to another token, if there is one. */
   renew: () => void;
-  /** What is written update by update, because Postgres did not take it as a batch. */
+  /** Range that is written update by update, because Postgres rejected it as a batch. */
   readonly apart: Stretch;
   /** The last offset to store; undefined: no end. */
   readonly stopAt: number | undefined;
@@ -58,8 +58,8 @@ export interface Following {
 }
 
 /**
- * Checkpoints as they are committed; completes when a stop was asked for, or at the end of a bounded run. When there is
- * a newer access token, the batch in hand is committed and the next stream goes on, with that token, from the checkpoint.
+ * Checkpoints as they are committed; completes when a stop was requested, or at the end of a bounded run. When there is
+ * a newer access token, the current batch is committed and the next stream resumes from the checkpoint with that token.
  */
 export function follow$(parts: PipelineParts, session: SinkSession, following: Following): Observable<number> {
   let renewal = false;
@@ -77,7 +77,7 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
     );
   const bounded$ = (stopAt: number): Observable<number> =>
     defer(() => {
-      // Until the next stream is open, neither the database nor a silent socket is what it waits for.
+      // Until the next stream is open, it waits neither for the database nor for a silent socket.
       parts.observers.stream.busyWith('source');
       following.lastFrameAt = () => performance.now();
       return nextEnd(parts, following.checkpoint, stopAt);
@@ -94,7 +94,7 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
 /** A stream with the offset it ends at; undefined: it has no end. */
 type EndingFrames = Frames & { readonly end: number | undefined };
 
-/** The checkpoints of one stream; completes when it was stopped or retired, or has come to its end. */
+/** The checkpoints of one stream; completes when it was stopped or retired, or has reached its end. */
 function batches$(
   parts: PipelineParts,
   session: SinkSession,
@@ -109,7 +109,7 @@ function batches$(
   };
   void retire(newerToken);
   following.renew = () => void retire(anotherToken);
-  // A stream that ends by itself needs nobody to tell where it stands.
+  // A stream that the ledger ends needs no idle probe.
   if (frames.end === undefined)
     void probeWhileIdle(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
   return defer(() => writer.step(frames)).pipe(
@@ -128,13 +128,13 @@ class StreamWriter {
   readonly #session: SinkSession;
   readonly #following: Following;
   readonly #writes: WriteQueue;
-  /** Where the newest batch given to the database ends; the next one begins there. */
+  /** End offset of the newest batch passed to the database; the next batch begins there. */
   #from: number;
   #seen: number;
-  /** Newest OffsetCheckpoint: everything up to it has come. */
+  /** Newest OffsetCheckpoint: everything up to it has arrived. */
   #complete = 0;
   #pending: FailedUpdate | undefined;
-  /** One that came after later ones. */
+  /** An update that arrived after later ones. */
   #late: StoredUpdate | undefined;
   #building = false;
   #received = false;
@@ -153,7 +153,7 @@ class StreamWriter {
   async step(frames: EndingFrames): Promise<number | undefined> {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
     const { limits, observers, tracer } = this.#parts;
-    // Little is decoded quickly: rather wait until nothing is under way and take with it what comes meanwhile.
+    // A small batch is decoded quickly, so wait until no write is running and include what arrives meanwhile.
     if (frames.inbox.length < aheadUpdates && frames.inbox.bytes < aheadBytes) await this.#drain();
     const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
@@ -173,13 +173,13 @@ class StreamWriter {
       span?.note(update);
       this.#add(batch, update, { frame, end: frames.end });
     });
-    // Before the wait, not after it, when the database has nothing to do.
+    // Before the wait, not after it, when the database would be idle.
     batch.seal();
     span?.decoded(built.frames, built.bytes, built.error);
     const kept = this.#kept(taken, built);
     frames.release(taken);
     const failed = built.error === undefined ? undefined : { error: built.error, frame: kept };
-    // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
+    // Partly built rows must not be written: unlike a frame that cannot be decoded, they are in the batch already.
     if (this.#building && failed !== undefined) return this.#giveUp(failed);
     this.#pending = failed;
     await this.#room();
@@ -193,7 +193,7 @@ class StreamWriter {
     return this.#waiting && this.#writes.underWay === 0;
   }
 
-  /** Whether the next update is written alone: nothing is under way beside it then. */
+  /** Whether the next update is written alone, with no other write running. */
   get #alone(): boolean {
     return this.#from < this.#following.apart.upTo;
   }
@@ -208,7 +208,10 @@ class StreamWriter {
     await this.#writes.drain();
   }
 
-  /** @throws what the stream ended with, once everything before it is committed: the place of the error is certain then */
+  /**
+   * @throws the error that ended the stream, once everything before it is committed: the offset of the error is
+   *   certain then
+   */
   async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
     const over = watchSlowWrites(this.#writes, this.#parts.observers.stream);
     this.#waiting = true;
@@ -225,14 +228,14 @@ class StreamWriter {
     }
   }
 
-  /** The frame that may have to be set aside: the one that could not be decoded, or the only one of the batch. */
+  /** The frame that may have to be quarantined: the one that could not be decoded, or the only one of the batch. */
   #kept(taken: readonly KeptFrame[], { error, frames }: Built): Buffer | undefined {
     if (!this.#parts.quarantine) return undefined;
     const frame = error !== undefined ? taken[frames] : this.#alone ? taken[0] : undefined;
     return frame === undefined ? undefined : bytesOf(frame);
   }
 
-  /** What came before the error is stored first. */
+  /** Stores everything before the error first. */
   async #giveUp(failed: FailedUpdate): Promise<never> {
     await this.#drain();
     if (this.#late !== undefined) await keepLate(this.#parts, this.#session, this.#late);
@@ -242,10 +245,11 @@ class StreamWriter {
   async #ended(frames: EndingFrames): Promise<undefined> {
     await this.#drain();
     const { inbox, end } = frames;
-    // What may have been cut short is asked for once more: only an end before which nothing came can be the last one.
+    // A range that may have been truncated is requested again: only an end with no updates before it can be the last
+    // one.
     const asAsked = end !== undefined && (inbox.stopped || this.#received || (await this.#reach(end)));
     if (inbox.stopped || asAsked) {
-      // Before the next stream opens, not when this one is taken down after it.
+      // Before the next stream opens, not when this one is torn down after it.
       frames.close();
       return undefined;
     }
@@ -255,7 +259,10 @@ class StreamWriter {
     });
   }
 
-  /** Makes the end of the stream the checkpoint, unless there is more up to it: the last offsets may not be ours to see. */
+  /**
+   * Makes the end of the stream the checkpoint, unless there is more up to it: the last offsets may not be visible to
+   * this user.
+   */
   async #reach(offset: number): Promise<boolean> {
     if (!(await nothingLeft(this.#parts, this.#from, offset))) return false;
     if (this.#from >= offset) return true;
@@ -294,7 +301,10 @@ class StreamWriter {
     this.#building = false;
   }
 
-  /** Named only when it is alone: others of its batch are stored first, by going through the stretch up to it one by one. */
+  /**
+   * Named only if it is alone. Otherwise the other updates of its batch are stored first, by processing the range up to
+   * it one by one.
+   */
   #notBuilt(error: IndexerError, offset: number): IndexerError {
     return this.#alone ? atOffset(error, offset) : withStretch(error, { from: this.#from, upTo: offset });
   }

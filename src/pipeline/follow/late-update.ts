@@ -1,12 +1,15 @@
-/** An update that the ledger sent after later ones: none may be missing, and none of another ledger may come in by it. */
+/**
+ * Handles an update that the ledger sent after later ones: no update may be missing, and none of another ledger may be
+ * stored.
+ */
 import type { StoredUpdate } from '../../model/update.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 import { updateIdAt } from '../proof/update-id.ts';
 
 /**
- * Stores it if it is missing, and the ledger, asked for that offset, has this very update there: what a proxy mixes in
- * from another participant is not ours. Everything before must be committed; the session is over afterwards.
+ * Stores the update if it is missing and the ledger, queried for that offset, returns this very update: a proxy may mix
+ * in updates of another participant. Everything before it must be committed; the session is over afterwards.
  */
 export async function keepLate(parts: PipelineParts, session: SinkSession, update: StoredUpdate): Promise<void> {
   const { offset, updateId } = update;

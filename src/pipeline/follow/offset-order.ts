@@ -1,20 +1,20 @@
-/** The order of offsets on a stream: they only grow, so an offset alone tells what an update is. Pure. */
+/** The order of offsets on a stream: offsets only grow, so the offset alone classifies an update. Pure. */
 
-/** What has come so far. */
+/** State of the stream so far. */
 export interface Come {
   /** Offset of the newest update. */
   readonly seen: number;
-  /** Newest OffsetCheckpoint: everything up to it has come. */
+  /** Newest OffsetCheckpoint: everything up to it has arrived. */
   readonly complete: number;
-  /** Where the stream ends; undefined: nowhere. */
+  /** Where the stream ends; undefined: it has no end. */
   readonly end: number | undefined;
 }
 
 /**
- * - `new`: after all that came;
- * - `repeated`: the newest one once more, as after a connection that was cut;
- * - `late`: before what came, or within what was said to be complete: it may be one that was never seen;
- * - `past the end`: beyond what was asked for.
+ * - `new`: after all received updates;
+ * - `repeated`: the newest update again, as after an interrupted connection;
+ * - `late`: before the newest update, or within the range reported as complete: it may never have been seen;
+ * - `past the end`: beyond the requested range.
  */
 export type OffsetOrder = 'new' | 'repeated' | 'late' | 'past the end';
 

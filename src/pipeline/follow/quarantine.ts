@@ -1,6 +1,7 @@
 /**
- * Setting aside what cannot be stored, where the operator allows it: the update is kept whole, in the transaction that
- * moves the checkpoint past it. Only failures of the data itself qualify; a full disk or a lost connection never does.
+ * Quarantines an update that cannot be stored, if the operator allows it: the complete update is stored in the
+ * transaction that moves the checkpoint past it. Only failures of the data itself qualify; a full disk or a lost
+ * connection never does.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -16,15 +17,15 @@ const ofTheData: ReadonlySet<string> = new Set([
 /** An update that failed, and its frame. */
 export interface FailedUpdate {
   readonly error: IndexerError;
-  /** Undefined when it was not kept, because nothing is set aside. */
+  /** Undefined if it was not kept, because quarantine is off. */
   readonly frame: Buffer | undefined;
 }
 
 /**
- * Sets the update aside if that is allowed and its offset is known, and ends the stream: what came after its frame comes
- * again, from the new checkpoint. Everything before it must be committed.
+ * Quarantines the update if that is allowed and its offset is known, and ends the stream: later frames arrive again,
+ * from the new checkpoint. Everything before the update must be committed.
  * @param from the checkpoint
- * @throws IndexerError UPDATE_QUARANTINED (retry, at once); else the error it was given
+ * @throws IndexerError UPDATE_QUARANTINED (retry, at once); otherwise the given error
  */
 export async function setAside(
   parts: PipelineParts,
@@ -38,7 +39,7 @@ export async function setAside(
   if ((await parts.mayQuarantine?.(offset)) === false) throw error;
   await session.quarantine({ offset, code: error.code, problem: error.message, frame }, from);
   parts.observers.stream.quarantined(offset, error);
-  throw new IndexerError(`set aside: ${error.message}`, {
+  throw new IndexerError(`quarantined: ${error.message}`, {
     code: 'UPDATE_QUARANTINED',
     remedy: 'see `ledger-indexer quarantine list`; once the reason is gone, `ledger-indexer quarantine retry`',
     facts: { offset },

@@ -1,12 +1,12 @@
 /**
- * Updates of kinds that this version does not know. Raw they can be kept, but what they do to contracts is not done then,
- * and the active contracts would be wrong without anybody noticing.
+ * Updates of kinds that this version does not know. They can be stored raw, but their effect on contracts is then
+ * missing, and the active contracts would be wrong without notice.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Update } from '../../model/update.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 
-/** @throws IndexerError UPDATE_KIND_UNKNOWN for one that must not be kept raw under this policy */
+/** @throws IndexerError UPDATE_KIND_UNKNOWN for an update that must not be stored raw under this policy */
 export function refuseUnknownKind(update: Update, policy: UnknownPolicy): void {
   if (policy === 'store') return;
   for (const { what, name, raw } of unknownParts(update)) {
@@ -22,11 +22,11 @@ interface UnknownPart {
   readonly raw: string;
 }
 
-/** The update itself, or its events where it is one of topology. */
+/** The update itself, or the events of a topology update. */
 function unknownParts(update: Update): readonly UnknownPart[] {
   if (update.kind === 'unknown') return [{ what: 'update', name: update.name, raw: update.raw }];
   if (update.kind !== 'topology') return [];
-  return update.events.flatMap(({ name, raw }) => (raw === null ? [] : [{ what: 'event of topology', name, raw }]));
+  return update.events.flatMap(({ name, raw }) => (raw === null ? [] : [{ what: 'topology event', name, raw }]));
 }
 
 function refused(found: string, names: boolean, { offset }: Update): IndexerError {
@@ -34,12 +34,15 @@ function refused(found: string, names: boolean, { offset }: Update): IndexerErro
   return new IndexerError(`${found}${about}`, {
     code: 'UPDATE_KIND_UNKNOWN',
     remedy:
-      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
+      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw, INDEXER_QUARANTINE=true quarantines it',
     facts: { offset },
   });
 }
 
-/** Whether a key of the message speaks of contracts: what changes one has to name it. Payloads are looked at as well. */
+/**
+ * Whether a key of the message mentions contracts: a message that changes a contract has to name it. Payloads are
+ * searched as well.
+ */
 function namesContract(raw: string): boolean {
   // Not recursive: the text may nest deeper than the stack.
   const left: unknown[] = [JSON.parse(raw)];

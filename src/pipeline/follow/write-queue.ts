@@ -1,10 +1,10 @@
 /**
- * The writes of one stream: several may be under way, each on a connection of its own, but they commit in the order they
- * were added. The first failure takes all later ones with it; after it the queue is of no use any more.
+ * The writes of one stream: several may run at the same time, each on a connection of its own, but they commit in the
+ * order in which they were added. The first failure fails all later writes, and the queue cannot be used again.
  */
 import type { StreamObserver } from '../ports/observer.ts';
 
-/** One write; it commits nothing before `predecessor` has. Undefined: nothing is under way before it. */
+/** One write; it does not commit before `predecessor` has. Undefined: no write runs before it. */
 export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
 
 export class WriteQueue {
@@ -13,27 +13,27 @@ export class WriteQueue {
   readonly #failure: Promise<never>;
   #fail: (thrown: unknown) => void = () => undefined;
 
-  /** @param lanes how many writes may be under way at the same time */
+  /** @param lanes maximum number of concurrent writes */
   constructor(lanes: number) {
     this.#lanes = lanes;
     this.#failure = new Promise<never>((_, reject) => {
       this.#fail = reject;
     });
-    // Whoever waits next sees it; until then it must not end the process.
+    // The next waiter receives it; until then it must not end the process.
     this.#failure.catch(() => undefined);
   }
 
-  /** How many writes are under way. */
+  /** Number of running writes. */
   get underWay(): number {
     return this.#underWay.length;
   }
 
-  /** The write under way that was added first. */
+  /** The running write that was added first. */
   get oldest(): Promise<void> | undefined {
     return this.#underWay[0];
   }
 
-  /** Starts a write. Call it when there is room. */
+  /** Starts a write. Call it when a slot is free. */
   add(write: Write): void {
     const written = write(this.#underWay.at(-1));
     this.#underWay = [...this.#underWay, written];
@@ -49,33 +49,33 @@ export class WriteQueue {
     }
   }
 
-  /** Resolves when one more write may be under way, of at most `lanes`. @throws what the first failed write threw */
+  /** Resolves when one more write may run, of at most `lanes`. @throws the error of the first failed write */
   async room(lanes = this.#lanes): Promise<void> {
     while (this.#underWay.length >= lanes) await this.orFailure(this.oldest ?? Promise.resolve());
-    // A failure that nobody has seen yet.
+    // Throws a failure that has not been reported yet.
     await this.orFailure(Promise.resolve());
   }
 
-  /** Resolves when everything added is committed. @throws what the first failed write threw */
+  /** Resolves when everything added is committed. @throws the error of the first failed write */
   async drain(): Promise<void> {
     while (this.#underWay.length > 0) await this.orFailure(this.oldest ?? Promise.resolve());
   }
 
-  /** The result of other work, unless a write fails before. @throws what the first failed write threw */
+  /** The result of other work, unless a write fails before. @throws the error of the first failed write */
   orFailure<T>(work: Promise<T>): Promise<T> {
     return Promise.race([this.#failure, work]);
   }
 }
 
-// Tells apart, while the stream waits for frames, a quiet ledger from a database that does not come to its end.
+// Distinguishes, while the stream waits for frames, a quiet ledger from a database that does not finish.
 
-/** Under way for so long while nothing else is to be done, a write is what is waited for. */
+/** A write that runs this long while there is nothing more to do counts as the reason for waiting. */
 const slowMs = 250;
 
 /**
- * Whoever waits for frames waits for the source; for the database while one write does not end, though there may be room
- * for more: nothing else holds the checkpoint back then.
- * @returns ends the watch, when the frames are there
+ * A wait for frames counts as waiting for the source, or for the database while one write does not end, even if a slot
+ * is free: nothing more holds the checkpoint back then.
+ * @returns a function that ends the watch when the frames have arrived
  */
 export function watchSlowWrites(writes: WriteQueue, observer: StreamObserver): () => void {
   observer.busyWith('source');

@@ -1,4 +1,4 @@
-/** Frames to a batch: decoding in slices, so that the sockets of ledger and database are served in between. */
+/** Builds a batch from frames: decodes in slices, so that the sockets of ledger and database are served in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
@@ -6,16 +6,19 @@ import type { Utf8 } from '../../model/utf8.ts';
 import type { BatchFacts } from '../ports/observer.ts';
 import { textOf, type KeptFrame } from './frame-memory.ts';
 
-/** A turn that decodes more starves the Postgres socket: both then wait for each other. One frame may be larger. */
+/**
+ * A turn that decodes more starves the Postgres socket, and both then wait for each other. A single frame may be
+ * larger.
+ */
 const framesPerTurn = 8;
 const bytesPerTurn = 64 * 1024;
 
 export interface Built {
-  /** How many frames went into the batch. */
+  /** Number of frames in the batch. */
   readonly frames: number;
   readonly bytes: number;
   readonly seconds: number;
-  /** Why the frame after them could not be decoded. What was decoded before it is to be written first. */
+  /** Why the frame after them could not be decoded. The updates decoded before it have to be written first. */
   readonly error: IndexerError | undefined;
 }
 
@@ -41,7 +44,7 @@ export async function buildBatch(frames: readonly KeptFrame[], add: (frame: Utf8
   return { frames: frames.length, bytes, seconds: busyMs / 1000, error: undefined };
 }
 
-/** What the observer is told of a committed batch. */
+/** Facts of a committed batch, for the observer. */
 export function factsOf(
   batch: Batch,
   rows: ReadonlyMap<string, number>,

@@ -1,7 +1,7 @@
 /**
- * The end of a bounded run. It is read as a row of streams that end by themselves, none further than the ledger is at
- * the time, so that nothing above the end is ever sent. A clean end may also be that of a participant, or of a proxy,
- * that shuts down; so where one ends before anything came, the ledger is asked for the same stretch in another way.
+ * Finds the end of a bounded run. The run is read as a sequence of streams that the ledger ends, each no further than
+ * the current ledger end, so that nothing above the end is ever sent. A clean end may also come from a participant or a
+ * proxy that shuts down; if a stream ends before anything arrived, another kind of request checks the same range.
  */
 import { pause } from '../../config/pause.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -9,11 +9,11 @@ import { updatesRequest } from '../../ledger/api/request-format.ts';
 import type { StreamState } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** How often the ledger end is looked at while the end of the run lies beyond it, milliseconds. */
+/** Interval of ledger-end polls while the end of the run is past the ledger end, in milliseconds. */
 const ledgerEndPollMs = 500;
 
 /**
- * Passes when the stream can end exactly at `stopAt`.
+ * Passes if the stream can end exactly at `stopAt`.
  * @throws IndexerError STOP_AT_REFUSED (fatal, exit 78)
  */
 export function refuseBound(stopAt: number, start: PipelineParts['start'], state: StreamState, pruned: number): void {
@@ -22,26 +22,26 @@ export function refuseBound(stopAt: number, start: PipelineParts['start'], state
     if (checkpoint <= stopAt) return;
     throw refused(
       `the checkpoint ${String(checkpoint)} is past the end ${String(stopAt)} of this run`,
-      `name a later end, index into another POSTGRES_SCHEMA, or go back: ledger-indexer reset --to ${String(stopAt)} --yes`,
+      `choose a later end, index into another POSTGRES_SCHEMA, or go back: ledger-indexer reset --to ${String(stopAt)} --yes`,
     );
   }
   if (typeof start === 'number' && start > stopAt) {
     throw refused(
       `the start ${String(start)} is past the end ${String(stopAt)}`,
-      'let INDEXER_START come before INDEXER_STOP_AT',
+      'set INDEXER_START to an offset before INDEXER_STOP_AT',
     );
   }
   if (start === 'seed' && seedToken !== null && seedOffset !== null && seedOffset > stopAt) {
     throw refused(
       `a seed at offset ${String(seedOffset)} was begun, past the end ${String(stopAt)} of this run`,
-      'let it finish without an end, or start over: ledger-indexer reset --all --yes',
+      'run without an end to finish it, or start over: ledger-indexer reset --all --yes',
     );
   }
-  // What begins at the genesis is refused by the ledger itself, by its own offset.
+  // A start at the genesis is refused by the ledger itself, with its own offset.
   if ((start === 'seed' || start === 'oldest') && pruned > stopAt) {
     throw refused(
       `the participant was pruned up to ${String(pruned)}, past the end ${String(stopAt)} of this run`,
-      `name an end from ${String(pruned)} on`,
+      `choose an end of ${String(pruned)} or later`,
     );
   }
 }
@@ -54,8 +54,8 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * Where the next stream after `checkpoint` ends: at `stopAt`, or at the ledger end while that comes before it. Waits
- * until there is something between; undefined when a stop was asked for.
+ * End of the next stream after `checkpoint`: `stopAt`, or the ledger end if that is lower. Waits until there is
+ * something in between; undefined when a stop was requested.
  */
 export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: number): Promise<number | undefined> {
   while (!parts.stop.aborted) {
@@ -67,8 +67,8 @@ export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: 
 }
 
 /**
- * Whether the ledger has nothing to show above `from` up to `end`: an answer over HTTP, unlike a clean close, is given
- * by nobody but a participant that is at work.
+ * Whether the ledger has nothing to return after `from` and up to `end`. Only a working participant can send an HTTP
+ * response, whereas anything in between can close a stream cleanly.
  */
 export async function nothingLeft(
   { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
@@ -80,9 +80,9 @@ export async function nothingLeft(
   return true;
 }
 
-/** An offset came that was not asked for. */
+/** The ledger sent an offset past the requested end. */
 export function pastEnd(offset: number, end: number): IndexerError {
-  return new IndexerError(`the ledger sent offset ${String(offset)}, asked for updates up to ${String(end)}`, {
+  return new IndexerError(`the ledger sent offset ${String(offset)}, past the requested end ${String(end)}`, {
     code: 'LEDGER_OUT_OF_ORDER',
     facts: { offset, end },
   });

@@ -1,30 +1,30 @@
 /**
- * Memory for frames that wait. A frame as it comes from the socket is an allocation of its own outside the heap; waiting
- * makes the collector take it for long-lived, and then it is given back late or never. So waiting frames are copied into
- * a few large pieces of memory that are used again and again.
+ * Memory for waiting frames. A frame from the socket is an allocation of its own outside the heap; if it waits, the
+ * garbage collector considers it long-lived and frees it late or never. So waiting frames are copied into a few large
+ * blocks that are reused.
  */
 import { Utf8 } from '../../model/utf8.ts';
 
 const blockBytes = 1024 * 1024;
-/** Free blocks kept for later; what a flood needed beyond them is given back. */
+/** Free blocks kept for later; further blocks that a burst needed are released. */
 const spareBlocks = 8;
 
 interface Block {
   readonly memory: Buffer;
-  /** Where the next frame goes. */
+  /** Write position of the next frame. */
   at: number;
-  /** Frames in it that nobody has released yet. */
+  /** Number of frames in the block that are not released yet. */
   held: number;
 }
 
-/** A frame in a block; of use until it is released. */
+/** A frame in a block; valid until it is released. */
 export interface KeptFrame {
   readonly block: Block;
   readonly start: number;
   readonly end: number;
 }
 
-/** The frame where it lies. */
+/** The bytes of the frame in place, without a copy. */
 export function textOf({ block, start, end }: KeptFrame): Utf8 {
   return new Utf8(block.memory, start, end);
 }
@@ -38,7 +38,7 @@ export class FrameMemory {
   #current: Block | undefined;
   #spare: Block[] = [];
 
-  /** Copies a frame; one larger than a block has memory of its own already, and stays there. */
+  /** Copies a frame; one that is larger than a block has memory of its own already, and stays there. */
   keep(frame: Buffer): KeptFrame {
     if (frame.length > blockBytes) {
       return { block: { memory: frame, at: frame.length, held: 1 }, start: 0, end: frame.length };
@@ -50,7 +50,7 @@ export class FrameMemory {
     return { block, start, end: block.at };
   }
 
-  /** The frames are not looked at any more. */
+  /** Releases the frames, which are not read any more. */
   release(frames: readonly KeptFrame[]): void {
     for (const { block } of frames) {
       block.held -= 1;

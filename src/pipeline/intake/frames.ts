@@ -1,4 +1,4 @@
-/** One stream of the ledger feeding one inbox: socket events in, bounded pulls out. */
+/** One stream of the ledger that feeds one inbox: socket events in, bounded pulls out. */
 import { Observable } from 'rxjs';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { FrameStream, StreamPath } from '../../ledger/transport/frame-stream.ts';
@@ -9,20 +9,23 @@ import { FrameMemory, type KeptFrame } from './frame-memory.ts';
 
 export interface Frames {
   readonly inbox: Inbox<KeptFrame>;
-  /** What was taken from the inbox is decoded. */
+  /** Releases frames that were taken from the inbox and are decoded. */
   release(frames: readonly KeptFrame[]): void;
-  /** What the stream was opened with. */
+  /** The token that the stream was opened with. */
   readonly token: AccessToken | undefined;
   /** Monotonic time of the newest frame, milliseconds. */
   lastFrameAt(): number;
-  /** Hands out no more, because another stream is to go on from the checkpoint; what is queued comes again there. */
+  /**
+   * Returns no more frames, because another stream is to resume from the checkpoint; the queued frames arrive there
+   * again.
+   */
   retire(): void;
-  /** Puts an OffsetCheckpoint with this offset behind what has come. */
+  /** Appends an OffsetCheckpoint with this offset to the received frames. */
   pass(offset: number): void;
   close(): void;
 }
 
-/** The close code as text where there was one, else the error's code. */
+/** The close code as text, if there was one; otherwise the error's code. */
 function closeCodeOf(error: IndexerError | undefined): string {
   if (error === undefined) return '1000';
   if (error.facts['closedBy'] === 'us') return 'stopped';
@@ -30,8 +33,8 @@ function closeCodeOf(error: IndexerError | undefined): string {
 }
 
 /**
- * One stream, once it is opened; closed again when nobody waits for it any more, because obtaining a token takes time.
- * @param renewal true when it goes on, with a newer token, for a stream that was retired
+ * One stream, once opened; closed again if it is no longer needed, because obtaining a token takes time.
+ * @param renewal true when it continues, with a newer token, a stream that was retired
  */
 export function frames$(parts: PipelineParts, path: StreamPath, request: object, renewal = false): Observable<Frames> {
   return new Observable((subscriber) => {
@@ -49,7 +52,7 @@ export function frames$(parts: PipelineParts, path: StreamPath, request: object,
   });
 }
 
-/** Attaches everything before the first byte can arrive. */
+/** Attaches all listeners before the first byte can arrive. */
 async function openFrames(parts: PipelineParts, path: StreamPath, request: object, renewal: boolean): Promise<Frames> {
   const { observers, stop } = parts;
   const token = await parts.tokenSource.lease();
@@ -69,7 +72,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     token,
     lastFrameAt,
     pass: (reached) => {
-      // As the participant itself would say it: it is read as any other frame.
+      // In the participant's own offsets, because it is read like any other frame.
       const offset = parts.participantOffsets?.theirs(reached) ?? reached;
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
       inbox.push(blocks.keep(frame), frame.length);
@@ -80,14 +83,14 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     },
     close: () => {
       stop.removeEventListener('abort', stopInbox);
-      // Said now: a tailing ledger answers late, when the next stream is open already.
+      // Reported now: a tailing ledger responds late, when the next stream is already open.
       if (retired) ends.ended('renewed');
       stream.close();
     },
   };
 }
 
-/** The stream with its inbox behind it. */
+/** The stream with its inbox. */
 function openFeed(parts: PipelineParts, path: StreamPath, request: object, token: string | undefined) {
   const ends = reportingEnds(parts, path);
   let newestFrameAt = performance.now();
@@ -109,7 +112,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
       inbox.end(error);
     },
   });
-  // While frames wait here, the silence is ours: a paused socket delivers nothing.
+  // While frames wait here, the silence is caused by this process: a paused socket delivers nothing.
   const lastFrameAt = (): number => {
     if (inbox.length > 0) newestFrameAt = performance.now();
     return newestFrameAt;
@@ -117,7 +120,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
   return { inbox, blocks, stream, ends, lastFrameAt };
 }
 
-/** Tells the observer of the beginning and, once, of the end of a stream; nothing comes after the end. */
+/** Reports the beginning and, once, the end of a stream to the observer; nothing follows the end. */
 function reportingEnds({ observers }: PipelineParts, path: StreamPath) {
   const name = path === '/v2/updates' ? 'updates' : 'active_contracts';
   let over = false;

@@ -1,6 +1,6 @@
 /**
- * The bounded hand-over between a socket that pushes and a writer that pulls. It pauses the socket when it is full and
- * resumes it when half of it is free; it never drops a frame while running. Pure but for the clock it is given.
+ * Bounded buffer between a socket that pushes and a writer that pulls. It pauses the socket when it is full and resumes
+ * it when half of it is free; it never drops a frame while running. Pure except for its clock.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 
@@ -12,7 +12,7 @@ export interface InboxLimits {
 export interface InboxValve {
   pause(): void;
   resume(): void;
-  /** The socket was paused for so long, seconds. */
+  /** The socket was paused for this long, in seconds. */
   paused(seconds: number): void;
 }
 
@@ -21,7 +21,7 @@ interface Held<F> {
   readonly bytes: number;
 }
 
-/** @typeParam F what a frame is held as */
+/** @typeParam F representation of a frame */
 export class Inbox<F> {
   readonly #limits: InboxLimits;
   readonly #valve: InboxValve;
@@ -46,7 +46,10 @@ export class Inbox<F> {
     return this.#bytes;
   }
 
-  /** True after `stop`: what was queued is gone and will be read again from the checkpoint, now or by the next process. */
+  /**
+   * True after `stop`: the queued frames are gone and will be read again from the checkpoint, now or by the next
+   * process.
+   */
   get stopped(): boolean {
     return this.#stopped;
   }
@@ -59,7 +62,7 @@ export class Inbox<F> {
     this.#wake?.();
   }
 
-  /** The stream is over; frames already here are still handed out. */
+  /** The stream is over; frames that have arrived are still returned. */
   end(error: IndexerError | undefined): void {
     this.#ended ??= { error };
     this.#wake?.();
@@ -74,8 +77,8 @@ export class Inbox<F> {
   }
 
   /**
-   * What has arrived, at least one frame and at most the given amounts (a single frame may exceed the bytes).
-   * Empty when the stream ended cleanly or `stop` was called. @throws the error the stream ended with
+   * Arrived frames, at least one and at most the given amounts (a single frame may exceed the bytes). Empty when the
+   * stream ended cleanly or `stop` was called. @throws the error that ended the stream
    */
   async take(frames: number, bytes: number): Promise<readonly F[]> {
     while (this.length === 0) {
@@ -101,7 +104,7 @@ export class Inbox<F> {
       this.#head += 1;
     }
     this.#bytes -= taken;
-    // Taken frames are let go at once; copying the rest costs less than it frees.
+    // Releases taken frames at once; copying the rest costs less than it frees.
     this.#frames = this.#frames.slice(this.#head);
     this.#head = 0;
     if (this.length <= this.#limits.frames / 2 && this.#bytes <= this.#limits.bytes / 2) this.#resume();

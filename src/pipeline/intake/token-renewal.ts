@@ -1,4 +1,4 @@
-/** Notices that there is a newer access token than the one a running stream was opened with. */
+/** Detects an access token that is newer than the one a running stream was opened with. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { AccessToken } from '../../ledger/access/token.ts';
@@ -7,7 +7,7 @@ import type { PipelineParts } from '../ports/parts.ts';
 /** A timer cannot be set for longer than 24 days. */
 const longestPauseMs = 3_600_000;
 const shortestPauseMs = 20;
-/** The stream goes on without a good token until the ledger ends it; so often a new one is asked for. */
+/** The stream continues without a valid token until the ledger ends it; a new one is requested at this interval. */
 const withoutTokenMs = 5_000;
 
 async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
@@ -15,9 +15,9 @@ async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Resolves to true once a newer token is there, to false when `signal` is aborted or no newer one can be had. Asks for
- * it when it is time; never rejects.
- * @param inVain told of each try in vain: the observer, unless another stream tells it already
+ * Resolves to true when there is a newer token, to false when `signal` is aborted or no newer one can be had. Requests
+ * it when it is due; never rejects.
+ * @param inVain receives each failed attempt: the observer, unless another stream reports it already
  */
 export async function newerToken(
   parts: PipelineParts,

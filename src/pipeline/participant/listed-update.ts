@@ -1,4 +1,7 @@
-/** An update as a list or a look-up shows it, read only as far as it is told from others. Never decoded: it may not be storable. */
+/**
+ * An update as a list or a lookup returns it, read only as far as needed to identify it. Never decoded: it may not be
+ * storable.
+ */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
 export interface Listed {

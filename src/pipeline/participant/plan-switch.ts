@@ -1,7 +1,7 @@
 /**
- * Whether a stream can go on from another participant: both have to have told the same history up to where it is cut. Offsets
- * say nothing of that, and neither does the order of two synchronizers; ids of updates do, in the order of each synchronizer.
- * Nothing here changes anything.
+ * Decides whether a stream can continue from another participant: both must have returned the same history up to the
+ * switch. Neither offsets nor the order of two synchronizers say anything about that; update ids do, in the order of
+ * each synchronizer. Read-only.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { updateFormat, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
@@ -9,26 +9,26 @@ import type { UpdateMark } from '../../model/stream.ts';
 import { behind, notHosted, noOverlap, prunedPast, refuseWithoutRights, unknownUpdate } from './switch-refusals.ts';
 import { readListed } from './listed-update.ts';
 
-/** So many of the newest stored updates are compared where the participant shows as many. */
+/** Number of newest stored updates to compare, if the participant returns as many. */
 const compared = 500;
-/** The most that a list over HTTP shows. */
+/** Maximum length of a list over HTTP. */
 const mostListed = 200;
-/** How far back, in offsets, the stretch is looked through in which parties may have left. */
+/** Maximum range, in offsets, that is searched for parties that may have left. */
 const longestStretch = 1_000_000;
 
-/** The newest update of a synchronizer that is stored. */
+/** The newest stored update of a synchronizer. */
 interface SynchronizerMark extends UpdateMark {
   readonly synchronizerId: string;
-  /** Up to this record time everything of the synchronizer is stored. */
+  /** Up to this record time, everything of the synchronizer is stored. */
   readonly completeTo: string | null;
 }
 
-/** What is stored of the overlap. */
+/** Stored updates of the overlap. */
 export interface StoredOverlap {
   newestUpdates(): Promise<readonly SynchronizerMark[]>;
-  /** The update that so many newer ones follow, or the oldest. */
+  /** The update that is followed by this many newer ones, or the oldest. */
   updateBefore(newer: number): Promise<UpdateMark | undefined>;
-  /** Those of the ids that are stored; most of them after the offset. */
+  /** The subset of the ids that is stored; most of them after the offset. */
   storedIds(ids: readonly string[], after: number): Promise<ReadonlySet<string>>;
   framesSetAside(): Promise<readonly Buffer[]>;
   firstDeparture(): Promise<UpdateMark | undefined>;
@@ -41,16 +41,16 @@ export interface SwitchParts {
   readonly stored: StoredOverlap;
 }
 
-/** Offsets are the participant's own unless said otherwise. */
+/** Offsets are the participant's own unless stated otherwise. */
 export interface SwitchPlan {
-  /** Everything that it shows up to here is stored. */
+  /** Everything that the participant returns up to here is stored. */
   readonly from: number;
-  /** An offset of the stream is its own plus this. */
+  /** An offset of the stream is the participant's own plus this. */
   readonly shift: number;
-  /** By synchronizer, in offsets of the stream: up to where it shows after `from` what is stored already. */
+  /** By synchronizer, in offsets of the stream: the end of the updates after `from` that are stored already. */
   readonly overlaps: Readonly<Record<string, number>>;
   readonly common: UpdateMark;
-  /** Updates that were looked at one by one. */
+  /** Number of updates compared one by one. */
   readonly compared: number;
   readonly anewFrom: number | undefined;
 }
@@ -74,16 +74,16 @@ export async function planSwitch(parts: SwitchParts, checkpoint: number): Promis
   }
 }
 
-/** Parties of the filter that the participant does not host would be silent from here on. */
+/** Parties of the filter that the participant does not host would have no updates from here on. */
 async function refuseParties({ ledger, filter }: SwitchParts): Promise<void> {
   for (const party of filter.parties) {
-    // Not every user may ask; then the updates have to tell.
+    // Not every user may request this; then the updates have to decide.
     const hosted = await ledger.state.connectedSynchronizers({ party }).catch(() => undefined);
     if (hosted?.length === 0) throw notHosted(`party ${party} is not hosted there`);
   }
 }
 
-/** Where the participant has the newest stored update of a synchronizer. */
+/** The participant's offset of the newest stored update of a synchronizer. */
 type Newest = ReadonlyMap<string, number>;
 
 async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
@@ -97,7 +97,7 @@ async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
   }
   for (const { updateId, synchronizerId } of await setAside(parts)) {
     const offset = await offsetOf(parts, updateId);
-    // As good as stored: it must not be set aside once more.
+    // Quarantined counts as stored: it must not be quarantined again.
     if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);
   }
   if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);
@@ -106,13 +106,13 @@ async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
   return found;
 }
 
-/** Where the participant has an update; undefined when it does not show it. */
+/** The participant's offset of an update; undefined when it does not return the update. */
 async function offsetOf({ ledger, filter }: SwitchParts, updateId: string): Promise<number | undefined> {
   const answer = await ledger.updates.byId(updateId, updateFormat(filter));
   return answer === undefined ? undefined : readListed(JSON.stringify(answer))?.offset;
 }
 
-/** Why no newest update is there: it comes later, it was pruned, or it is of another history. */
+/** Why no newest update is there: it comes later, it was pruned, or it belongs to another history. */
 async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | undefined, pruned: number) {
   for (const newer of [1, 10, 100, 1_000]) {
     const mark = await parts.stored.updateBefore(newer);
@@ -125,15 +125,15 @@ async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | unde
 }
 
 /**
- * Those whose newest update is not there although it was not pruned long ago: of a synchronizer at rest everything is stored
- * up to a time before which the participant shows nothing any more.
+ * The marks whose newest update is missing although it was not pruned long ago. For an idle synchronizer, everything is
+ * stored up to a time before which the participant returns nothing any more.
  */
 async function notLongAgo(parts: SwitchParts, missing: readonly SynchronizerMark[], pruned: number) {
   const [first] = await list(parts, pruned, await parts.ledger.state.ledgerEnd(), 1);
   return missing.filter(({ completeTo }) => first === undefined || later(first.recordTime, completeTo));
 }
 
-/** Times are ISO-8601 in UTC; without their Z they are in the order of their texts. */
+/** Times are ISO-8601 in UTC; without their Z they sort as text. */
 function later(time: string, than: string | null): boolean {
   return than === null || time.replace(/Z$/, '') > than.replace(/Z$/, '');
 }
@@ -142,12 +142,15 @@ interface Window {
   /** Exclusive. */
   readonly from: number;
   readonly to: number;
-  /** Where most of its updates are stored (exclusive), in offsets of the stream. */
+  /** Offset of the stream after which most of its updates are stored (exclusive). */
   readonly storedAfter: number;
   readonly anewFrom: number | undefined;
 }
 
-/** From as far back as the participant shows, or as many updates as are compared, to the newest that both have. */
+/**
+ * The window from the oldest update that the participant returns, or the number of updates compared, to the newest that
+ * both have.
+ */
 async function findWindow(parts: SwitchParts, newest: Newest, pruned: number): Promise<Window> {
   const lowest = Math.min(...newest.values());
   const to = Math.max(...newest.values());
@@ -213,14 +216,14 @@ async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window,
     if (last === undefined) break;
     reached = last.offset;
   }
-  // A list that leaves out what was just asked for by its id proves nothing.
+  // A list that omits an update just found by its id proves nothing.
   const listed = new Set(updates.map(({ offset }) => offset));
   const left = [...newest].find(([, offset]) => offset > from && !listed.has(offset));
   if (left !== undefined) throw unknownUpdate({ offset: left[1], updateId: '', synchronizerId: left[0] });
   return { updates, known };
 }
 
-/** Updates that were set aside. They are not decoded: what cannot be stored has an id all the same. */
+/** Quarantined updates. They are not decoded: an update that cannot be stored still has an id. */
 async function setAside({ stored }: SwitchParts): Promise<readonly Pick<Shown, 'updateId' | 'synchronizerId'>[]> {
   return (await stored.framesSetAside()).flatMap((frame) => {
     try {
@@ -233,8 +236,8 @@ async function setAside({ stored }: SwitchParts): Promise<readonly Pick<Shown, '
 }
 
 /**
- * The participant's offset up to which everything is stored. What comes after it and is stored all the same is of
- * synchronizers that were ahead; of each, what is stored ends where `levels` says.
+ * The participant's offset up to which everything is stored. Later updates that are stored as well belong to
+ * synchronizers that were ahead; for each of those, `levels` holds the end of the stored ones.
  */
 function cutAt(updates: readonly Shown[], known: ReadonlySet<string>, newest: Newest) {
   const overlaps = new Map(newest);

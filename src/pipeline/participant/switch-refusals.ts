@@ -1,4 +1,4 @@
-/** Why a stream is not switched to another participant, and what to do then. */
+/** Reasons why a stream is not switched to another participant, with remedies. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 
 interface Named {
@@ -10,18 +10,18 @@ interface Named {
 const ours = ({ offset, updateId, synchronizerId }: Named): string =>
   `update ${updateId} (stored at offset ${String(offset)}, synchronizer ${synchronizerId})`;
 
-/** None of the newest updates is there, and none of those before. */
+/** The participant has none of the newest updates, and none before them. */
 export function noOverlap(newest: Named | undefined): IndexerError {
   const what =
-    newest === undefined ? 'no update is stored here that both could have' : `it does not know ${ours(newest)}`;
+    newest === undefined ? 'no stored update could be on both participants' : `it does not know ${ours(newest)}`;
   return new IndexerError(`the participant shares no update with what is stored: ${what}`, {
     code: 'SWITCH_NO_OVERLAP',
   });
 }
 
-/** It knows older updates, and not yet the newest. */
+/** The participant knows older updates, and not yet the newest. */
 export function behind(newest: Named): IndexerError {
-  return new IndexerError(`the participant does not show ${ours(newest)}, the newest of this synchronizer, yet`, {
+  return new IndexerError(`the participant does not yet return ${ours(newest)}, the newest of this synchronizer`, {
     code: 'SWITCH_BEHIND',
     facts: { offset: newest.offset },
   });
@@ -44,12 +44,12 @@ export function unknownUpdate({ offset, updateId, synchronizerId }: Named): Inde
 }
 
 export function notHosted(found: string): IndexerError {
-  return new IndexerError(`the participant does not show what the filter asks for: ${found}`, {
+  return new IndexerError(`the participant cannot return the data of the filter: ${found}`, {
     code: 'SWITCH_NOT_HOSTED',
   });
 }
 
-/** Whatever failed; that rights are missing says that the participant does not show what the filter asks for. */
+/** Rethrows any failure; missing rights mean that the participant does not return the contracts of the filter. */
 export function refuseWithoutRights(thrown: unknown): never {
   const error = toIndexerError(thrown);
   throw error.code === 'LEDGER_PERMISSION_DENIED' ? notHosted(error.message) : error;

@@ -1,6 +1,6 @@
 /**
- * The ledger as a stream sees it that was switched to another participant: questions are asked and answers given in offsets of
- * the stream. This is the one place where they are translated, and a stream that never switched participants does not come here.
+ * The ledger for a stream that was switched to another participant: requests and responses use offsets of the stream.
+ * This is the only module that translates them; a stream that never switched participants does not use it.
  */
 import { retold, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { ListOptions } from '../../ledger/api/answer.ts';
@@ -17,7 +17,7 @@ import { readListed, type Listed } from './listed-update.ts';
 
 type ToRead = Pick<PipelineParts, 'participantOffsets'>;
 
-/** The parts for a stream that was switched to another participant; the same ones for one that was not. */
+/** The parts for a stream that was switched to another participant; unchanged for one that was not. */
 export function withParticipantOffsets(parts: PipelineParts, range: ParticipantRange | undefined): PipelineParts {
   if (range === undefined) return parts;
   const participantOffsets = new ParticipantOffsets(range);
@@ -50,10 +50,10 @@ function told<T>(participantOffsets: ParticipantOffsets, decode: () => T): T {
   }
 }
 
-/** The offset that an update could not be read at, and where a participant says that its history begins. */
+/** The offset at which an update could not be read, and the one at which a participant says that its history begins. */
 const offsetFacts = ['offset', 'earliestOffset'] as const;
 
-/** What failed, with facts in offsets of the stream; the words of the participant stay its own. */
+/** The error with its facts in offsets of the stream; the participant's message is unchanged. */
 function inOurs(thrown: unknown, participantOffsets: ParticipantOffsets): IndexerError {
   const error = toIndexerError(thrown);
   const facts: Record<string, number> = {};
@@ -83,7 +83,7 @@ function translated(
         const { offset: theirs, ...event } = created.createdEvent;
         if (theirs === undefined) return events;
         const offset = participantOffsets.ours(theirs);
-        // What it says of the time before the switch is not what is stored here.
+        // Its offsets from before the switch are not those of the stored updates.
         const known = participantOffsets.isStored(created.synchronizerId ?? '', offset) ? {} : { offset };
         return { ...events, created: { ...created, createdEvent: { ...event, ...known } } };
       },
@@ -99,7 +99,7 @@ function stateOf(state: LedgerQuestions['state'], participantOffsets: Participan
   };
 }
 
-/** Offsets of a request, whatever it asks for. */
+/** Offset fields of all requests. */
 const asked = ['beginExclusive', 'endInclusive', 'activeAtOffset'] as const;
 
 function theirRequest<R extends object>(request: R, participantOffsets: ParticipantOffsets): R {
@@ -118,8 +118,8 @@ interface ListCall {
 }
 
 /**
- * Updates that are stored already are not there: behind a list that is full of them the next one is asked for, because an
- * empty one says that nothing is left.
+ * Updates that are stored already are left out: if a list is full of them, the next one is requested, because an empty
+ * list means that nothing is left.
  */
 async function* shown(
   updates: LedgerQuestions['updates'],
@@ -142,7 +142,7 @@ async function* shown(
   }
 }
 
-/** A list is asked for what there is, not for what it says: the offset is all of it that is translated. */
+/** A list is used for the existence of updates, not for their content: only the offset is translated. */
 function inOffsetsOf(
   { kind, offset: theirs, value }: Listed,
   participantOffsets: ParticipantOffsets,
@@ -154,7 +154,7 @@ function inOffsetsOf(
   return JSON.stringify({ update: { [kind]: { value: { ...value, offset } } } });
 }
 
-/** Frames stay as they came: what they say is translated once they are decoded. */
+/** Frames stay as they came: they are translated once they are decoded. */
 function translatedStreams(openStream: OpenStream, participantOffsets: ParticipantOffsets): OpenStream {
   return (stream) =>
     openStream({

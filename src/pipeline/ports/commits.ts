@@ -1,4 +1,4 @@
-/** Which offset everything is stored up to: reported once by who stores it, for all who wait for it. */
+/** The offset up to which everything is stored: reported once by the writer, for all waiters. */
 
 /** May not throw or block. */
 type CommitListener = (checkpoint: number) => void;
@@ -7,7 +7,7 @@ export class Commits {
   readonly #listeners: CommitListener[] = [];
   #checkpoint: number | undefined;
 
-  /** Calls it with each new checkpoint; listeners are called in the order in which they were added. */
+  /** Calls the listener with each new checkpoint; listeners are called in the order in which they were added. */
   listen(listener: CommitListener): void {
     this.#listeners.push(listener);
   }

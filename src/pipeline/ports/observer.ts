@@ -1,12 +1,12 @@
 /**
- * The ports through which the pipeline tells what happens. The pipeline knows nothing of metrics or logs; whoever
- * implements them (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
+ * Ports through which the pipeline reports events. The pipeline has no metrics or logs; the implementation
+ * (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder, Phase, WantedInterface, Job } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
 
-/** What one committed database transaction contained. Counts are of this batch only. */
+/** Contents of one committed database transaction. Counts are of this batch only. */
 export interface BatchFacts {
   /** Undefined for entries of a seed: they do not count before it is published. */
   readonly checkpoint: number | undefined;
@@ -16,9 +16,9 @@ export interface BatchFacts {
   readonly events: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Rows written by table name. */
   readonly rows: ReadonlyMap<string, number>;
-  /** What of it this version does not know. */
+  /** Names in the batch that this version does not know. */
   readonly unknown: readonly UnknownName[];
-  /** Transactions that the quick reader could not read and the scanner read. */
+  /** Transactions that the fast reader could not read and the fallback scanner read. */
   readonly fallbackDecodedTransactions: number;
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
@@ -48,15 +48,15 @@ export interface RefusedPackage {
   readonly error: IndexerError;
 }
 
-/** What one look at old history has done so far. */
+/** Progress of one retention pass. */
 export interface PruneFacts {
-  /** Updates up to this offset go, but for what is active there. */
+  /** Updates up to this offset are removed, except those of contracts active there. */
   readonly boundary: number;
-  /** Rows removed since the look began. */
+  /** Rows removed since the pass began. */
   readonly rows: number;
-  /** Whether it is over. */
+  /** Whether the pass is over. */
   readonly finished: boolean;
-  /** Who keeps it from going as far as the configuration says; null when nobody does. */
+  /** The hold that keeps the pass from reaching the configured boundary; null when there is none. */
   readonly heldBy: {
     readonly name: string;
     readonly offset: number;
@@ -66,23 +66,23 @@ export interface PruneFacts {
   } | null;
 }
 
-/** What one look at packages brought, beside ingestion. */
+/** Result of one background pass over packages. */
 export interface PackageFacts {
   /** Packages read. */
   readonly packages: number;
-  /** Told once each. */
+  /** Each is reported once. */
   readonly refused: readonly RefusedPackage[];
-  /** Typed views made or replaced. */
+  /** Typed views created or replaced. */
   readonly views: number;
   readonly failedViews: readonly { readonly view: string; readonly error: IndexerError }[];
 }
 
 /**
- * `options`: those that do not name the filter in force, because it was extended since; none when they do. `set`: the filter is
- * in force. `backfilling`: contracts that were active at an offset are read. `done`: they are part of the stream.
- * `replaced`: the filter of a former start had stored nothing, and the configured one took its place.
- * `earlier`: so is all that the filter shows of what was before, after an offset. `late`: not for
- * now; the stream goes on. `delayMs` until the next try, undefined when there is none.
+ * `options`: the options that do not name the filter in force, because it was extended since; empty when they do.
+ * `set`: the filter is in force. `backfilling`: contracts that were active at an offset are read. `done`: they are part
+ * of the stream. `replaced`: the filter of a previous start had stored nothing, and the configured one took its place.
+ * `earlier`: earlier history under the filter is part of the stream too, after an offset. `late`: postponed; the stream
+ * continues. `delayMs` until the next try, undefined when there is none.
  */
 export type FilterExtensionFacts =
   | { readonly kind: 'options'; readonly behind: readonly string[] }
@@ -91,9 +91,9 @@ export type FilterExtensionFacts =
   | { readonly kind: 'late'; readonly error: IndexerError; readonly delayMs: number | undefined };
 
 /**
- * `read`: at the beginning of a session; `lacking` is set where contracts may be missing that were on their way between
- * synchronizers when the list was read. `other`: a seed that was cut cannot go on with its token, because the participant was
- * upgraded since.
+ * `read`: at the beginning of a session; `lacking` is set if contracts may be missing that were in transit between
+ * synchronizers when the list was read. `other`: an interrupted seed cannot resume with its token, because the
+ * participant was upgraded since.
  */
 export type ReleaseFacts =
   | {
@@ -115,15 +115,15 @@ export interface CompletionFacts {
   /** Completions are stored up to here. */
   readonly checkpoint: number;
   readonly accepted: number;
-  /** How many were rejected, by the ledger's error code; `unknown` where it told none. */
+  /** Number of rejected commands, by the ledger's error code; `unknown` if it gave none. */
   readonly rejected: ReadonlyMap<string, number>;
-  /** What of it this version does not know. */
+  /** Names in it that this version does not know. */
   readonly unknown: readonly UnknownName[];
 }
 
 /** The last result of one kind of `verify`. */
 export interface VerifiedFacts {
-  /** sql, acs, tail or replay. */
+  /** `invariants`, `acs`, `tail`, `range` or `tokens`. */
   readonly kind: string;
   readonly atOffset: number;
   /** When it began, milliseconds since 1970. */
@@ -134,21 +134,21 @@ export interface VerifiedFacts {
 }
 
 /**
- * What came of asking for the stretch from the checkpoint to the ledger end. `empty`: nothing lies in it, and the
- * checkpoint moves. `undelivered`: an update lies in it that the stream has not brought. `obsolete`: the stream spoke
- * meanwhile. `refused`: there was no answer.
+ * Result of requesting the range from the checkpoint to the ledger end. `empty`: the range contains no update, and the
+ * checkpoint moves. `undelivered`: the range contains an update that the stream has not delivered. `obsolete`: the
+ * stream delivered something meanwhile. `refused`: there was no response.
  */
 export type ProbeAnswer = 'empty' | 'undelivered' | 'obsolete' | 'refused';
 
-/** What the stream is held up by, one at a time: the ledger's frames, decoding them, or the database. */
+/** The one thing that the stream currently waits for: frames of the ledger, decoding, or the database. */
 export type WorkPart = 'source' | 'decode' | 'database';
 
 /** The stream itself: its session, its frames and batches, and its failures. */
 export interface StreamObserver {
-  /** What the database holds, before the ledger was asked whether it is the same. */
+  /** The stored checkpoint, before the ledger's identity is verified. */
   storedFound(checkpoint: number): void;
   /**
-   * A session begins: the ledger is proven to be ours, and this is where the database says we are.
+   * A session begins: the ledger is verified to be the indexed one, and this is the stored checkpoint.
    * @param participantId undefined when the ledger's user may not read it
    */
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
@@ -169,11 +169,11 @@ export interface StreamObserver {
   /** The ledger's socket was paused for this long because the database is slower. */
   backpressure(seconds: number): void;
   batchCommitted(batch: BatchFacts): void;
-  /** An update that could not be stored was set aside, whole; the checkpoint is past it. */
+  /** An update that could not be stored was quarantined completely; the checkpoint is past it. */
   quarantined(offset: number, error: IndexerError): void;
   /** An update that the ledger sent after later ones was missing and is stored now. */
   lateStored(offset: number): void;
-  /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
+  /** A failure and its decision: `delayMs` until the next try, undefined when there is none. */
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
 }
 
@@ -182,7 +182,7 @@ export interface SeedObserver {
   done(seed: SeedFacts): void;
 }
 
-/** What is asked for again and again, of the ledger and of the database. */
+/** Results of polling the ledger and the database. */
 export interface PollObserver {
   /** The holder of the writer lock; undefined when it is free. */
   lockHeld(holder: LockHolder | undefined, ours: boolean): void;
@@ -190,67 +190,67 @@ export interface PollObserver {
   ledgerEnd(offset: number): void;
   /** The ledger returned the offset up to which it is pruned; 0 = never. */
   pruned(offset: number): void;
-  /** The stream was silent before the ledger end, and the ledger was asked whether anything lies between. */
+  /** The stream was silent before the ledger end, and the ledger was queried for updates in between. */
   idleProbed(answer: ProbeAnswer, error?: IndexerError): void;
-  /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */
+  /** Latest results of `verify`, which is another process: one entry for each kind of comparison ever made. */
   verified(results: readonly VerifiedFacts[]): void;
-  /** So many contracts are neither active nor ended, because their parties left the participant. */
+  /** Number of contracts that are neither active nor ended, because their parties left the participant. */
   contractsUnhosted(count: number): void;
 }
 
 export interface PackageObserver {
-  /** Packages were read or refused, or typed views made. */
+  /** Packages were read or refused, or typed views created. */
   read(facts: PackageFacts): void;
-  /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */
+  /** Packages or views failed for now; ingestion continues. `delayMs` until the next try. */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface InterfaceObserver {
-  /** At the beginning of a session: the interfaces that are wanted, and from where on views of them are here. */
+  /** At the beginning of a session: the requested interfaces, and the offset from which views of them are stored. */
   wanted(interfaces: readonly WantedInterface[]): void;
-  /** Views of interfaces that the participant came to know are being gathered, from this offset on. */
+  /** Views of interfaces that the participant has come to know are being staged, from this offset. */
   gathering(interfaces: readonly string[], completeFrom: number): void;
-  /** Those views are part of the stream; so many are new. */
+  /** The staged views are part of the stream; this many are new. */
   added(interfaces: readonly string[], views: number): void;
-  /** Views could not be gathered for now; the stream goes on without them. `delayMs` until the next try. */
+  /** Views could not be staged for now; the stream continues without them. `delayMs` until the next try. */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface FilterExtensionObserver {
-  /** At the beginning of a session, and as a wider filter is taken into force. */
+  /** At the beginning of a session, and when an extended filter comes into force. */
   changed(facts: FilterExtensionFacts): void;
 }
 
 export interface ReleaseObserver {
-  /** What the session found of the release of the participant, and of the list that the stream began with. */
+  /** The participant's release at the session, and of the list that the stream began with. */
   found(facts: ReleaseFacts): void;
 }
 
 export interface CompletionObserver {
-  /** Completions are not followed, and why; called again and again. */
+  /** Completions are not followed, for this reason; called repeatedly. */
   off(reason: string, error?: IndexerError): void;
-  /** They are followed, from this offset on. */
+  /** Completions are followed, from this offset. */
   followed(checkpoint: number): void;
   stored(facts: CompletionFacts): void;
-  /** Those after `from` and up to `to` were pruned before they were read. */
+  /** Completions after `from` and up to `to` were pruned before they were read. */
   skipped(from: number, to: number): void;
-  /** They could not be followed for now; the stream goes on without them. `delayMs` until the next try. */
+  /** Completions could not be followed for now; the stream continues without them. `delayMs` until the next try. */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface RetentionObserver {
   /** Old history is being pruned, or was: called after each transaction, and at the end. */
   pruned(facts: PruneFacts): void;
-  /** It could not be pruned for now; the stream goes on. `delayMs` until the next try. */
+  /** Pruning failed for now; the stream continues. `delayMs` until the next try. */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface JobObserver {
-  /** The background jobs and their progress, after each look. */
+  /** The background jobs and their progress, after each poll. */
   seen(jobs: readonly Job[]): void;
 }
 
-/** One observer for each part of the pipeline: a background job knows its own. */
+/** One observer for each part of the pipeline: a background job uses its own. */
 export interface Observers {
   readonly stream: StreamObserver;
   readonly seed: SeedObserver;

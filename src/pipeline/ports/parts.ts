@@ -1,4 +1,4 @@
-/** What the pipeline is built from; assembled once by the composition root. */
+/** Parts that the pipeline is built from; assembled once by the composition root. */
 import type { ParticipantRelease } from '../../ledger/api/release.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { TokenSource } from '../../ledger/access/token.ts';
@@ -20,76 +20,87 @@ export interface PipelineLimits {
   readonly batchBytes: number;
   readonly bufferUpdates: number;
   readonly bufferBytes: number;
-  /** Batches under way to the database at the same time; they commit in order. */
+  /** Concurrent batch writes to the database; they commit in order. */
   readonly writeConcurrency: number;
   readonly retryMaxDelayMs: number;
-  /** A run with an end that stores nothing for so long ends with the failure that hinders it; milliseconds. */
+  /** A run with an end that stores nothing for this long ends with the failure that prevents it; milliseconds. */
   readonly progressTimeoutMs: number;
-  /** Polls of the ledger end; milliseconds. */
+  /** Interval of ledger-end polls; milliseconds. */
   readonly pollMs: number;
-  /** A stream without a frame for so long is asked about, and no sooner again; milliseconds. */
+  /** Time without a frame after which the idle stream is probed, and minimum interval of probes; milliseconds. */
   readonly idleProbeAfterMs: number;
-  /** A stream without a frame for so long while the ledger end rises is cut and opened again; milliseconds. */
+  /** A stream without a frame for this long while the ledger end rises is disconnected and reopened; milliseconds. */
   readonly silenceMs: number;
 }
 
-/** An offset, or `end`: the ledger end when the run begins. Undefined: run for ever. */
+/** An offset, or `end`: the ledger end when the run begins. Undefined: no end. */
 export type StopAt = number | 'end' | undefined;
 
 /** How old history is pruned. */
 export interface Retention {
-  /** From one look to the next, milliseconds. */
+  /** Interval of retention passes, milliseconds. */
   readonly everyMs: number;
-  /** Removes what is too old, in short transactions. @throws IndexerError STORE_NOT_PERMITTED, or what Postgres says */
+  /**
+   * Removes expired history, in short transactions. @throws IndexerError STORE_NOT_PERMITTED, or the error of Postgres
+   */
   prune(stop: AbortSignal, onProgress: (facts: PruneFacts) => void): Promise<PruneFacts>;
 }
 
 export interface PipelineParts {
   readonly ledger: LedgerQuestions;
-  /** The same ledger, for questions that are asked again rather than waited for. */
+  /** The same ledger, for requests that are repeated at intervals instead of retried. */
   readonly polledLedger: Pick<LedgerQuestions, 'state'>;
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
   readonly sink: Sink;
-  /** Set in a session of a stream that was switched to another participant; see `src/pipeline/participant/with-participant-offsets.ts`. */
+  /**
+   * Set in a session of a stream that was switched to another participant; see
+   * `src/pipeline/participant/with-participant-offsets.ts`.
+   */
   readonly participantOffsets?: ParticipantOffsets | undefined;
-  /** The participant's, as it was when the session began. */
+  /** The participant's release when the session began. */
   readonly release: ParticipantRelease;
-  /** With the interfaces that are asked for now; see `src/pipeline/proof/interfaces.ts`. */
+  /** With the interfaces that are requested now; see `src/pipeline/proof/interfaces.ts`. */
   readonly filter: LedgerFilter;
-  /** The interfaces that are wanted, as they are configured: ids and names of presets. */
+  /** The configured interfaces: ids and names of presets. */
   readonly wantedInterfaces: readonly string[];
-  /** Where views of interfaces that came later are gathered beside the stream. */
+  /** Staging area for views of interfaces that were added later. */
   readonly viewStaging: () => Promise<ViewStaging>;
-  /** Where active contracts of a wider filter are gathered beside the stream. */
+  /** Staging area for active contracts of an extended filter. */
   readonly filterExtensionPlace: () => Promise<FilterExtensionPlace>;
-  /** Where history from before a wider filter is stored. */
+  /** Storage for history from before the filter was extended. */
   readonly earlierPlace: () => Promise<EarlierPlace>;
   /** Undefined: all history is kept. */
   readonly retention: Retention | undefined;
-  /** `whole`: everything the participant shows, from the first update on or from what was active where it was pruned. */
+  /**
+   * `whole`: everything the participant returns, from the first update or from the active contracts at its pruned
+   * offset.
+   */
   readonly start: 'seed' | 'genesis' | 'oldest' | 'whole' | number;
   /** The last offset to store; the run ends there. */
   readonly stopAt: StopAt;
   readonly observers: Observers;
   readonly commits: Pick<Commits, 'reached'>;
-  /** Undefined: nobody listens to spans. */
+  /** Undefined: spans are not traced. */
   readonly tracer?: Tracer | undefined;
-  /** Whether an update that cannot be stored is set aside; otherwise it stops the stream. */
+  /** Whether an update that cannot be stored is quarantined; otherwise it stops the stream. */
   readonly quarantine: boolean;
-  /** Asked before, with its offset; undefined: any may be. */
+  /** Called before a quarantine, with the offset; undefined: any update may be quarantined. */
   readonly mayQuarantine?: (offset: number) => Promise<boolean>;
-  /** What becomes of an update of a kind this version does not know. */
+  /** Handling of updates of a kind that this version does not know. */
   readonly unknownUpdates: UnknownPolicy;
-  /** Whether completions are followed where the participant shows them. */
+  /** Whether completions are followed if the participant returns them. */
   readonly completions: 'auto' | 'off';
   readonly limits: PipelineLimits;
   readonly pace: Pace;
-  /** Aborted when the operator asks to stop. */
+  /** Aborted when the operator requests a stop. */
   readonly stop: AbortSignal;
 }
 
-/** The one place where the phase changes; tells the observer of changes only, also of another error in the same phase. */
+/**
+ * The only place where the phase changes; reports only changes to the observer, including another error in the same
+ * phase.
+ */
 export class PhaseKeeper {
   readonly #observer: StreamObserver;
   #phase: Phase | undefined;

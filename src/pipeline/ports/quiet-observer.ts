@@ -1,4 +1,4 @@
-/** Observers that ignore every report, for background jobs, whose figures are not those of the stream. */
+/** Observers that ignore every report, for background jobs, whose measurements are not those of the stream. */
 import type { Observers } from './observer.ts';
 
 const ignore = (): void => undefined;
@@ -8,7 +8,7 @@ export const quietCommits = { reached: ignore };
 
 type Every<Port> = (Port extends unknown ? (port: Port) => void : never) extends (all: infer All) => void ? All : never;
 
-/** Every method of every port does nothing. */
+/** Every method of every port is a no-op. */
 const quiet = new Proxy({} as Every<Observers[keyof Observers]>, { get: () => ignore });
 
 export const quietObservers: Observers = {

@@ -1,7 +1,7 @@
 /**
- * The port through which the pipeline writes: one stream, written by one process at a time. What is promised here holds
- * for whoever implements it; over Postgres that is src/store/postgres-sink.ts. Offsets are those of the ledger. Every
- * method may reject with an IndexerError; its code says what follows (src/errors).
+ * Port through which the pipeline writes: one stream, written by one process at a time. Its promises hold for every
+ * implementation; for Postgres that is src/store/postgres-sink.ts. Offsets are those of the ledger. Every method may
+ * reject with an IndexerError; its code determines the consequences (src/errors).
  */
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -27,16 +27,16 @@ import type { EarlierJob } from './earlier.ts';
 import type { FilterExtensions } from './filter-extension.ts';
 
 export interface Sink {
-  /** Checks the place and brings its layout up to date; called at the start of every session, cheap once done. */
+  /** Checks the database and updates its layout; called at the start of every session, cheap once done. */
   prepare(): Promise<void>;
-  /** One try for the right to write; undefined while another process has it. After a rejection it may be called again. */
+  /** One try for the writer lock; undefined while another process has it. After a rejection it may be called again. */
   tryLock(): Promise<WriterLock | undefined>;
-  /** Whoever has the right to write now; undefined when nobody has. */
+  /** The current holder of the writer lock; undefined if it is free. */
   lockHolder(): Promise<LockHolder | undefined>;
   /**
-   * Takes over the stream, so that no earlier session can write any more; its first session makes it.
-   * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when it is another stream that is stored here,
-   *   STORE_LOCK_LOST (fenced) without the right to write
+   * Takes over the stream, so that no earlier session can write any more; the first session creates it.
+   * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when another stream is stored here,
+   *   STORE_LOCK_LOST (fenced) without the writer lock
    */
   openSession(identity: StreamIdentity): Promise<SinkSession>;
   readonly marks: StoredMarks;
@@ -45,56 +45,56 @@ export interface Sink {
   readonly earlier: EarlierJob;
   /** The last result of each kind of `verify`, which is another process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
-  /** What was asked for beside the stream, whoever does it. */
+  /** The background jobs, whichever process runs them. */
   jobs(): Promise<readonly Job[]>;
-  /** How many contracts are neither active nor ended, because their parties left the participant. */
+  /** Number of contracts that are neither active nor ended, because their parties left the participant. */
   unhostedContracts(): Promise<number>;
 }
 
 export interface WriterLock {
-  /** Rejects when the right to write is lost; never resolves. */
+  /** Rejects when the writer lock is lost; never resolves. */
   readonly lost: Promise<never>;
-  /** Gives the right up. Never rejects. */
+  /** Releases the lock. Never rejects. */
   release(): Promise<void>;
 }
 
 /**
- * One session: valid until the first error, and until the next one is opened; nothing is trusted from memory. Whatever
- * is written is one transaction. @throws IndexerError WRITER_FENCED (fenced), from all that write, when another
+ * One session: valid until the first error, and until the next one is opened; nothing is trusted from memory. Every
+ * write is one transaction. @throws IndexerError WRITER_FENCED (fenced), from all methods that write, when another
  * session has written meanwhile
  */
 export interface SinkSession {
-  /** As it was when the session was opened. */
+  /** State when the session was opened. */
   readonly state: StreamState;
-  /** Likewise: the interfaces whose views are wanted. */
+  /** Interfaces whose views are requested, when the session was opened. */
   readonly interfaces: readonly WantedInterface[];
   readonly completions: CompletionWriter;
-  /** Notes which are wanted from now on; what was wanted before and is no more is forgotten. */
+  /** Stores the interfaces requested from now on; interfaces no longer requested are forgotten. */
   noteInterfaces(wanted: readonly WantedInterface[]): Promise<void>;
-  /** Notes the participant's id if none is stored; call it once the history is proven. */
+  /** Stores the participant's id if none is stored; call it once the history is verified. */
   noteParticipant(participantId: string): Promise<void>;
-  /** Notes the ledger end and, if it was told, the offset up to which the ledger is pruned. */
+  /** Stores the ledger end and, if known, the offset up to which the ledger is pruned. */
   noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void>;
-  /** A batch that begins after `offset`. Of use in this session only. */
+  /** A batch that begins after `offset`. Valid in this session only. */
   newBatch(offset: number): Batch;
   /**
-   * Writes a sealed batch of `newBatch` and moves the checkpoint from `from` to its offset: all of it or nothing.
+   * Writes a sealed batch of `newBatch` and moves the checkpoint from `from` to its offset: completely or not at all.
    * Resolves to rows written by table.
-   * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
-   * @throws IndexerError STORE_LOCK_LOST (fenced), or what refused it
+   * @param predecessor the write of the batch before, if it is still running: this one commits after it or not at all
+   * @throws IndexerError STORE_LOCK_LOST (fenced), or the reason for the rejection
    */
   writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
-  /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
+  /** Adds the reason why an update that was written alone was rejected: an update may contain a key twice. */
   explained(error: IndexerError, offset: number): Promise<IndexerError>;
-  /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
+  /** Stores the original of an update that cannot be stored, and moves the checkpoint from `from` past it. */
   quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
   /**
    * Stores an update that came after later ones, if it is missing: true when it did. After that the session is over.
-   * @param isOurs asked before: whether the ledger has this update at this offset
+   * @param isOurs called first: whether the ledger has this update at this offset
    */
   storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean>;
   /**
-   * Begins a seed at `offset`: what an unfinished one left is removed, its token too.
+   * Begins a seed at `offset`: the data of an unfinished one are removed, including its token.
    * @param source of the list; undefined when history begins without one
    */
   beginSeed(offset: number, source?: ListSource): Promise<void>;
@@ -105,54 +105,59 @@ export interface SinkSession {
    * @param predecessor as of `writeBatch`
    */
   writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
-  /** What refused an entry of the seed that was written alone, in words that help: a list may hold a contract twice. */
+  /**
+   * Adds the reason why an entry of the seed that was written alone was rejected: a list may contain a contract twice.
+   */
   explainedEntry(error: IndexerError): Promise<IndexerError>;
   /** The newest offset at which a contract of the seed became active; undefined without contracts. */
   newestActivation(): Promise<number | undefined>;
   /**
-   * The seed counts from here on, and `offset` is the checkpoint.
-   * @param anchor an update of the seed by which the history is proven until another one is stored
+   * Publishes the seed, with `offset` as the checkpoint.
+   * @param anchor an update of the seed by which the history is verified until another one is stored
    */
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
 }
 
-/** Completions, beside the batches of the same session. Each method rejects with WRITER_FENCED (fenced) once that is over. */
+/**
+ * Writes completions concurrently with the batches of the same session. Each method rejects with WRITER_FENCED (fenced)
+ * once the session is over.
+ */
 export interface CompletionWriter {
-  /** Where they go on (exclusive); of use once the seed is published. */
+  /** The offset to resume from (exclusive); valid once the seed is published. */
   open(start: CompletionStart): Promise<number>;
   /**
-   * Stores those after `from` and up to `to`, in the order of their offsets, and moves their checkpoint, all of it or nothing.
-   * Neither waits for batches nor holds them up.
-   * @throws IndexerError WRITER_FENCED (fenced) also where `to` is past the checkpoint of the stream
+   * Stores the completions after `from` and up to `to`, in the order of their offsets, and moves their checkpoint,
+   * completely or not at all. Neither waits for batches nor delays them.
+   * @throws IndexerError WRITER_FENCED (fenced) also if `to` is past the checkpoint of the stream
    */
   write(completions: readonly Completion[], from: number, to: number): Promise<void>;
-  /** Notes that some are not shown any more, and goes on after them. */
+  /** Records that the participant no longer returns some completions, and continues after them. */
   skip(gap: CompletionGap): Promise<void>;
 }
 
 /**
- * A place beside the stream where the same ledger is followed for the views of interfaces alone, until they are level with
- * the stream and become part of it. Of use to the holder of the writer lock.
+ * Staging area in which the same ledger is followed for the views of interfaces alone, until they have caught up with
+ * the stream and become part of it. For the holder of the writer lock.
  */
 export interface ViewStaging extends Pick<Sink, 'openSession'> {
   /**
-   * Makes room, or takes over what a run that was cut has left if it fits.
-   * @throws IndexerError INTERFACE_BACKFILL_REFUSED when something else is in the way, or the role may not
+   * Creates the staging area, or reuses what an interrupted run has left if it fits.
+   * @throws IndexerError INTERFACE_BACKFILL_REFUSED when something blocks it, or the role lacks rights
    */
   prepare(wanted: {
     readonly identity: StreamIdentity;
-    /** Where to begin: no earlier offset is of use. */
+    /** Where to begin: earlier offsets cannot be used. */
     readonly notBefore: number;
-    /** What has come this far can be gone on with: up to here the participant shows no updates any more. */
+    /** Staged data up to here or later can be continued: before it, the participant returns no updates any more. */
     readonly pruned: number;
   }): Promise<void>;
   /**
-   * Adds the views of all contracts that the stream holds, in one transaction; the place is empty then.
+   * Adds the views of all contracts in the stream, in one transaction; the staging area is empty then.
    * @throws IndexerError WRITER_FENCED (fenced) unless the stream is at this epoch and checkpoint
    */
   merge(merge: {
     readonly interfaces: readonly string[];
-    /** Contracts active at this offset, or begun after it, were gathered. */
+    /** Contracts active at this offset, or created after it, were staged. */
     readonly completeFrom: number;
     readonly checkpoint: number;
     readonly epoch: number;
@@ -160,46 +165,51 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
   close(): Promise<void>;
 }
 
-/** What is stored, as far as it tells one history from another. */
+/** Stored marks that distinguish one history from another. */
 export interface StoredMarks {
   /** Everything up to here can be read; null before a seed is published. */
   checkpoint(): Promise<number | null>;
   /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
   newest(above: number, upTo: number): Promise<UpdateMark | undefined>;
   /**
-   * Where the range begins that the filter in force is complete in, and that the participant of now tells by these offsets
-   * (exclusive); 0 from the first update on.
+   * Beginning (exclusive) of the range in which the filter in force is complete and the offsets are those of the
+   * current participant; 0 from the first update.
    */
   rangeBegin(): Promise<number>;
-  /** Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters; likewise. */
+  /**
+   * Beginning (exclusive) of the updates that are stored without a gap up to the checkpoint, under any filters; 0 from
+   * the first update.
+   */
   historyBegin(): Promise<number>;
-  /** Whether the update at this offset was set aside. */
+  /** Whether the update at this offset was quarantined. */
   isQuarantined(offset: number): Promise<boolean>;
-  /** The first of these offsets, rising, at which nothing is stored and nothing was set aside; undefined: none. */
+  /** The first of these rising offsets at which no update is stored or quarantined; undefined: none. */
   firstUnknown(offsets: readonly number[]): Promise<number | undefined>;
-  /** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */
+  /** The newest active contracts, at most `limit` and one per template, that were never reassigned. */
   contracts(limit: number): Promise<readonly ContractMark[]>;
-  /** Another text once a command has changed which participant, filter or offset the stream goes on with. */
+  /**
+   * A text that differs once a command has changed the participant, filter or offset that the stream continues with.
+   */
   standing(): Promise<string>;
 }
 
-/** The packages that were read from the participant, and what is made of them for readers. */
+/** The packages that were read from the participant, and the views created from them. */
 export interface StoredPackages {
-  /** Cheap enough to be asked for after every commit. */
+  /** Cheap enough to be read after every commit. */
   state(): Promise<PackageState>;
-  /** Every stored package, whole: megabytes where a participant has many. */
+  /** Every stored package, completely: megabytes if a participant has many. */
   all(): Promise<readonly PackageModel[]>;
-  /** Stores a package; one that is there already stays as it is, for its id is the hash of its content. */
+  /** Stores a package; an existing one stays unchanged, because its id is the hash of its content. */
   store(model: PackageModel): Promise<void>;
-  /** Makes the omitted fields of all templates known now what the packages say. */
+  /** Updates the omitted fields of all known templates from the packages. */
   refreshOmittedFields(packages: PackageLookup): Promise<void>;
-  /** Makes the typed views that these packages want; what fails for one view alone is told, and the others are made. */
+  /** Creates the typed views of these packages; a failure of one view alone is reported, and the others are created. */
   syncViews(packages: readonly PackageModel[]): Promise<SyncedViews>;
 }
 
-/** What was done to typed views. */
+/** Result of updating typed views. */
 export interface SyncedViews {
-  /** Names of views that were made or replaced. */
+  /** Names of views that were created or replaced. */
   readonly made: readonly string[];
   readonly failed: PackageFacts['failedViews'];
 }

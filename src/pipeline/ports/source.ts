@@ -1,6 +1,6 @@
 /**
- * The ledger as the pipeline sees it: what it asks, and how a stream is opened. These are calls of the client of
- * src/ledger, where each is described; named here are the few of them that indexing takes.
+ * The ledger as the pipeline uses it: its requests, and how a stream is opened. These are calls of the client of
+ * src/ledger, where each is described; listed here are those that indexing needs.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { FrameStream, FrameStreamOptions } from '../../ledger/transport/frame-stream.ts';
@@ -15,7 +15,7 @@ export interface LedgerQuestions {
   readonly packages: Pick<LedgerClient['packages'], 'content'>;
 }
 
-/** Opens one stream; nothing is called before this has returned. */
+/** Opens one stream; no callback is called before this has returned. */
 export type OpenStream = (
   stream: Pick<FrameStreamOptions, 'path' | 'request' | 'token' | 'onFrame' | 'onEnd' | 'onOpen'>,
 ) => FrameStream;

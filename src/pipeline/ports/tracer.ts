@@ -1,6 +1,6 @@
 /**
- * The port through which batches and seeds are traced. Where nobody listens the pipeline has no tracer at all, and
- * collects nothing. No method may throw or block.
+ * Port through which batches and seeds are traced. If tracing is off, the pipeline has no tracer and collects nothing.
+ * No method may throw or block.
  */
 import { defer, finalize, tap, type Observable } from 'rxjs';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -11,24 +11,24 @@ import type { Update } from '../../model/update.ts';
 export interface BatchSpan {
   /** An update of the batch: the trace of the command that caused it is linked. */
   note(update: Update): void;
-  /** Decoding is over, well or not. */
+  /** Decoding is over, successfully or not. */
   decoded(frames: number, bytes: number, error: IndexerError | undefined): void;
-  /** @param lane how many writes are under way before this one */
+  /** @param lane number of writes running before this one */
   writing(lane: number): void;
-  /** It is committed, or failed. */
+  /** The batch is committed, or failed. */
   done(batch: Batch, error?: IndexerError): void;
 }
 
 export interface Tracer {
   /** @param from the offset after which the batch begins; that of the seed for active contracts */
   batch(stream: 'updates' | 'active_contracts', from: number): BatchSpan;
-  /** Ends what was begun and is not written: the session is over. */
+  /** Ends spans that were begun and are not written: the session is over. */
   abandon(): void;
   /** A seed begins; call the result at its end, with the offset when it was published. */
   seed(): (offset: number | undefined, error: IndexerError | undefined) => void;
 }
 
-/** The same, traced as one seed. */
+/** The same observable, traced as one seed. */
 export function tracedSeed$(
   tracer: Tracer | undefined,
   seed$: Observable<number | undefined>,

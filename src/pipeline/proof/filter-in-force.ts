@@ -1,6 +1,6 @@
 /**
- * Which filter a session follows. The one that is stored counts: it may have been extended since this process was configured, or
- * be about to be extended to what it is configured with.
+ * Finds the filter that a session follows. The stored filter wins: it may have been extended since this process was
+ * configured, or be about to be extended to the configured one.
  */
 import { keptFilter, type KeptFilter, type StoredFilter } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -11,7 +11,7 @@ export interface InForce {
   readonly parts: PipelineParts;
 }
 
-/** The configured filter, unless the stored one stands in for it. Any other one is refused when the session opens. */
+/** The configured filter, unless the stored one replaces it. Any other filter is refused when the session opens. */
 export function filterInForce(
   all: PipelineParts,
   configured: StreamIdentity,
@@ -33,7 +33,7 @@ export function withFilter(all: PipelineParts, kept: KeptFilter): PipelineParts 
   return { ...all, filter: { ...all.filter, parties, templates, createdEventBlobs, topology }, wantedInterfaces };
 }
 
-/** As it was hashed: what comes from jsonb has its keys in another order. */
+/** As it was hashed: a value from jsonb has its keys in another order. */
 function canonical({ createdEventBlobs, interfaces, parties, shape, templates, topology }: KeptFilter): string {
   return JSON.stringify({ createdEventBlobs, interfaces, parties, shape, templates, topology });
 }
@@ -46,7 +46,7 @@ const partsWithOption = [
   ['topology', 'LEDGER_TOPOLOGY'],
 ] as const;
 
-/** The options that do not say what is in force. */
+/** The options that differ from the filter in force. */
 export function outdatedOptions(configured: StreamIdentity, inForce: StreamIdentity): readonly string[] {
   const [ours, theirs] = [keptFilter(configured.filter), keptFilter(inForce.filter)];
   return partsWithOption.filter(([part]) => String(ours[part]) !== String(theirs[part])).map(([, option]) => option);

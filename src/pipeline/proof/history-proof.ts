@@ -1,7 +1,7 @@
 /**
- * Is the ledger's history still the one we stored? Offsets prove nothing: a participant that was restored or reset uses
- * them again. Update ids do. Where histories part, the offset up to which they agree is found, so that the error can
- * name the command that goes back there. Nothing here changes anything.
+ * Verifies that the ledger's history is still the stored one. Offsets prove nothing: a participant that was restored or
+ * reset uses them again. Update ids do. If the histories differ, the last common offset is searched for, so that the
+ * error can name the command that returns to it. Read-only.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -14,18 +14,20 @@ import { pastMissingRoute } from '../retry/missing-route.ts';
 export interface LedgerBounds {
   readonly ledgerEnd: number;
   readonly pruned: number;
-  /** Whether the participant id was compared and is the stored one. */
+  /** Whether the participant id was compared and equals the stored one. */
   readonly sameParticipant: boolean;
-  /** Whether the ledger is asked with another filter than the stored updates were: it may show more of them. */
+  /**
+   * Whether the ledger is queried with another filter than the one of the stored updates: it may return more of them.
+   */
   readonly otherFilter?: boolean;
 }
 
-/** Where our history ends, and where it began. */
+/** Where the stored history ends, and where it began. */
 export type StoredHistory = Pick<StreamState, 'checkpoint' | 'lastUpdate' | 'seedOffset'>;
 
 /**
- * @throws IndexerError LEDGER_PRUNED, HISTORY_CHANGED (park), LEDGER_BEHIND_CHECKPOINT (retry: a lagging replica catches
- * up by itself)
+ * @throws IndexerError LEDGER_PRUNED, HISTORY_CHANGED (park), LEDGER_BEHIND_CHECKPOINT (retry: a lagging replica
+ *   catches up automatically)
  */
 export async function proveHistory(parts: PipelineParts, state: StoredHistory, bounds: LedgerBounds): Promise<void> {
   const { checkpoint, lastUpdate } = state;
@@ -33,7 +35,7 @@ export async function proveHistory(parts: PipelineParts, state: StoredHistory, b
   if (checkpoint === null) return;
   if (checkpoint > ledgerEnd) throw await behind(parts, checkpoint, state.seedOffset ?? 0, bounds);
   if (pruned > checkpoint) throw prunedPast(checkpoint, pruned);
-  // What is pruned cannot be shown again; the participant id, where it is known, has to be enough then.
+  // Pruned updates cannot be returned again; the participant id, if known, has to be enough then.
   if (lastUpdate === undefined || lastUpdate.offset <= pruned) {
     if (!bounds.sameParticipant) await proveByContracts(parts);
     return;
@@ -47,8 +49,8 @@ export async function proveHistory(parts: PipelineParts, state: StoredHistory, b
 }
 
 /**
- * Between our newest update and the checkpoint the ledger had nothing to show. A participant restored to an offset in
- * between has used the others again; nobody would ever ask for them.
+ * Between the newest stored update and the checkpoint the ledger had nothing to return. A participant restored to an
+ * offset in between has reused the others, and nothing would ever request them.
  */
 async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
   if (lastUpdate.offset >= checkpoint) return;
@@ -58,7 +60,7 @@ async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, c
   if (unknown !== undefined) throw another(unknown, from);
 }
 
-/** The ledger ends before our checkpoint: another history, or a replica that has not caught up yet. */
+/** The ledger ends before the stored checkpoint: it has another history, or is a replica that has not caught up yet. */
 async function behind(
   parts: PipelineParts,
   checkpoint: number,
@@ -77,14 +79,14 @@ async function behind(
     {
       code: 'LEDGER_BEHIND_CHECKPOINT',
       remedy:
-        'a lagging replica catches up by itself; if the participant was restored from a backup, ' +
+        'a lagging replica catches up automatically; if the participant was restored from a backup, ' +
         `run: ledger-indexer ${ledgerEnd < seedOffset ? 'reset --all' : `reset --to ${String(ledgerEnd)}`} --yes`,
       facts: { checkpoint, ledgerEnd },
     },
   );
 }
 
-/** The newest update up to `upTo` that both histories have, by halving; undefined when there is none to be seen. */
+/** The newest update up to `upTo` that both histories have, by bisection; undefined when none is visible. */
 async function lastCommon(parts: PipelineParts, pruned: number, upTo: number): Promise<UpdateMark | undefined> {
   let agreed = Math.max(pruned, await parts.sink.marks.rangeBegin());
   let last = upTo;
@@ -120,8 +122,8 @@ function goBack(to: number): string {
 }
 
 const giveUp =
-  'the participant was reset, was restored from before our history begins, or another one answers: if that one hosts the ' +
-  'same parties, go on from it: ledger-indexer switch-participant --yes; else index it into a new POSTGRES_SCHEMA and keep this one, or ' +
+  'the participant was reset, was restored from before our history begins, or another one responds: if that one hosts the ' +
+  'same parties, switch to it: ledger-indexer switch-participant --yes; otherwise index it into a new POSTGRES_SCHEMA and keep this one, or ' +
   'delete everything stored here: ledger-indexer reset --all --yes';
 
 function another(offset: number, commonOffset: number): IndexerError {
@@ -158,14 +160,15 @@ function prunedPast(checkpoint: number, pruned: number): IndexerError {
   );
 }
 
-// The proof of last resort, where neither the participant id nor any update can be compared: active contracts. Their ids
-// are hashes that no two ledgers share, and the offset of their create is this participant's own.
+// The last resort if neither the participant id nor any update can be compared: active contracts. Their ids are hashes
+// that no two ledgers share, and the offset of their create is this participant's own.
 
 const contractsAsked = 3;
 
 /**
- * A contract that was active at our checkpoint is known to a participant that is not pruned past it.
- * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of those asked for, or one at another offset
+ * A contract that was active at the stored checkpoint is known to a participant that is not pruned past it.
+ * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of the requested contracts, or one at
+ *   another offset
  */
 async function proveByContracts(parts: PipelineParts): Promise<void> {
   const asked = await parts.sink.marks.contracts(contractsAsked);
@@ -181,7 +184,7 @@ async function proveByContracts(parts: PipelineParts): Promise<void> {
   if (unknown > 0) throw otherHistory(`the ledger knows none of ${String(unknown)} contracts that are active here`);
 }
 
-/** Offset of the create; undefined when the ledger does not know the contract, `not told` when it cannot be asked. */
+/** Offset of the create; undefined when the ledger does not know the contract, `not told` when it cannot be queried. */
 async function createdAt(parts: PipelineParts, mark: ContractMark): Promise<number | undefined | 'not told'> {
   const { ledger, filter } = parts;
   try {
@@ -200,7 +203,7 @@ function otherHistory(found: string): IndexerError {
   return new IndexerError(`${found}; no update and no participant id could be compared`, {
     code: 'HISTORY_CHANGED',
     remedy:
-      'another participant answers, or it was reset: if it hosts the same parties, go on from it: ledger-indexer switch-participant --yes; ' +
-      'else index it into a new POSTGRES_SCHEMA, or delete everything stored here: ledger-indexer reset --all --yes (granting ParticipantAdmin lets the participant id decide)',
+      'another participant responds, or it was reset: if it hosts the same parties, switch to it: ledger-indexer switch-participant --yes; ' +
+      'otherwise index it into a new POSTGRES_SCHEMA, or delete everything stored here: ledger-indexer reset --all --yes (granting ParticipantAdmin lets the participant id decide)',
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Connecting: is this still the ledger we indexed? Participant, filter and the update id at the checkpoint are proven
- * before anything is appended; offsets alone prove nothing, because a restored participant uses them again. A
- * participant that tells its id to administrators only is proven by the update id alone.
+ * Connects, and verifies that this is still the indexed ledger. Participant, filter and the update id at the checkpoint
+ * are compared before anything is appended; offsets alone prove nothing, because a restored participant uses them
+ * again. If a participant returns its id to administrators only, the update id alone decides.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
@@ -20,18 +20,18 @@ export interface Connected {
   readonly session: SinkSession;
   /** The parts with the filter of this session, in offsets of the stream. */
   readonly parts: PipelineParts;
-  /** As they are noted in the sink. */
+  /** As stored in the sink. */
   readonly interfaces: readonly WantedInterface[];
   readonly ledgerEnd: number;
   readonly pruned: number;
-  /** Monotonic time at which the ledger told both, milliseconds. */
+  /** Monotonic time at which the ledger returned both, milliseconds. */
   readonly requestedAt: number;
 }
 
-/** @param anew whether the participant has refused an interface that the stream asks for */
+/** `anew`: whether the participant has refused an interface that the stream requests. */
 export async function connect(configured: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
   const { ledger, sink } = configured;
-  // First: it is shown for as long as the ledger does not answer.
+  // First, because it is displayed for as long as the ledger does not respond.
   const stored = await sink.marks.checkpoint();
   if (stored !== null) configured.observers.stream.storedFound(stored);
   const release = await sessionRelease(configured);
@@ -43,7 +43,7 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   const session = await sink.openSession(identity);
   const { filterReplaced: difference } = session.state;
   if (difference !== undefined) configured.observers.filterExtension.changed({ kind: 'replaced', difference });
-  // Only the session knows whether the stream was switched, and what the participant's offsets are here.
+  // Only the session knows whether the stream was switched, and which offsets the participant has here.
   const moved = { ...withParticipantOffsets(all, session.state.participantRange), release };
   const ledgerEnd = moved.participantOffsets?.ours(told.end) ?? told.end;
   const pruned = Math.max(0, moved.participantOffsets?.ours(told.pruned) ?? told.pruned);
@@ -54,7 +54,7 @@ export async function connect(configured: PipelineParts, { anew }: { readonly an
   parts.observers.polls.pruned(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
-  // Not before: a participant without a proven history must not give its name to ours.
+  // Not earlier: a participant without a verified history must not give its name to this stream.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observers.filterExtension.changed({ kind: 'options', behind: outdatedOptions(asked, identity) });
   reportRelease(parts, session.state);
@@ -71,19 +71,19 @@ function reportRelease({ observers, release }: PipelineParts, state: StreamState
   observers.release.found({ kind: 'read', version: release.version, isKnown: release.number !== undefined, lacking });
 }
 
-/** What a stream of this ledger under this filter is known by. */
+/** Identity of a stream of this ledger under this filter. */
 export async function askIdentity({
   ledger,
   filter,
   wantedInterfaces,
 }: Pick<PipelineParts, 'ledger' | 'filter' | 'wantedInterfaces'>): Promise<StreamIdentity> {
-  // By what is wanted: interfaces that the participant comes to know later do not make another filter of it.
+  // By the configured interfaces: those that the participant comes to know later do not change the filter.
   const { json, hash } = filterFingerprint({ ...filter, wantedInterfaces });
   const participantId = await readableParticipantId(ledger);
   return { participantId, filter: json, filterHash: hash, shape: filter.shape };
 }
 
-/** Undefined when this user may not ask for it, which the right to read does not include on every participant. */
+/** Undefined when this user may not read it, which read rights do not include on every participant. */
 async function readableParticipantId(ledger: LedgerQuestions): Promise<string | undefined> {
   try {
     return await ledger.parties.participantId();

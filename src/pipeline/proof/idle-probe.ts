@@ -1,8 +1,9 @@
 /**
- * Caught up, though no frame says so: offsets of rejected commands, and of what the filter does not show, bring no
- * update, and the next OffsetCheckpoint may be more than a minute away. While the stream is silent the ledger end is
- * looked at; where it is ahead of the checkpoint, the stretch between is asked for once over a stream of its own that
- * ends there. Only a stretch that is proven empty is passed; an update that lies in it is for the stream itself to bring.
+ * Detects that an idle stream has caught up although no frame says so: offsets of rejected commands, and of updates
+ * that the filter excludes, bring no update, and the next OffsetCheckpoint may be more than a minute away. While the
+ * stream is silent, the ledger end is polled. If it is ahead of the checkpoint, the range in between is requested once
+ * over a separate stream that ends there. Only a range that is verified empty is passed; an update in it is for the
+ * stream itself to deliver.
  */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -13,12 +14,15 @@ import type { ProbeAnswer } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
-/** What has no answer by then is given up, milliseconds. */
+/** A request without a response is abandoned after this long, milliseconds. */
 const answerWithinMs = 20_000;
-/** Unanswered, or answered with an update that the stream owes, a question is repeated at longer and longer intervals. */
+/**
+ * A request without a response, or one that found an update the stream has yet to deliver, is repeated at growing
+ * intervals up to this.
+ */
 const longestPauseMs = 30_000;
 
-/** The stream whose silence it is about. */
+/** The idle stream. */
 export interface IdleStream {
   readonly following: { readonly checkpoint: number };
   readonly frames: Pick<Frames, 'inbox' | 'lastFrameAt' | 'pass'>;
@@ -26,11 +30,11 @@ export interface IdleStream {
   readonly isIdle: () => boolean;
 }
 
-/** Asks whenever it is time, until `signal` is aborted; never rejects. */
+/** Probes whenever it is due, until `signal` is aborted; never rejects. */
 export async function probeWhileIdle(parts: PipelineParts, stream: IdleStream, signal: AbortSignal): Promise<void> {
   const questions = new Questions(parts, stream, signal);
   while (!signal.aborted) {
-    // No longer than that at a time: a frame that comes meanwhile changes when it is time.
+    // No longer than that at a time: a frame that comes meanwhile changes the due time.
     await pause(Math.min(parts.limits.idleProbeAfterMs, Math.max(1, questions.dueInMs())), signal);
     if (!signal.aborted && questions.dueInMs() <= 0) await questions.look();
   }
@@ -42,9 +46,9 @@ class Questions {
   readonly #signal: AbortSignal;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** In a row, without a frame between, that moved nothing. */
+  /** Consecutive probes, without a frame in between, that moved nothing. */
   #vain = 0;
-  /** Until then the ledger asked to be left alone. */
+  /** Until then the ledger requested no further requests. */
   #notBefore = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PipelineParts, stream: IdleStream, signal: AbortSignal) {
@@ -62,15 +66,15 @@ class Questions {
     return Math.max(heardAt + idleProbeAfterMs, this.#lookedAt + pauseMs, this.#notBefore) - performance.now();
   }
 
-  /** Looks at the ledger end, and asks for the stretch up to it when there is one. */
+  /** Polls the ledger end, and requests the range up to it if there is one. */
   async look(): Promise<void> {
     this.#lookedAt = performance.now();
     if (!this.#isIdle) return;
     const { ledger, observers } = this.#parts;
-    // Before the ledger end is: the checkpoint must not have moved since.
+    // Read before the ledger end: the checkpoint must not have moved since.
     const checkpoint = this.#stream.following.checkpoint;
     const heardAt = this.#heardAt;
-    // A failure is told by the poll, which looks as well.
+    // The poll, which requests the same, reports the failure.
     const ledgerEnd = await ledger.state.ledgerEnd().catch((thrown: unknown) => {
       this.#sentAway(toIndexerError(thrown));
       return undefined;
@@ -82,7 +86,7 @@ class Questions {
     else if (ledgerEnd === undefined || !(await this.#ask(checkpoint, ledgerEnd, heardAt))) this.#vain += 1;
   }
 
-  /** True when the checkpoint is on its way to the ledger end. */
+  /** True when the checkpoint is about to move to the ledger end. */
   async #ask(checkpoint: number, ledgerEnd: number, heardAt: number): Promise<boolean> {
     let answer: ProbeAnswer = 'refused';
     let error: IndexerError | undefined;
@@ -93,7 +97,7 @@ class Questions {
       this.#sentAway(error);
     }
     if (this.#signal.aborted) return false;
-    // What has come since is newer than the answer.
+    // Frames received meanwhile are newer than the response.
     if (!this.#isStill(checkpoint, heardAt)) answer = 'obsolete';
     if (answer === 'empty') this.#stream.frames.pass(ledgerEnd);
     this.#parts.observers.polls.idleProbed(answer, error);
@@ -105,8 +109,8 @@ class Questions {
   }
 
   /**
-   * A clean end before any update may be that of a gateway that lets go of its sockets, and an empty list that of one
-   * whose patience is over; so both must say that nothing is there.
+   * A clean end before any update may come from a gateway that closes its sockets, and an empty list from one that
+   * times out; so both must say that the range is empty.
    */
   async #isEmpty(checkpoint: number, ledgerEnd: number): Promise<boolean> {
     if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal)) return false;
@@ -123,14 +127,17 @@ class Questions {
   }
 }
 
-/** Whether a stream from `checkpoint` to `ledgerEnd` brings an update before its clean end. @throws how it ended otherwise */
+/**
+ * Whether a stream from `checkpoint` to `ledgerEnd` delivers an update before its clean end. @throws the error that
+ * ended it otherwise
+ */
 async function showsUpdate(
   parts: PipelineParts,
   checkpoint: number,
   ledgerEnd: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // A right that is missing is refused, whatever token asks: no participant hides updates from a request instead.
+  // A missing right is refused, whichever token is used: no participant hides updates from a request instead.
   const token = await parts.tokenSource.lease();
   const request = updatesRequest(checkpoint, parts.filter, ledgerEnd);
   const over = new AbortController();
@@ -161,7 +168,7 @@ async function showsUpdate(
   }
 }
 
-/** Whatever is not surely one counts as an update. */
+/** Anything that is not certainly an OffsetCheckpoint counts as an update. */
 function isOffsetCheckpoint(frame: Buffer): boolean {
   return frame.toString('latin1', 0, 40).startsWith('{"update":{"OffsetCheckpoint"');
 }

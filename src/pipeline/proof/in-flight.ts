@@ -1,12 +1,13 @@
 /**
- * A participant that has reassignments in flight may refuse active contracts at an offset other than its ledger end, and says
- * that they are pruned. Where nothing is pruned, that is not what it means: a reseed would not help, and no history is lost.
+ * A participant that has reassignments in flight may refuse active contracts at an offset other than its ledger end,
+ * with the message that they are pruned. If nothing is pruned, that message is wrong: a reseed would not help, and no
+ * history is lost.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import type { LedgerQuestions } from '../ports/source.ts';
 
-/** The refusal of a list at an offset, compared with what the participant says is pruned. */
+/** The refusal of a list at an offset, compared with the pruned offset of the participant. */
 export async function judgedRefusal(
   refusal: IndexerError,
   offset: number,

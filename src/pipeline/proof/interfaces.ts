@@ -1,6 +1,6 @@
 /**
- * Which interfaces the stream asks for: of those that are wanted the ones that the participant knows, because a request
- * that names another one is refused whole. What it comes to know later is taken up beside the stream.
+ * Chooses the interfaces that the stream requests: of the configured ones, those that the participant knows, because a
+ * request that names an unknown one is refused completely. Interfaces that it comes to know later are backfilled.
  */
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
@@ -9,9 +9,9 @@ import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 
 /**
- * The interfaces of this session, by id; notes those that are wanted. A stream that was never begun begins with what the
- * participant knows now; one that has begun keeps what it was begun with.
- * @param anew whether the participant has refused one of them: those that it does not know wait from now on
+ * The interfaces of this session, by id; stores the configured ones. A stream that was never begun begins with those
+ * that the participant knows now; one that has begun keeps its own.
+ * `anew`: whether the participant has refused one of them: those that it does not know are omitted from now on.
  */
 export async function interfacesInForce(
   parts: PipelineParts,
@@ -44,7 +44,7 @@ function isStored(one: WantedInterface, stored: ReadonlyMap<string, WantedInterf
 }
 
 /**
- * What is noted once the participant has answered which ones it knows.
+ * The stored state once the participant has returned which ones it knows.
  * @param isNew whether the stream begins with them
  */
 export function answered(
@@ -59,7 +59,7 @@ export function answered(
   });
 }
 
-/** The same parts, asking for views of those that are followed. */
+/** The same parts, with requests for views of the followed interfaces. */
 export function withInterfaces(parts: PipelineParts, interfaces: readonly string[]): PipelineParts {
   return { ...parts, filter: { ...parts.filter, interfaces } };
 }

@@ -1,7 +1,7 @@
 /**
- * Whether a list of active contracts is whole. The ledger closes it with code 1000 and no word of its own, and so does a
- * gateway that closes early: a clean end is necessary, not sufficient. So the ledger is asked what stands behind the last
- * entry, or, where entries carry no continuation token, for the same list once more.
+ * Verifies that a list of active contracts is complete. The ledger ends it with code 1000 and no marker, and so does a
+ * gateway that closes early: a clean end is necessary, not sufficient. So the ledger is queried for what follows the
+ * last entry or, if entries carry no continuation token, for the same list again.
  */
 import { createHash } from 'node:crypto';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -13,14 +13,14 @@ import type { ActiveContractEntry } from '../../model/update.ts';
 import { stringOf, utf8Of } from '../../model/utf8.ts';
 import type { LedgerQuestions } from '../ports/source.ts';
 
-/** What was read of a list: its last token, or how many entries and which, in constant memory. */
+/** Summary of a list: its last token, or the number and a digest of its entries, in constant memory. */
 export class ListTally {
   count = 0;
   /** The newest continuation token; null while no entry carried one. */
   token: string | null;
   #sum = 0n;
 
-  /** @param token what the reading began after; null: it began at the first entry */
+  /** @param token the reading began after it; null: it began at the first entry */
   constructor(token: string | null = null) {
     this.token = token;
   }
@@ -28,11 +28,11 @@ export class ListTally {
   add(entry: ActiveContractEntry): void {
     this.count += 1;
     this.token = entry.continuationToken ?? this.token;
-    // Whoever has a token needs no second reading to compare with.
+    // With a token, there is no second reading to compare with.
     if (this.token === null) this.#sum = BigInt.asUintN(256, this.#sum + digestOf(entry));
   }
 
-  /** The same for a frame that nobody has decoded; little is looked at where it carries a token. */
+  /** The same for a frame that is not decoded; if it carries a token, little of it is read. */
   addText(text: string): void {
     const token = lastToken.exec(text.slice(-longestToken))?.[1];
     if (token === undefined) {
@@ -43,7 +43,7 @@ export class ListTally {
     this.token = token;
   }
 
-  /** Whether both readings had the same entries, in whatever order. */
+  /** Whether both readings had the same entries, in any order. */
   equals(other: ListTally): boolean {
     return this.count === other.count && this.#sum === other.#sum;
   }
@@ -74,27 +74,27 @@ function keyOf(entry: ActiveContractEntry): string {
 export interface EndedList {
   readonly offset: number;
   readonly filter: LedgerFilter;
-  /** The participant's when it was read: a list with other contents would prove nothing. */
+  /** The participant's release when the list was read: a list with other contents would prove nothing. */
   readonly release: ParticipantRelease;
   readonly read: ListTally;
-  /** Whether contracts end because they are not in the list: a proof that a gateway could forge is not enough then. */
+  /** Whether contracts missing from the list are ended: a proof that a gateway could forge is not enough then. */
   readonly strict?: boolean;
 }
 
-/** How the ledger is asked. */
+/** Requests to the ledger. */
 export interface ListQuestions {
   readonly ledger: Pick<LedgerQuestions, 'state'>;
   /** Frames of a stream of active contracts, until its clean end. */
   readonly streamed: (request: object) => AsyncIterable<readonly string[]>;
 }
 
-/** A participant answers no longer list over HTTP, unless it is told to. */
+/** A participant returns no longer list over HTTP, unless configured otherwise. */
 const longestAnswer = 200;
 
 /**
- * Undefined when the list is proven whole; else the error to end with. Where the list has a token, it can be gone on with
- * after it.
- * @throws IndexerError SEED_UNVERIFIED when nobody here can tell
+ * Undefined when the list is verified complete; otherwise the error to end with. If the list has a token, it can be
+ * continued after it.
+ * @throws IndexerError SEED_UNVERIFIED when neither can be decided
  */
 export async function unproven(list: EndedList, questions: ListQuestions): Promise<IndexerError | undefined> {
   const { offset, read } = list;
@@ -114,13 +114,13 @@ async function somethingAfter(list: EndedList, token: string, { ledger }: ListQu
   });
 }
 
-/** Undefined where the participant answers with fewer entries than that (413). */
+/** Undefined if the participant limits responses to fewer entries than that (413). */
 async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally | undefined> {
   const request = activeContractsRequest(list.offset, list.filter, list.release);
   const tally = new ListTally();
   return overHttp(list, async () => {
     try {
-      // One more than there should be: a list that is longer shows.
+      // One more than expected, so that a longer list is detected.
       const limit = list.read.count + 1;
       for await (const text of ledger.state.activeContracts(request, { limit })) tally.addText(text);
       return tally;
@@ -132,12 +132,19 @@ async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promis
   });
 }
 
-/** With other contents, so that a limit of bytes or of time would cut it at another entry; one of messages would not. */
+/**
+ * With other contents, so that a limit of bytes or of time would truncate it at another entry; a limit of messages
+ * would not.
+ */
 async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Promise<ListTally> {
   const { offset, filter, release, strict } = list;
   if (strict === true) {
-    const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be cut alike`;
-    throw notProven(list, why, 'a participant of release 3.5 or newer sends tokens; else give up the history here');
+    const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be truncated in the same way`;
+    throw notProven(
+      list,
+      why,
+      'use a participant of release 3.5 or newer, which sends tokens; otherwise discard the history here',
+    );
   }
   const otherwise = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
   const tally = new ListTally();
@@ -147,21 +154,21 @@ async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Prom
   return tally;
 }
 
-/** Where there is no such call, where a gateway does not let it pass, or where it does not take the stream's own token. */
+/** There is no such call, or a gateway does not let it pass, or it does not accept the stream's own token. */
 const notOverHttp: ReadonlySet<string> = new Set([
   'LEDGER_NOT_A_LEDGER',
   'LEDGER_REQUEST_INVALID',
   'LEDGER_CONTINUATION_TOKEN_INVALID',
 ]);
 
-/** An answer over HTTP, unlike a clean close, is given by nobody but a participant that is at work. */
+/** Only a working participant can send an HTTP response, whereas anything in between can close a stream cleanly. */
 async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!notOverHttp.has(error.code)) throw error;
-    throw notProven(list, `asked over HTTP the ledger answers: ${error.message}`);
+    throw notProven(list, `over HTTP the ledger returned: ${error.message}`);
   }
 }
 

@@ -1,9 +1,12 @@
-/** The release of the participant for a session: a gateway that lacks the route for a moment does not make an older one of it. */
+/**
+ * The release of the participant for a session: a gateway that lacks the route for a moment does not make the
+ * participant look older.
+ */
 import { readRelease, type ParticipantRelease } from '../../ledger/api/release.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { pastMissingRoute } from '../retry/missing-route.ts';
 
-/** @throws IndexerError when the participant cannot be reached or asked at all */
+/** @throws IndexerError when the participant cannot be reached or queried at all */
 export function sessionRelease(
   parts: Pick<PipelineParts, 'ledger' | 'observers' | 'stop'>,
 ): Promise<ParticipantRelease> {

@@ -1,11 +1,11 @@
-/** What the ledger has at an offset, which tells one history from another: the id of an update, or nothing. */
+/** The ledger's update at an offset, which distinguishes one history from another: the id of an update, or nothing. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../../ledger/frames/field.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { pastMissingRoute } from '../retry/missing-route.ts';
 
-/** The id of the update at an offset; undefined when there is none that the filter shows. */
+/** The id of the update at an offset; undefined when there is none that the filter matches. */
 export async function updateIdAt(
   { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
   offset: number,
@@ -17,12 +17,15 @@ export async function updateIdAt(
   return typeof updateId === 'string' ? updateId : undefined;
 }
 
-/** Of a participant, or of a gateway before it, that answers no list over HTTP; the stream says what else is refused. */
+/**
+ * From a participant, or a gateway in front of it, that returns no list over HTTP; the stream reports any other
+ * refusal.
+ */
 const noAnswer: ReadonlySet<string> = new Set(['park', 'fatal']);
-/** The most that the ledger lists. */
+/** Maximum length of the ledger's lists. */
 const mostListed = 200;
 
-/** Offsets of updates that the filter shows after `from` and up to `upTo`, rising; none where no list can be had. */
+/** Offsets of updates that the filter matches after `from` and up to `upTo`, rising; none if no list can be had. */
 export async function shownOffsets(
   parts: Pick<PipelineParts, 'ledger' | 'filter' | 'observers' | 'stop'>,
   from: number,
@@ -50,7 +53,7 @@ async function listed(
   return offsets;
 }
 
-/** Not decoded: what cannot be stored, and was set aside for that, has an offset all the same. */
+/** Not decoded: an update that was quarantined because it cannot be stored still has an offset. */
 function offsetIn(text: string): readonly number[] {
   const answer: unknown = JSON.parse(text);
   const update = isObject(answer) && isObject(answer['update']) ? Object.values(answer['update'])[0] : undefined;

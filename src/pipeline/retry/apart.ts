@@ -1,10 +1,10 @@
 /**
- * Which update, or which entry of the active contracts, Postgres does not take. A batch fails as a whole; when what it
- * fails with is no accident, it is gone through one by one, and the one is named. Pure.
+ * Finds the update, or the entry of the active contracts, that Postgres rejects. A batch fails as a unit; unless the
+ * failure may be transient, its entries are retried one by one and the failing one is named. Pure.
  */
 import { retold, type IndexerError } from '../../errors/indexer-error.ts';
 
-/** What to go through one by one: offsets, or numbers of entries, after `from` and up to `upTo`. */
+/** Range to process one by one: offsets, or numbers of entries, after `from` and up to `upTo`. */
 export interface Stretch {
   readonly from: number;
   readonly upTo: number;
@@ -12,17 +12,20 @@ export interface Stretch {
 
 export const nowhere: Stretch = { from: 0, upTo: 0 };
 
-/** How often in a row, with nothing stored in between, it may be an accident. Any other failure says nothing of the data. */
+/**
+ * How often in a row, with nothing stored in between, the failure may be transient. Failures with other codes do not
+ * concern the data.
+ */
 const accidents: Readonly<Record<string, number>> = {
   STORE_DATA_REFUSED: 0,
   STORE_CONSTRAINT: 0,
-  // Who writes at the same time is noticed by the next session.
+  // The next session notices a concurrent writer.
   STORE_DUPLICATE: 1,
   // A lock or a busy disk passes; a smaller batch is worth trying in any case.
   STORE_STATEMENT_TIMEOUT: 2,
 };
 
-/** The failure of a batch, with where it lies. */
+/** The failure of a batch, with its range. */
 export function withStretch(error: IndexerError, { from, upTo }: Stretch): IndexerError {
   return retold(error, { facts: { from, upTo } });
 }
@@ -33,17 +36,17 @@ export function isNamed({ facts }: IndexerError): boolean {
 }
 
 /**
- * What the next session has to go through one by one.
- * @param repeated how often the failure was met in a row, this time included
+ * The range that the next session has to process one by one.
+ * @param repeated how often the failure occurred in a row, including this time
  */
 export function stretchToSearch(error: IndexerError, repeated: number): Stretch | undefined {
   const { from, upTo } = error.facts;
   if (typeof from !== 'number' || typeof upTo !== 'number') return undefined;
-  // Once found it is tried alone, until it can be stored.
+  // Once found, it is tried alone until it can be stored.
   return isNamed(error) || repeated > (accidents[error.code] ?? Infinity) ? { from, upTo } : undefined;
 }
 
-/** How many to take at `at`: one at a time within the stretch, and none of it together with what is before. */
+/** How many to take at `at`: one at a time within the range, and never together with those before it. */
 export function takeAt(at: number, { from, upTo }: Stretch, most: number): number {
   if (at >= upTo) return most;
   return at < from ? Math.min(most, from - at) : 1;

@@ -1,9 +1,9 @@
-/** When a run with an end stops trying: whoever started it waits for its exit code. */
+/** When a run with an end stops trying: its caller waits for the exit code. */
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** A session that worked for so long in between was no failure; longer than a request takes to fail. */
+/** A session that worked for this long in between was no failure; longer than a request takes to fail. */
 const calmMs = 60_000;
 
 /** How long attempts have failed without anything being stored. */
@@ -13,7 +13,7 @@ export class Patience {
   #since: number | undefined;
   #nextAt = 0;
 
-  /** One of a run without an end never runs out. */
+  /** For a run without an end, the limit is never reached. */
   constructor({ stopAt, limits }: Pick<PipelineParts, 'stopAt' | 'limits'>, now = () => performance.now()) {
     this.#limitMs = stopAt === undefined ? Number.POSITIVE_INFINITY : limits.progressTimeoutMs;
     this.#now = now;
@@ -24,13 +24,13 @@ export class Patience {
     this.#since = undefined;
   }
 
-  /** The error to end with, where the next attempt would come too late; undefined: try again. */
+  /** The error to end with, if the next attempt would come too late; undefined: try again. */
   exhausted(error: IndexerError, delayMs: number): IndexerError | undefined {
     const now = this.#now();
     if (this.#since === undefined || now - this.#nextAt > calmMs) this.#since = now;
     this.#nextAt = now + delayMs;
     if (this.#nextAt - this.#since <= this.#limitMs) return undefined;
-    return retold(error, { message: `${error.message}; given up, ${inTime(this.#limitMs)}` });
+    return retold(error, { message: `${error.message}; timed out, ${inTime(this.#limitMs)}` });
   }
 
   /** Whether a wait that began then has taken too long. */
@@ -38,10 +38,10 @@ export class Patience {
     return this.#now() - since > this.#limitMs;
   }
 
-  /** The error to end with when another process has kept the right to write for too long. */
+  /** The error to end with when another process has held the writer lock for too long. */
   heldByOther(holder: LockHolder | undefined): IndexerError {
     const held = holder === undefined ? '' : `: ${holderText(holder)}`;
-    return new IndexerError(`another process keeps the right to write${held}; given up, ${inTime(this.#limitMs)}`, {
+    return new IndexerError(`another process holds the writer lock${held}; timed out, ${inTime(this.#limitMs)}`, {
       code: 'WRITER_ACTIVE',
       remedy: 'stop the other indexer of this schema, or give this run a POSTGRES_SCHEMA of its own',
     });

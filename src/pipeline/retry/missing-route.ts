@@ -1,6 +1,6 @@
 /**
- * HTTP 404 without an error of the participant. A gateway that is being reconfigured lacks a route for a moment; a gateway that never
- * has it does not pass the call at all, and whoever relies on that looks only at a few attempts.
+ * HTTP 404 without an error of the participant. A gateway that is being reconfigured lacks a route for a moment; a
+ * gateway that never has it does not pass the call at all. Code that relies on the route makes only a few attempts.
  */
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -8,7 +8,7 @@ import { pause } from '../../config/pause.ts';
 
 const delaysMs: readonly number[] = [500, 1_000];
 
-/** Whether waiting may end the failure, with a new token where this one was refused. */
+/** Whether waiting may end the failure, with a new token if this one was refused. */
 export function mayPass(error: IndexerError): boolean {
   return error.retry === 'retry' || error.retry === 'refresh-token' || isRouteMissing(error);
 }

@@ -1,4 +1,4 @@
-/** Error to decision, as a pure function. */
+/** Maps an error to a decision, as a pure function. */
 import { catalogue, type ErrorCode } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isNamed } from './apart.ts';
@@ -8,23 +8,29 @@ export type Decision =
   | { readonly kind: 'give-up' };
 
 const firstDelayMs = 100;
-/** A parked stream is tested again this often: the operator's fix must not need a restart. */
+/** A parked stream is tested again at this interval: the operator's fix must not need a restart. */
 const parkedDelayMs = 60_000;
-/** What an operator's hand heals, and frequent attempts would only make worse (servers lock out who knocks too often). */
+/**
+ * Failures that an operator has to fix and that frequent attempts would only make worse (servers lock out clients that
+ * try too often).
+ */
 const slowly: Readonly<Partial<Record<ErrorCode, number>>> = { STORE_FULL: 30_000, STORE_PASSWORD_REFUSED: 10_000 };
 const refreshesBeforePark = 2;
-/** Asking whether anybody listens costs nobody anything, and decides how soon a participant that is back is followed. */
+/** Testing whether anything listens is cheap, and decides how soon a participant that is back is followed. */
 const absentMaxMs = 2_000;
-/** Of what a Retry-After asks for: longer is a mistake more often than a wish. */
+/** Maximum of a Retry-After: a longer one is more often a mistake than intended. */
 const retryAfterMaxMs = 300_000;
-/** What the ledger itself says to answer with a new connection at once; and a worker, of which a standby may have taken the place. */
+/**
+ * Errors for which the ledger itself requires an immediate reconnect; and a lost worker, whose place a standby may have
+ * taken.
+ */
 const atOnce: ReadonlySet<ErrorCode> = new Set([
   'LEDGER_STALE_AUTHORIZATION',
   'LEDGER_TOKEN_EXPIRED',
   'STORE_WORKER_LOST',
 ]);
 
-/** Failures since something was stored for good, the one in question included. */
+/** Failures since something was last committed, including the one in question. */
 export interface Streak {
   readonly failures: number;
   /** How many of them, the newest in a row, had the code of this one. */
@@ -47,10 +53,10 @@ export class FailureCount {
     this.#now = now;
   }
 
-  /** One more. */
+  /** Adds a failure. */
   add(error: IndexerError): Streak {
     const { code, retry } = error;
-    // However long nobody was there, the first answer that follows is not the thousandth failure.
+    // However long the server was absent, the first response that follows is not the thousandth failure.
     const absent = isAbsent(error);
     if (absent) this.#absences += 1;
     else this.#failures += 1;
@@ -67,7 +73,7 @@ export class FailureCount {
     return { failures, repeated: this.#repeated, lastingMs: this.#now() - this.#since };
   }
 
-  /** Something was stored: what failed before does not count any more. */
+  /** Something was stored: earlier failures do not count any more. */
   clear(): void {
     this.#failures = 0;
     this.#refusals = 0;
@@ -90,17 +96,17 @@ export function decide(error: IndexerError, streak: Streak, maxDelayMs: number, 
   if (delayMs !== undefined) return { kind: 'again', delayMs, phase: 'backing_off' };
   const ceilingMs = isAbsent(error) ? Math.min(maxDelayMs, absentMaxMs) : maxDelayMs;
   const ownMs = backOff(failures, ceilingMs, random);
-  // Spread, because all who were sent away were told the same.
+  // Spread, because all rejected clients received the same delay.
   const askedMs = retryAfterMs(error) * (1 + random / 10);
   return { kind: 'again', delayMs: Math.round(Math.max(ownMs, askedMs)), phase: 'backing_off' };
 }
 
-/** Nobody listens, or nobody behind the proxy that does (HTTP 502). */
+/** Nothing listens, or nothing behind the proxy that does (HTTP 502). */
 function isAbsent({ code, facts }: IndexerError): boolean {
   return code === 'LEDGER_UNREACHABLE' || (code === 'LEDGER_UNAVAILABLE' && facts['httpStatus'] === 502);
 }
 
-/** How long the ledger, or a proxy before it, asked not to be asked again, milliseconds; 0 when it did not. */
+/** The delay that the ledger, or a proxy in front of it, requested, milliseconds; 0 when there was none. */
 export function retryAfterMs({ facts }: IndexerError): number {
   const seconds = facts['retryAfterSeconds'];
   return typeof seconds === 'number' ? Math.min(1000 * seconds, retryAfterMaxMs) : 0;
@@ -116,7 +122,7 @@ function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean
   return repeated > times || lastingMs > ms;
 }
 
-/** Full jitter: many indexers cut off by one restart must not come back at the same moment. */
+/** Full jitter: many indexers disconnected by one restart must not come back at the same moment. */
 function backOff(failures: number, maxDelayMs: number, random: number): number {
   return random * Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(failures, 20));
 }

@@ -1,11 +1,11 @@
-/** Waiting after a failure, no longer than what failed stays as it is. */
+/** Waits after a failure, no longer than its cause lasts. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { retryAfterMs } from './retry.ts';
 
-/** Another token may be all that is missing. */
+/** Failures that another token may end. */
 const ofToken: ReadonlySet<string> = new Set([
   'LEDGER_UNAUTHENTICATED',
   'LEDGER_PERMISSION_DENIED',
@@ -13,7 +13,7 @@ const ofToken: ReadonlySet<string> = new Set([
   'LEDGER_TOKEN_MALFORMED',
   'LEDGER_TOKEN_UNREADABLE',
 ]);
-/** A command in the database may be all that is missing. */
+/** Failures that a command in the database may end. */
 const ofStored: ReadonlySet<string> = new Set([
   'PARTICIPANT_CHANGED',
   'HISTORY_CHANGED',
@@ -25,7 +25,7 @@ const ofStored: ReadonlySet<string> = new Set([
   'STREAM_NOT_OPEN',
 ]);
 
-/** Whether the ledger refused the caller, and not what was asked for. */
+/** Whether the ledger refused the caller, and not the request. */
 export function refusesCaller({ code, retry }: IndexerError): boolean {
   return retry === 'refresh-token' || code === 'LEDGER_PERMISSION_DENIED';
 }
@@ -44,7 +44,7 @@ export async function pauseForToken(
   over.abort();
 }
 
-/** The same, and less when rights that were refused are granted: between attempts the ledger is asked for just that. */
+/** The same, and less when refused rights are granted: between attempts the ledger is queried for just that. */
 export async function pauseForRights(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
   if (error.code !== 'LEDGER_PERMISSION_DENIED') return await pauseForToken(parts, error, delayMs, parts.stop);
   const over = new AbortController();
@@ -53,7 +53,7 @@ export async function pauseForRights(parts: PipelineParts, error: IndexerError, 
   over.abort();
 }
 
-/** The same for a stream that is parked, and less when a command has changed in the database what it parked for. */
+/** The same for a parked stream, and less when a command has changed the database state that it parked for. */
 export async function pauseParked(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
   if (!ofStored.has(error.code)) return await pauseForRights(parts, error, delayMs);
   const over = new AbortController();
@@ -62,7 +62,7 @@ export async function pauseParked(parts: PipelineParts, error: IndexerError, del
   over.abort();
 }
 
-/** Resolves once the stream stands otherwise than when it was asked first, or `signal` is aborted. */
+/** Resolves when the stored state of the stream differs from the first reading, or `signal` is aborted. */
 async function standsOtherwise({ sink, pace }: PipelineParts, signal: AbortSignal): Promise<void> {
   let first: string | undefined;
   while (!signal.aborted) {
@@ -74,8 +74,8 @@ async function standsOtherwise({ sink, pace }: PipelineParts, signal: AbortSigna
 }
 
 /**
- * Resolves once rights are there that were seen missing, or `signal` is aborted. Where this question was answered all the
- * time, the stream alone was refused, by a gateway perhaps, and the answer says nothing of that.
+ * Resolves when rights that were missing are granted, or `signal` is aborted. If this request always succeeded, only
+ * the stream was refused, perhaps by a gateway, and the response says nothing about that.
  */
 async function rightsGranted(parts: PipelineParts, signal: AbortSignal): Promise<void> {
   let missing = false;
@@ -84,12 +84,12 @@ async function rightsGranted(parts: PipelineParts, signal: AbortSignal): Promise
     if (refused === undefined && missing) return;
     missing ||= refused !== undefined && refusesCaller(refused);
     const atLeastMs = refused === undefined ? 0 : retryAfterMs(refused);
-    // A quarter more or less: many indexers must not ask at the same moment.
+    // A quarter more or less: many indexers must not send requests at the same moment.
     await pause(Math.max(atLeastMs, parts.pace.rightsMs * (0.75 + Math.random() / 2)), signal);
   }
 }
 
-/** Asks for the updates of an empty stretch: it takes every right of the filter to be told that there are none. */
+/** Requests the updates of an empty range, which takes every right of the filter. */
 async function refusedRights({ ledger, filter }: PipelineParts): Promise<IndexerError | undefined> {
   try {
     const end = await ledger.state.ledgerEnd();
@@ -97,7 +97,7 @@ async function refusedRights({ ledger, filter }: PipelineParts): Promise<Indexer
     return undefined;
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    // Rights are looked at first: who is told of another mistake has them.
+    // Rights are checked first: a client that receives another error has them.
     return error.retry === 'park' && !refusesCaller(error) ? undefined : error;
   }
 }

@@ -190,11 +190,11 @@ describe('a provider that refuses', () => {
 
 describe('a provider that cannot be used', () => {
   it.each([
-    ['is overloaded', 503, 'text/plain', 'busy', /answered HTTP 503/],
-    ['answers with a page', 200, 'text/html', '<html>log in</html>', /not a token answer/],
-    ['answers with half a JSON', 200, 'application/json', '{"access_tok', /not a token answer/],
+    ['is overloaded', 503, 'text/plain', 'busy', /returned HTTP 503/],
+    ['answers with a page', 200, 'text/html', '<html>log in</html>', /not a token response/],
+    ['answers with half a JSON', 200, 'application/json', '{"access_tok', /not a token response/],
     ['has no time', 400, 'application/json', '{"error":"temporarily_unavailable"}', /400: temporarily_unavailable/],
-    ['sends us elsewhere', 302, 'text/plain', '', /answered HTTP 302/],
+    ['sends us elsewhere', 302, 'text/plain', '', /returned HTTP 302/],
   ])('because it %s is asked again later', async (_name, status, type, body, message) => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(status, { 'content-type': type, location: '/elsewhere' }).end(body);
@@ -207,10 +207,10 @@ describe('a provider that cannot be used', () => {
   it('because it is silent is given up in time, also in the middle of an answer', async () => {
     const source = sourceOf({ timeoutSeconds: 0.3 });
     oidc.answerWith = () => undefined;
-    expect((await failureOf(source.read())).message).toContain('did not answer in time');
+    expect((await failureOf(source.read())).message).toContain('did not respond in time');
     oidc.answerWith = (_request, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
-    expect((await failureOf(source.read())).message).toContain('did not answer in time');
+    expect((await failureOf(source.read())).message).toContain('did not respond in time');
   });
 
   it('because it is down leaves the old token in use until its end, and says so', async () => {

@@ -67,13 +67,13 @@ const fieldRows: readonly ProviderRow[] = [
     provider: 'Empty `access_token`',
     indexer: 'Retries',
     behavior: { token: () => '' },
-    expected: retries(/not a token answer/u),
+    expected: retries(/not a token response/u),
   },
   {
     provider: 'Response of 2 MiB',
     indexer: 'Retries; stops reading at 1 MiB',
     behavior: { grants: (token) => ({ headers: json, body: `${' '.repeat(2 ** 21)}{"access_token":"${token}"}` }) },
-    expected: retries(/not a token answer/u),
+    expected: retries(/not a token response/u),
   },
   {
     provider: 'JSON with charset and byte order mark, or of another content type',
@@ -90,7 +90,7 @@ const fieldRows: readonly ProviderRow[] = [
     provider: 'Login page with 200',
     indexer: 'Retries',
     behavior: { grants: () => ({ headers: page, body: '<html>sign in</html>' }) },
-    expected: retries(/not a token answer/u),
+    expected: retries(/not a token response/u),
   },
   {
     provider: '200 with an `error`',
@@ -135,7 +135,7 @@ const clockRows: readonly ProviderRow[] = [
     expected: {
       requests: 1,
       lifeSeconds: 300,
-      after: (run) => explained(run, /is not good for another 60 minutes: the clocks .* differ/u),
+      after: (run) => explained(run, /is not valid for another 60 minutes: the clocks .* differ/u),
     },
   },
   {
@@ -254,25 +254,25 @@ const errorRows: readonly ProviderRow[] = [
     behavior: {
       first: () => ({ status: 400, body: { error: registered.secret, error_description: 'word '.repeat(1000) } }),
     },
-    expected: retries(/answered HTTP 400: an error without a code \((?:word ){60}\)$/u),
+    expected: retries(/returned HTTP 400: an error without a code \((?:word ){60}\)$/u),
   },
   {
     provider: '403 with a page (a firewall)',
     indexer: 'Retries',
     behavior: { first: () => ({ status: 403, headers: page, body: '<html>' }) },
-    expected: retries(/answered HTTP 403$/u),
+    expected: retries(/returned HTTP 403$/u),
   },
   {
     provider: '403 with `WWW-Authenticate`',
     indexer: 'Retries',
     behavior: { first: () => ({ status: 403, headers: { 'www-authenticate': 'Bearer error="x"' } }) },
-    expected: retries(/answered HTTP 403$/u),
+    expected: retries(/returned HTTP 403$/u),
   },
   {
     provider: '429 with `Retry-After`, whatever the error code',
     indexer: 'Retries after that time',
     behavior: { first: () => ({ status: 429, headers: { 'retry-after': '40' }, body: { error: 'access_denied' } }) },
-    expected: retries(/answered HTTP 429: access_denied$/u, 40),
+    expected: retries(/returned HTTP 429: access_denied$/u, 40),
   },
   {
     provider: '503 `temporarily_unavailable` with `Retry-After`',
@@ -280,13 +280,13 @@ const errorRows: readonly ProviderRow[] = [
     behavior: {
       first: () => ({ status: 503, headers: { 'retry-after': '7' }, body: { error: 'temporarily_unavailable' } }),
     },
-    expected: retries(/answered HTTP 503/u, 7),
+    expected: retries(/returned HTTP 503/u, 7),
   },
   {
     provider: '500 with a page',
     indexer: 'Retries',
     behavior: { first: () => ({ status: 500, headers: page, body: '<html>' }) },
-    expected: retries(/answered HTTP 500$/u),
+    expected: retries(/returned HTTP 500$/u),
   },
   {
     provider: 'Connection closed without a response',

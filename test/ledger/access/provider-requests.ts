@@ -220,7 +220,7 @@ const discoveryRows: readonly ProviderRow[] = [
     provider: 'Metadata that redirects',
     indexer: 'Retries and reports the target; set the new address',
     behavior: { metadataMovedTo: 'https://login.example/realms/ledger?token=x' },
-    expected: retries(/answered HTTP 302, a redirect to https:\/\/login\.example\/realms\/ledger$/u),
+    expected: retries(/returned HTTP 302, a redirect to https:\/\/login\.example\/realms\/ledger$/u),
   },
   {
     provider: 'Metadata of another issuer',

@@ -20,18 +20,18 @@ describe('what a token shows of why it is refused', () => {
       /^lives for 15 minutes;/u,
     ],
     ['that it is expired', { ...good, exp: now - 600 }, /^expired 10 minutes ago by the clock of this machine$/u],
-    ['that it is not good yet', { ...good, nbf: now + 90 }, /^is not good for another 90 seconds: the clocks/u],
+    ['that it is not good yet', { ...good, nbf: now + 90 }, /^is not valid for another 90 seconds: the clocks/u],
     [
       'that it comes from the future',
       { ...good, iat: now + 600, exp: now + 900 },
-      /^is not good for another 10 minutes/u,
+      /^is not valid for another 10 minutes/u,
     ],
     ['that it has no end', { ...good, exp: undefined }, /^has no end \(exp\); participants accept five minutes/u],
     ['that it has no audience', { ...good, aud: undefined }, /^names no audience \(aud\)/u],
     [
       'all of it',
       { exp: now - 5, nbf: now + 60 },
-      /^is not good .*, and expired 5 seconds ago.*, and names no audience/u,
+      /^is not valid .*, and expired 5 seconds ago.*, and names no audience/u,
     ],
   ])('is %s', (_what, claims, found) => {
     expect(flaws(claims)).toMatch(found);

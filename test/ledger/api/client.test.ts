@@ -107,10 +107,10 @@ describe('the ledger client', () => {
 
   it('gives up on a ledger that does not answer, or begins to and stops', async () => {
     ledger = await startFakeLedger({ http: () => undefined });
-    await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not answer within 50 ms/u);
+    await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not respond within 50 ms/u);
     await ledger.stop();
     ledger = await startFakeLedger({ http: (_request, response) => void response.writeHead(200).write('{') });
-    await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not answer within 50 ms/u);
+    await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not respond within 50 ms/u);
     await ledger.stop();
     await expect(clientFor(ledger.url).state.ledgerEnd()).rejects.toMatchObject({
       code: 'LEDGER_UNREACHABLE',

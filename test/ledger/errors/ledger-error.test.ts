@@ -181,7 +181,7 @@ describe('errors of the ledger', () => {
       definiteAnswer: false,
       resources: 'CID 00, CONTRACT_KEY',
     });
-    expect(error.message).toBe('the ledger answered DUPLICATE_COMMAND: why (trace id abc)');
+    expect(error.message).toBe('the ledger returned DUPLICATE_COMMAND: why (trace id abc)');
     expect(errorFromBody(body).facts['resources']).toMatch(/, 1 more$/);
   });
 

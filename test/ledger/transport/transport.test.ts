@@ -154,7 +154,7 @@ describe('a list', () => {
     const transport = await transportTo((request, response) => {
       if (request.url?.endsWith('silent') !== true) response.write('[1,2');
     }, 80);
-    const silent = { code: 'LEDGER_UNREACHABLE', message: expect.stringMatching(/did not answer within 80 ms/u) };
+    const silent = { code: 'LEDGER_UNREACHABLE', message: expect.stringMatching(/did not respond within 80 ms/u) };
     await expect(all(transport.requestElements('POST', '/silent'))).rejects.toMatchObject(silent);
     await expect(all(transport.requestElements(...list))).rejects.toMatchObject(silent);
   });

@@ -20,7 +20,7 @@ describe('the patience of a run with an end', () => {
     expect(of.exhausted(error, 30_000)).toMatchObject({
       code: 'LEDGER_UNREACHABLE',
       exitCode: error.exitCode,
-      message: `${error.message}; given up, nothing was stored for 600 s (INDEXER_PROGRESS_TIMEOUT)`,
+      message: `${error.message}; timed out, nothing was stored for 600 s (INDEXER_PROGRESS_TIMEOUT)`,
     });
   });
 
