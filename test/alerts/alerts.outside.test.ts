@@ -1,4 +1,4 @@
-/** The alerts as Prometheus takes them: each fires when it should and only then. */
+/** The alerts in Prometheus: each fires when it should and only then. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ describe('the alerts', needs(noPromtool), () => {
     expect(stdout).toMatch(/[1-9]\d* rules found/);
   });
 
-  it.each(caseFiles)('do in %s what is expected of them', (file) => {
+  it.each(caseFiles)('fire as expected in %s', (file) => {
     const { status, stdout, stderr } = promtool(['test', 'rules', path(file)]);
     expect(status, stdout + stderr).toBe(0);
   });

@@ -1,4 +1,7 @@
-/** The alerts: each has a case in which it fires and one in which it does not, names what exists, and is explained. */
+/**
+ * The alerts: each has a case in which it fires and one in which it does not, uses existing metrics, and is
+ * documented.
+ */
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -38,7 +41,7 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
     expect(new Set(expected)).toEqual(new Set([true, false]));
   });
 
-  it('names metrics that there are', () => {
+  it('uses existing metrics', () => {
     const known = new Set(
       createMetrics({ version: 'test' })
         .registry.getMetricsAsArray()
@@ -49,7 +52,7 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
     expect(named.length > 0 || /\b(?:up|node_filesystem_avail_bytes)\{/.test(expr)).toBe(true);
   });
 
-  it('says how bad it is, what is the matter and where to read on', () => {
+  it('has a severity, a summary and a link to the runbook', () => {
     expect(['critical', 'warning']).toContain(labels.severity);
     expect(annotations.summary.length).toBeLessThan(100);
     expect(annotations.description).toMatch(/[.;] ?.*\.$|^[^.]+\.$/);

@@ -1,6 +1,6 @@
 /**
- * Runs every command and query in a code block of the runbook against a running indexer: each succeeds, and its output has the
- * names that the next block shows. Commands that change something are in the text, and are not run here.
+ * Runs every command and query in a code block of the runbook against a running indexer: each succeeds, and its output
+ * has the names of the output block after it. Commands that change something are in the text, and are not run here.
  */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Block {
   readonly heading: string;
   readonly language: string;
   readonly body: string;
-  /** The block after it, when that shows output. */
+  /** The block after it, if that is an output. */
   readonly shown: { readonly language: string; readonly body: string } | undefined;
 }
 
@@ -73,7 +73,9 @@ async function shell(body: string): Promise<string> {
   return stdout;
 }
 
-/** What has to be in the output: names of metrics and fields, keys of an object; values differ from day to day. */
+/**
+ * Texts that the output has to contain: names of metrics and fields, keys of an object; values differ from day to day.
+ */
 function namesOf({ language, body }: { readonly language: string; readonly body: string }): string[] {
   if (language === 'json') return Object.keys(JSON.parse(body) as object).map((key) => `"${key}":`);
   return body
@@ -97,11 +99,11 @@ describe('the runbook', () => {
     await query(database.url, body);
   });
 
-  it('names only commands and flags that there are', () => {
+  it('names only existing commands and flags', () => {
     const named = [...text.matchAll(/`ledger-indexer ([a-z-]+)([^`]*)`/g)];
     expect(named.length).toBeGreaterThan(20);
     for (const [whole, verb = '', rest = ''] of named) {
-      // Those of `ledger` have flags of their own for each verb below it.
+      // The subcommands of `ledger` have flags of their own.
       if (verb === 'ledger') continue;
       const flags = [...rest.matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag);
       const known = commands.find((command) => command.name === verb)?.flags.map(({ name }) => name);

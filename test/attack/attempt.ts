@@ -1,18 +1,21 @@
-/** Terms of the attack suite: one attempt to break a promise of docs/explanation/security-model.md, and a group of them. */
+/**
+ * Terms of the attack suite: one attempt to break a promise of docs/explanation/security-model.md, and a group of
+ * them.
+ */
 import type { World } from './world/world.ts';
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Verdict {
   /** The product kept its promise. */
   readonly held: boolean;
-  /** The observation that decided, without secrets. */
+  /** The deciding observation, without secrets. */
   readonly seen: string;
 }
 
 export interface Attempt {
   /** Unique, in plain English: `two-host-headers`. */
   readonly id: string;
-  /** What the attacker does. */
+  /** The action of the attacker. */
   readonly what: string;
   /** The promise. */
   readonly expected: string;

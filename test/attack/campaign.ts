@@ -1,4 +1,4 @@
-/** Makes attempts one after the other, and charges each with what the watcher saw meanwhile. */
+/** Makes attempts one after the other, and records what the watcher observed during each. */
 import { broken, type Attempt, type Group, type Verdict } from './attempt.ts';
 import { pause } from '../support/wait-for.ts';
 import type { World } from './world/world.ts';
@@ -18,7 +18,10 @@ export interface Result extends Verdict {
   readonly seconds: number;
 }
 
-/** Runs the groups. @param say receives one line for each group @param save receives all results so far after each group */
+/**
+ * Runs the groups. @param say receives one line for each group @param save receives all results so far after each
+ * group
+ */
 export async function runGroups(
   world: World,
   groups: readonly Group[],
@@ -53,7 +56,7 @@ async function runAttempt(world: World, group: string, attempt: Attempt): Promis
   return { id, group, what, expected, held, seen, crashed, ...watched };
 }
 
-/** An attempt that could not be made is a finding: nothing shows that the promise was kept. */
+/** An attempt that could not be made is a finding: without it there is no evidence that the promise was kept. */
 async function bounded(attempt: Attempt, world: World): Promise<Verdict> {
   const limit = new AbortController();
   const late = pause(longestAttemptMs, broken('the attempt did not end'), { signal: limit.signal });

@@ -1,7 +1,7 @@
 /** Results of a run as lines and as JSON. */
 import type { Result } from './campaign.ts';
 
-/** Ingestion may stand still for so long, seconds: a busy machine needs that without any attack. */
+/** Longest pause of ingestion that counts as normal, in seconds: a busy machine needs that without any attack. */
 const longestStop = 2;
 
 export interface Report {

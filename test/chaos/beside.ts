@@ -1,6 +1,6 @@
 /**
- * To be imported first: the compiled program looks for its migrations, its page, its version and what it needs of Node beside itself,
- * the last two as soon as it is imported.
+ * Import this first: the compiled program expects its migrations, its page, its version and its requirements of Node
+ * in its own folder, the last two as soon as it is imported.
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 

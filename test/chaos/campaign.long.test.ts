@@ -1,6 +1,6 @@
 /**
- * A small campaign of chaos: some of the crash points and some of the seeds that `npm run chaos` goes through in full.
- * Whatever happens to the indexer, what is stored in the end is what an indexer stores that nobody disturbed.
+ * A short run of the chaos suite: some of the crash points and some of the seeds that `npm run chaos` goes through in
+ * full. Whatever happens to the indexer, it stores in the end what an undisturbed indexer stores.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { crashPoints } from './tiers/crash-points.ts';
@@ -37,7 +37,7 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
   };
 }
 
-it('dies before every fortieth message of both wires, and ends as if it had not', async () => {
+it('stores the same rows when the indexer dies before every fortieth message of both connections', async () => {
   const report = new Report();
   await crashPoints.run(contextOf(report, { stride: 40 }));
   expect(report.failures).toEqual([]);
@@ -45,7 +45,7 @@ it('dies before every fortieth message of both wires, and ends as if it had not'
   expect(report.crashPointsEqual).toBe(report.crashPoints);
 }, 600_000);
 
-it('goes through faults of many kinds, and ends as if there had been none', async () => {
+it('stores the same rows after faults of many kinds', async () => {
   const report = new Report();
   await seeded.run(contextOf(report, { seeds: 18 }));
   expect(report.failures).toEqual([]);

@@ -1,4 +1,4 @@
-/** The Postgres server of a campaign and its databases: each run gets one that is migrated and empty. */
+/** The Postgres server of a run of the suite and its databases: each test run gets one that is migrated and empty. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { pause } from '../support/wait-for.ts';
 /** Where the tables are, in every database. */
 export const schema = 'ledger';
 
-/** What is tested is the indexer, not the disk: a server that never waits for it serves more runs. */
+/** Only the indexer is tested, not the disk: a server that never waits for it serves more runs. */
 const settings = {
   max_connections: '300',
   fsync: 'off',
@@ -34,7 +34,7 @@ export interface ChaosDatabase {
   readonly name: string;
   /** A connection of the test's own. */
   readonly client: Client;
-  /** Another one, for what happens beside it. */
+  /** A second connection, for concurrent statements. */
   readonly aside: Client;
   /** Ends every other connection to the database; resolves when they are gone. */
   endOthers(): Promise<void>;
@@ -64,7 +64,7 @@ export async function openChaosServer(url?: string): Promise<ChaosServer> {
         await known.empty();
         return known;
       }
-      // One after the other: a database that is copied must not be copied by somebody else at the same time.
+      // One after the other: a database must not be the template of two copies at the same time.
       making = making.then(() => createDatabase(admin, address, template.name));
       const clone = await making;
       const clients = { client: await clientOf(clone.url), aside: await clientOf(clone.url, 'chaos aside') };
@@ -89,7 +89,7 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-chaos-'));
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  // A campaign with a planted defect may die of it; its server must not outlive it.
+  // A run with an injected bug may crash; its server must not outlive it.
   const abandoned = (): void => {
     try {
       process.kill(server.pid, 'SIGKILL');
@@ -116,7 +116,7 @@ async function clientOf(url: string, name = 'chaos'): Promise<Client> {
   return client;
 }
 
-/** Thousands of connections are made, and passwords are made to be slow to check. */
+/** Thousands of connections are opened, and password checks are slow on purpose. */
 async function makeLoginCheap(admin: Client, address: string): Promise<void> {
   const { username, password } = new URL(address);
   await admin.query('set scram_iterations = 1');
@@ -165,7 +165,7 @@ function chaosDatabase(
     client,
     aside,
     endOthers: async () => {
-      // The function can wait for the end itself, but looks only ten times a second.
+      // The function can wait for the end itself, but checks only ten times a second.
       while ((await client.query(endOtherSessions)).rowCount !== 0) await pause(1);
     },
     empty: async () => {

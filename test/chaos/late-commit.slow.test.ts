@@ -1,4 +1,4 @@
-/** A batch may be committed after its session has failed: what the indexer says of itself must not come alive by it. */
+/** A batch may be committed after its session has failed: the reported state must not become live by it. */
 import { expect, it } from 'vitest';
 import { CheckpointWatch } from './tiers/checkpoint-watch.ts';
 import { openChaosServer } from './databases.ts';
@@ -22,7 +22,7 @@ function delayNextCommit(wires: WireFaults): Promise<void> {
   });
 }
 
-it('stays parked when a batch that was on its way is committed', async () => {
+it('stays parked when a pending batch is committed', async () => {
   const given = process.env['TEST_DATABASE_URL'];
   await using server = await openChaosServer(given === '' ? undefined : given);
   const database = await server.lend();
@@ -39,7 +39,7 @@ it('stays parked when a batch that was on its way is committed', async () => {
     at: 'updates',
     after: 1,
     act: async ({ socket }): Promise<StreamOutcome> => {
-      // Not before the one frame sent so far is on its way to the database.
+      // Not before the only sent frame is on its way to the database.
       await delayed;
       refuse(socket, ledgerErrors.denied);
       return 'over';

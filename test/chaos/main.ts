@@ -1,5 +1,5 @@
-/** `npm run chaos`: the campaign. Prints what it hit and what it found; exit code 1 when anything ended as it should not. */
-// For what it does: the others look for these files as soon as they are imported.
+/** `npm run chaos`: runs the suite. Prints faults and findings; exit code 1 if there is a finding. */
+// For its side effect: the other modules need these files as soon as they are imported.
 // oxlint-disable-next-line import/no-unassigned-import
 import './beside.ts';
 import { causes } from './causes/causes.ts';
@@ -31,7 +31,7 @@ async function campaign(options: CampaignOptions): Promise<number> {
   const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point, fault, fastOnly } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // The server must not outlive the campaign; one that does not stop is killed as the process ends.
+    // The server must not outlive this process; one that does not stop is killed as the process ends.
     process.once(signal, () => {
       setTimeout(() => process.exit(130), stopMs);
       void Promise.resolve(server[Symbol.asyncDispose]()).finally(() => process.exit(130));

@@ -1,4 +1,4 @@
-/** What `npm run chaos` can be told. */
+/** Options of `npm run chaos`. */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { OperationsOptions } from './operations/campaign.ts';
@@ -14,9 +14,9 @@ export interface CampaignOptions {
   readonly patienceMs: number;
   /** One crash point, to repeat it; or one operation. */
   readonly point: string | undefined;
-  /** In the name of a fault that each seed has while it follows; absent: one after the other. */
+  /** Part of the name of a fault that each seed has while it follows; absent: one after the other. */
   readonly fault: string | undefined;
-  /** Planted defects are measured with the fast tier only. */
+  /** Injected bugs are measured with the fast tier only. */
   readonly fastOnly: boolean;
   /** Least number of hits of every kind of fault. */
   readonly least: number;
@@ -25,26 +25,26 @@ export interface CampaignOptions {
   readonly server: string | undefined;
   /** End at the first failure. */
   readonly bail: boolean;
-  /** Instead of the tiers: what an operator does while the indexer runs. */
+  /** Instead of the tiers: operations of an operator while the indexer runs. */
   readonly operations: OperationsOptions | undefined;
-  /** Print the log of the indexer for what failed. */
+  /** Print the log of the indexer for each failure. */
   readonly loud: boolean;
 }
 
 const defaultSeeds = 500;
-/** Of those that are drawn: leaves room for the seeds that are counted up from it. */
+/** Greatest drawn seed, so that further seeds can be counted up from it. */
 const greatestSeed = 1_000_000_000;
-/** A kind of fault that a full campaign hits fewer times has not been tried. */
+/** A kind of fault that a full run hits fewer times counts as untested. */
 const leastOfFull = 5;
-/** Seconds: what takes one on an idle machine may take many on a busy one, and is no failure there. */
+/** Seconds: a step that takes one on an idle machine may take many on a busy one, and is not a failure there. */
 const defaultPatience = 60;
 
-/** Those of the results in docs/explanation/reliability.md. */
+/** As in the results of docs/explanation/reliability.md. */
 const contractsOfOperations = 50_000;
 /** Seconds: a rebuild of those contracts is one step forward there. */
 const patienceOfOperations = 600;
 
-/** Undefined when help was asked for. @throws TypeError on an option that does not exist */
+/** Undefined when help was requested. @throws TypeError on an option that does not exist */
 export function readOptions(args: readonly string[], tiers: readonly Tier[]): CampaignOptions | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -74,7 +74,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
   const unknown = named?.find((name) => !tiers.some((tier) => tier.name === name));
   if (unknown !== undefined) throw new TypeError(`there is no tier ${unknown}`);
   const firstSeed = whole(values.seed, randomInt(1, greatestSeed));
-  // One seed is repeated, many are a campaign.
+  // One seed repeats a run, many are a run of the suite.
   const seeds = whole(values.seeds, values.seed === undefined ? defaultSeeds : 1);
   const least = whole(values.least, named === undefined && seeds >= defaultSeeds ? leastOfFull : 0);
   return {
@@ -117,7 +117,7 @@ function fastOnlyOf(tests: string): boolean {
 
 function whole(text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
-  if (!/^\d+$/.test(text)) throw new TypeError(`${text} is not a whole number`);
+  if (!/^\d+$/.test(text)) throw new TypeError(`expected an integer, got ${text}`);
   return Number(text);
 }
 
@@ -128,22 +128,22 @@ export function help(tiers: readonly Tier[]): string {
     '',
     '  --tier NAME     only this tier (repeat it, or separate names by commas):',
     ...tiers.map(({ name, what }) => `                  ${name.padEnd(14)} ${what}`),
-    `  --seeds N       so many seeds (${String(defaultSeeds)})`,
-    '  --seed N        the first random seed, drawn if not given; without --seeds: only this one',
-    '  --point P       only this crash point, e.g. postgres-up-17; or planted defects of this area, or with this in their names;',
+    `  --seeds N       number of seeds (${String(defaultSeeds)})`,
+    '  --seed N        the first random seed, drawn if absent; without --seeds: only this one',
+    '  --point P       only this crash point, e.g. postgres-up-17; or injected bugs of this area, or with this in their names;',
     '                  or only this operation',
     '  --fault TEXT    each seed has a fault with this in its name',
-    '  --tests fast    planted defects: count those that the fast tier notices',
+    '  --tests fast    injected bugs: count those that the fast tier detects',
     '  --stride N      every N-th crash point (1)',
     `  --patience S    seconds a step forward may take before it is a failure (${String(defaultPatience)})`,
     '  --lanes N       runs at the same time (3)',
-    `  --least N       least hits of every kind of fault (${String(leastOfFull)} in a full campaign, else 0)`,
-    '  --json FILE     write the figures',
+    `  --least N       fewest hits of every kind of fault (${String(leastOfFull)} in a full run, otherwise 0)`,
+    '  --json FILE     write the results',
     '  --server URL    a Postgres server to use instead of an embedded one',
     '  --bail          end at the first failure',
     '  --operations    instead: widen, rebuild and move, with processes that are killed; 20 runs (move: 50) unless --seeds says',
     `  --contracts N   for these, about so many contracts (${String(contractsOfOperations)})`,
-    '  --made-contracts N  the pause of a rebuild once more over N contracts made by SQL',
-    '  --loud          print what the indexer logged where something failed',
+    '  --made-contracts N  measure the pause of a rebuild again, over N contracts created by SQL',
+    '  --loud          print the log of the indexer for each failure',
   ].join('\n');
 }

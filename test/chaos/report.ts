@@ -1,7 +1,10 @@
-/** What a campaign found: counts, failures with the command that repeats them, a table for people and JSON for machines. */
+/**
+ * Results of a run of the suite: counts, failures with the command that repeats them, a table for people and JSON for
+ * machines.
+ */
 import { writeFileSync } from 'node:fs';
 
-/** A run that ended otherwise than it should. */
+/** A run that did not end as expected. */
 export interface Failure {
   readonly tier: string;
   /** The command that repeats it. */
@@ -9,7 +12,7 @@ export interface Failure {
   readonly found: readonly string[];
 }
 
-/** Defects planted in one area of the sources. */
+/** Bugs injected into one area of the sources. */
 interface Area {
   readonly planted: number;
   /** A test failed. */
@@ -40,7 +43,7 @@ export class Report {
     this.#bail = bail;
   }
 
-  /** A kind that takes part in the campaign, whether it is ever hit or not. */
+  /** Adds a kind to the report, whether it is ever hit or not. */
   expect(kind: string): void {
     if (!this.hits.has(kind)) this.hits.set(kind, 0);
   }
@@ -51,7 +54,7 @@ export class Report {
     this.hits.set(kind, (this.hits.get(kind) ?? 0) + 1);
   }
 
-  /** A defect was planted in an area. */
+  /** A bug was injected into an area. */
   planted(area: string, wasCaught: boolean): void {
     const { planted, caught } = this.#areas.get(area) ?? { planted: 0, caught: 0 };
     this.#areas.set(area, { planted: planted + 1, caught: caught + (wasCaught ? 1 : 0) });
@@ -62,21 +65,21 @@ export class Report {
     process.stdout.write(
       `FAILED ${failure.tier}: ${failure.found.join('; ').slice(0, 2_000)}\n  again: ${failure.replay}\n`,
     );
-    // As a signal, so that the servers of the campaign are stopped.
+    // As a signal, so that the servers are stopped.
     if (this.#bail && this.failures.length === 1) process.kill(process.pid, 'SIGTERM');
   }
 
-  /** Kinds hit fewer than `least` times: what they would find, nobody looked for. */
+  /** Kinds hit fewer than `least` times: bugs that only they reveal are not ruled out. */
   missed(least: number): readonly string[] {
     return [...this.hits].filter(([, count]) => count < least).map(([kind, count]) => `${kind} (${String(count)})`);
   }
 
-  /** One line on how far it is. */
+  /** One line on the progress. */
   progress(): string {
     const { seeds, faults, failures, seconds } = this.figures();
     const points = `${String(this.crashPointsEqual)} of ${String(this.crashPoints)} crash points equal`;
     const areas = [...this.#areas.values()];
-    const planted = `${sumOf(areas, 'caught')} of ${sumOf(areas, 'planted')} defects noticed`;
+    const planted = `${sumOf(areas, 'caught')} of ${sumOf(areas, 'planted')} bugs detected`;
     return `  ${String(seconds)} s: ${points}, ${String(seeds)} seeds, ${String(faults)} faults, ${planted}, ${String(failures)} failures`;
   }
 
@@ -101,7 +104,7 @@ export class Report {
     };
   }
 
-  /** Kinds and counts side by side, then the figures. */
+  /** Kinds and counts in columns, then the totals. */
   print(): void {
     const rows = [...this.hits]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -114,7 +117,7 @@ export class Report {
     const areas = [...this.#areas].map(
       ([name, { planted, caught }]) => `  ${name.padEnd(18)} ${`${String(caught)} of ${String(planted)}`.padStart(8)}`,
     );
-    if (areas.length > 0) areas.unshift('planted defects noticed, by area');
+    if (areas.length > 0) areas.unshift('injected bugs detected, by area');
     process.stdout.write(['faults hit, by kind', ...lines, ...areas, 'figures', ...figures, ''].join('\n'));
   }
 

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a recorded answer or frame, by the participant's own descriptions, those of 3.5.10. What other
- * releases, or the real server, do otherwise is named here.
+ * Problems of a recorded response or frame, by the participant's own descriptions, those of 3.5.10. Known differences
+ * of other releases, or of the real server, are listed here.
  */
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { RecordedAnswer, RecordedFrame } from './recorder.ts';
@@ -14,7 +14,7 @@ const undescribed = [
   'POST /v2/commands/completion-by-hash',
 ];
 
-/** Known differences from the descriptions of 3.5: problems that are none. */
+/** Known differences from the descriptions of 3.5, which are not problems. */
 const deviations: readonly { readonly releases: readonly Release[]; readonly is: RegExp }[] = [
   // 3.6 adds the hash of a transaction, and the record times of the ledger end.
   { releases: ['3.6', '3.7'], is: /"additionalProperty":"(?:transactionHash|synchronizerTimes)"/u },
@@ -26,7 +26,7 @@ const refusalKeys =
 export interface AnswerCheck {
   answerProblems(answer: RecordedAnswer, release: Release): readonly string[];
   frameProblems(frame: RecordedFrame, release: Release): readonly string[];
-  /** The template of what was called, e.g. `GET /v2/users/{user-id}`; the path itself when none fits. */
+  /** The path template of a call, e.g. `GET /v2/users/{user-id}`; the path itself when none fits. */
   operationOf(method: string, path: string): string;
 }
 
@@ -42,12 +42,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The participant writes compact JSON with `null` for what is absent. */
+/** The participant writes compact JSON with `null` for absent fields. */
 function isCompact(text: string, value: unknown): boolean {
   return text === JSON.stringify(value);
 }
 
-/** The one refusal that was recorded without the rest of the keys. */
+/** The only rejection that was recorded without the other keys. */
 const disabledKeys = refusalKeys.slice(0, 4);
 
 function isDisabled(body: unknown): boolean {
@@ -55,7 +55,7 @@ function isDisabled(body: unknown): boolean {
 }
 
 function refusalProblems(body: unknown): readonly string[] {
-  if (!isObject(body)) return ['expected an error object, found something else'];
+  if (!isObject(body)) return ['expected an error object, found another value'];
   const keys = Object.keys(body);
   const expected = (isDisabled(body) ? disabledKeys : refusalKeys).join();
   return keys.join() === expected ? [] : [`expected the keys ${expected}, found ${keys.join()}`];
@@ -81,7 +81,7 @@ export function answerCheck(templates: readonly string[]): AnswerCheck {
 
   const jsonProblems = (schema: string, text: string, release: Release): readonly string[] => {
     const body = parsed(text);
-    if (body === undefined || !isCompact(text, body)) return ['expected compact JSON, found something else'];
+    if (body === undefined || !isCompact(text, body)) return ['expected compact JSON, found another text'];
     const isKnown = (problem: string): boolean =>
       deviations.some((one) => one.releases.includes(release) && one.is.test(problem));
     return schemas.problems(schema, body).filter((problem) => !isKnown(problem));
@@ -109,7 +109,7 @@ export function answerCheck(templates: readonly string[]): AnswerCheck {
         return [400, 413, 503].includes(status) ? [] : [`${status} as text/plain`];
       }
       const content = parsed(body);
-      // The one refusal that is no error object: a path that nothing serves.
+      // The only rejection that is not an error object: an unknown path.
       if (status === 404 && isObject(content) && 'errors' in content) return [];
       return refused(body, release);
     },

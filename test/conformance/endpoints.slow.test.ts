@@ -1,6 +1,6 @@
 /**
- * Every endpoint the client speaks, with every refusal it can meet: what the client makes of the answer, and whether the
- * answer is the one that the participant's own descriptions promise. Against a sandbox of each release, or, when
+ * Every endpoint of the client, with every rejection it can meet: the result of the client, and whether
+ * the response matches the participant's own descriptions. Against a sandbox of each release, or, when
  * LEDGER_URL is set, against that participant, which is only read.
  */
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
@@ -23,9 +23,9 @@ const check = answerCheck(cases.map(({ operation }) => operation));
 
 const needsSandbox = url === undefined ? undefined : 'needs the sandbox: LEDGER_URL is set';
 
-/** Rows that ran to their end, as `operation outcome`. */
+/** Rows that completed, as `operation outcome`. */
 const covered = new Set<string>();
-/** Why rows were left out, and how many for that reason. */
+/** Reasons for skipped rows, with their number. */
 const skipped = new Map<string, number>();
 
 function skip(context: TestContext, reason: string): never {
@@ -50,7 +50,7 @@ function checkRefusal(row: Row, error: unknown, world: World): void {
   const { status, ledgerCode, code } = expectedOf(row.outcome as Outcome);
   const streams = row.operation.startsWith('WS ');
   if (row.outcome === 'removed') {
-    // The version is read once, and nothing else goes over the wire.
+    // The version is read once, and no other request is sent.
     expect(world.recorder.answers.filter(({ path }) => path !== '/v2/version')).toEqual([]);
     expect(error).toMatchObject({ code, facts: { removedIn: '3.7' } });
     return;
@@ -143,7 +143,7 @@ describe('the table', () => {
     console.log(`conformance: ${endpoints.size} endpoints, ${refusals.length} error rows, ${count} releases`);
   });
 
-  it('has a row that succeeded for every endpoint of the interface', needs(needsSandbox), () => {
+  it('has a successful row for every endpoint of the interface', needs(needsSandbox), () => {
     expect(required.filter((operation) => !covered.has(`${operation} success`))).toEqual([]);
   });
 
@@ -154,7 +154,7 @@ describe('the table', () => {
     expect(missing).toEqual([]);
   });
 
-  it('has no two rows of the same name', () => {
+  it('has unique row names', () => {
     const names = rows.map((row) => `${nameOf(row)} ${row.releases.join()}`);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Compares two messages by their form: which keys, in which order, of which type. Contents of Daml values do not count. */
+/** Compares two messages by their form: keys, their order, and types. Contents of Daml values do not count. */
 
 /** Daml values: their keys are those of a template, not of the interface. */
 const payloads = new Set([
@@ -11,7 +11,7 @@ const payloads = new Set([
 ]);
 
 export interface ShapeOptions {
-  /** False: the recording has its keys sorted by whoever saved it. */
+  /** False: the keys of the recording were sorted when it was saved. */
   readonly ordered?: boolean;
   /** Paths whose keys need not agree. */
   readonly except?: readonly string[];
@@ -22,7 +22,7 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The variant of an element of a list: the first capitalized one of nested only keys, '' when it is no sum type. */
+/** The variant of an element of a list: the first capitalized one of nested only keys, '' when it is not a sum type. */
 function variantOf(value: unknown): string {
   if (typeOf(value) !== 'object') return '';
   const [only, ...more] = Object.keys(value as object);
@@ -72,7 +72,7 @@ function objectProblems(
     .flatMap((key) => shapeProblems(wanted[key], found[key], options, `${path}.${key}`));
 }
 
-/** The kinds of updates, events and entries in a message: what a comparison needs a counterpart for. */
+/** The kinds of updates, events and entries in a message, for which a comparison needs a counterpart. */
 export function kindsIn(message: unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const walk = (value: unknown): void => {

@@ -1,4 +1,4 @@
-/** For each sample: how to make the sandbox send the same, and what may differ. */
+/** For each sample: how to make the sandbox send the same, and the permitted differences. */
 import { assign, assignAhead, authorize, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import type { FailureName } from '../../packages/ledger-sandbox/src/faults/named-failures.ts';
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
@@ -36,7 +36,7 @@ function changeHosting({ ledger }: Sandbox, kind: 'Changed' | 'Onboarding'): voi
   ledger.append({ TopologyTransaction: { value: { events: [{ event }] } } });
 }
 
-/** A sandbox on which everything happened that the samples show. */
+/** A sandbox whose history has everything in the samples. */
 export async function eventful(release: Release): Promise<Sandbox> {
   const sandbox = await startSandbox({ seed: 9, release });
   const { ledger } = sandbox;
@@ -187,7 +187,7 @@ export const sources: readonly Source[] = [
       parties: [alice],
       beginExclusive: ledger.ledgerEnd() - 1,
     })),
-    without: { DeduplicationDuration: 'the sandbox tells the offset instead, as a participant was recorded to' },
+    without: { DeduplicationDuration: 'the sandbox returns the offset instead, as a participant was recorded to' },
     except: ['$[].completionResponse.Completion.value.deduplicationPeriod'],
   },
   {

@@ -1,13 +1,13 @@
 /**
- * The documented refusals: what is on the wire (HTTP status and code) and what the client makes of it. Streams have the
+ * The documented rejections: HTTP status and code on the wire, and the resulting error of the client. Streams have the
  * same codes without a status.
  */
 
 export interface Expected {
   readonly status: number;
-  /** Code of the body; undefined for answers that are no error object. */
+  /** Code of the body; undefined for responses that are not an error object. */
   readonly ledgerCode?: string;
-  /** Code of the client's error; undefined where the client takes the refusal for "there is none". */
+  /** Code of the client's error; undefined if the client returns undefined for "not found". */
   readonly code?: string;
 }
 
@@ -107,7 +107,7 @@ export const outcomes = {
 
 export type Outcome = keyof typeof outcomes;
 
-/** What the wire and the client say for an outcome. */
+/** The error of an outcome, on the wire and in the client. */
 export function expectedOf(outcome: Outcome): Expected {
   return outcomes[outcome];
 }

@@ -1,5 +1,5 @@
 /**
- * A reverse proxy between client and participant that keeps what the participant sent, as it sent it: every answer, and
+ * A reverse proxy between client and participant that keeps the bytes of the participant: every response, and
  * every text frame of a stream. It changes nothing but the host name.
  */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { textFrames } from './text-frames.ts';
 
-/** One answer to a request, or the refusal of a handshake. */
+/** One response to a request, or the rejection of a handshake. */
 export interface RecordedAnswer {
   readonly method: string;
   /** Without the path of the base URL, with the query. */
@@ -29,7 +29,7 @@ export interface Recorder extends AsyncDisposable {
   readonly url: string;
   readonly answers: readonly RecordedAnswer[];
   readonly frames: readonly RecordedFrame[];
-  /** Forgets what was recorded. */
+  /** Discards the recorded bytes. */
   clear(): void;
 }
 
@@ -50,7 +50,7 @@ async function bodyOf(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Joins two sockets: what comes out of one goes into the other, and both end together. */
+/** Joins two sockets: bytes of one go to the other, and both end together. */
 function join(client: Duplex, participant: Duplex): void {
   client.on('error', () => participant.destroy()).on('close', () => participant.destroy());
   // Ended and not destroyed: the last frame may still be on its way.

@@ -1,4 +1,7 @@
-/** The table that the script makes of a participant's descriptions: every fact and no prose, or a refusal that says where. */
+/**
+ * The table that the script generates from a participant's descriptions: every fact and no prose, or an error that says
+ * where.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +21,7 @@ afterEach(() => {
 const json = (schema: object): object => ({ content: { 'application/json': { schema } } });
 const named = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
 
-/** What the script prints; the descriptions are YAML, of which JSON is a part. */
+/** The output of the script; the descriptions are YAML, of which JSON is a part. */
 function reduce(schemas: object, paths: object = {}, channels: object = {}): { said: string; refused: string } {
   const files = { openapi: { paths, components: { schemas } }, asyncapi: { channels } };
   for (const [name, value] of Object.entries(files)) writeFileSync(join(folder, `${name}.yaml`), JSON.stringify(value));
@@ -28,7 +31,7 @@ function reduce(schemas: object, paths: object = {}, channels: object = {}): { s
 }
 
 describe('the descriptions of a participant', () => {
-  it('are reduced to operations and types, without what explains them', () => {
+  it('are reduced to operations and types, without explanations', () => {
     const schemas = {
       Thing: {
         title: 'Thing',

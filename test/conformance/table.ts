@@ -1,4 +1,4 @@
-/** The whole table: every case as rows, with the refusals that every operation has in common. */
+/** The complete table: every case as rows, with the rejections that all operations have in common. */
 import { expect } from 'vitest';
 import { isFrom, releases as all, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
@@ -27,12 +27,12 @@ export const cases: readonly Case[] = [
   ...interactiveCases,
 ];
 
-/** A path of the operation with something in place of its parameters. */
+/** A path of the operation with values for its parameters. */
 function pathOf(operation: string): string {
   return (operation.split(' ')[1] ?? '').replaceAll(/\{[^}]+\}/gu, 'nobody');
 }
 
-/** Requests that no typed call makes: a body or a query that cannot be decoded. */
+/** Requests that no typed call sends: a body or a query that cannot be decoded. */
 function undecodable({ operation, body, badQuery = [] }: Case): readonly (readonly [string, Call])[] {
   const method = operation.split(' ')[0] as 'GET' | 'POST' | 'PATCH';
   const sent = Buffer.from(body === 'json' ? '{' : '');
@@ -45,7 +45,7 @@ function undecodable({ operation, body, badQuery = [] }: Case): readonly (readon
   return body === undefined ? queries : [[`body of ${body}`, broken], ...queries];
 }
 
-/** What ends a running stream, whatever it carries. */
+/** Outcomes that end a running stream, whatever it carries. */
 const streamEnds: readonly Outcome[] = ['ACCESS_TOKEN_EXPIRED', 'STALE_STREAM_AUTHORIZATION', 'SERVICE_NOT_RUNNING'];
 
 function streamRefusals({ operation, call }: Case): readonly (readonly [Outcome, Refusal])[] {
@@ -78,7 +78,7 @@ function rowOf(of: Case, outcome: Row['outcome'], refusal: Refusal, how = ''): R
   };
 }
 
-/** The client refuses what a release has removed; it does so for no stream, which only this suite opens. */
+/** The client rejects operations that a release has removed, except streams, which only this suite opens. */
 function absentRows(of: Case, absent: readonly Release[]): readonly Row[] {
   const { call, as = 'reader', operation, deprecated = false } = of;
   if (absent.length === 0) return [];
@@ -93,7 +93,7 @@ function absentRows(of: Case, absent: readonly Release[]): readonly Row[] {
 
 function rowsOf(of: Case): readonly Row[] {
   const { call, needs = 'right', refused = {}, also = {}, as = 'reader' } = of;
-  // What is deprecated is refused by 3.6, before anything else is looked at.
+  // 3.6 rejects a deprecated operation before any other check.
   const disabled = (release: Release): boolean => of.deprecated === true && release === '3.6';
   const absent = all.filter((release) => of.releases?.includes(release) === false && !disabled(release));
   const refusals = Object.entries(refused).map(([outcome, given]) => {

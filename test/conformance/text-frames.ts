@@ -1,4 +1,4 @@
-/** Text frames out of the bytes that a WebSocket server sends (RFC 6455: unmasked), for a recorder in between. */
+/** Text frames from the bytes of a WebSocket server (RFC 6455: unmasked), for a recorder in between. */
 
 const textOpcode = 1;
 
@@ -8,7 +8,7 @@ interface Head {
   readonly end: number;
 }
 
-/** The head of the first frame; undefined while its length is not there yet. */
+/** The head of the first frame; undefined while its length is incomplete. */
 function headOf(bytes: Buffer): Head | undefined {
   if (bytes.length < 2) return undefined;
   const opcode = bytes.readUInt8(0) & 0x0f;
@@ -19,7 +19,10 @@ function headOf(bytes: Buffer): Head | undefined {
   return { opcode, start, end: start + length };
 }
 
-/** A reader of chunks: calls `seen` for every whole text frame. Fragmented ones, which the ledger never sends, are not read. */
+/**
+ * A reader of chunks: calls `seen` for every complete text frame. Fragmented ones, which the ledger never sends, are
+ * not read.
+ */
 export function textFrames(seen: (text: string) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
   return (chunk) => {

@@ -15,11 +15,11 @@ import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { startRecorder, type Recorder } from './recorder.ts';
 import type { Session, UserName } from './rows/row.ts';
 
-/** What only a sandbox of the suite has, e.g. a user without rights: the row is skipped. */
+/** The row needs something that only a sandbox of the suite has, e.g. a user without rights: it is skipped. */
 export class Missing extends Error {}
 
 export interface World extends AsyncDisposable {
-  /** For people: what is tested. */
+  /** For people: the tested participant. */
   readonly target: string;
   readonly release: Release;
   readonly recorder: Recorder;
@@ -29,7 +29,7 @@ export interface World extends AsyncDisposable {
   readonly ledgerEnd: number;
   /** The lowest legal `beginExclusive`. */
   readonly pruned: number;
-  /** Where reading rows begin: the pruned offset, or, on a long history, not far from its end. */
+  /** First offset for reading rows: the pruned offset, or, on a long history, one near its end. */
   readonly begin: number;
   /** A visible update, and a contract that is active at the ledger end. */
   readonly update: { readonly offset: number; readonly updateId: string };
@@ -41,7 +41,7 @@ export interface World extends AsyncDisposable {
   readonly synchronizers: readonly [string, string];
   /** Of a DAR that was uploaded; only in a sandbox. */
   readonly packageId: string;
-  /** A text that no other call got. */
+  /** A unique text. */
   readonly unique: (prefix: string) => string;
 }
 
@@ -63,9 +63,9 @@ const users = [
   { id: 'reader', rights: [plain('CanReadAsAnyParty')] },
   { id: 'nobody', rights: [] },
 ];
-/** More than a list answer holds (200). */
+/** More than a list response may have (200). */
 const manyAccounts = 205;
-/** How far back the rows read on a participant that is not ours. */
+/** How far back the rows read on an external participant. */
 const recentOffsets = 1000;
 
 type Tokens = Readonly<Record<UserName, string | undefined>>;
@@ -103,7 +103,7 @@ function releaseIn(version: string): Release {
 }
 
 /**
- * What reading rows need to know, asked from the participant itself.
+ * Facts that reading rows need, requested from the participant itself.
  * @throws Error when there is nothing to read
  */
 async function factsOf({ node, state, updates }: LedgerClient): Promise<Facts> {
@@ -155,7 +155,7 @@ function counter(): World['unique'] {
   return (prefix) => `${prefix}-${(count += 1)}`;
 }
 
-/** A sandbox of a release, with everything the rows ask for. */
+/** A sandbox of a release, with everything the rows need. */
 export async function startWorld(release: Release): Promise<World> {
   const sandbox = await startSandbox({ seed: 7, release, auth: { secret, users } });
   const recorder = await startRecorder(sandbox.url);
@@ -185,8 +185,9 @@ export async function startWorld(release: Release): Promise<World> {
 }
 
 /**
- * A participant that is not ours, with one token for every user.
- * @throws IndexerError LEDGER_TOKEN_INSECURE when the token would travel in clear text and LEDGER_INSECURE is not `true`
+ * An external participant, with one token for every user.
+ * @throws IndexerError LEDGER_TOKEN_INSECURE when the token would travel in clear text and LEDGER_INSECURE is not
+ * `true`
  */
 export async function joinWorld(url: string, bearer: string | undefined): Promise<World> {
   assertTokenMayTravel(url, bearer, process.env['LEDGER_INSECURE'] === 'true');

@@ -1,4 +1,7 @@
-/** A ledger that is away, or asks to be left alone: it is asked as often as it likes, and followed as soon as it is back. */
+/**
+ * A ledger that is unreachable, or sends Retry-After: requests wait as long as it demands, and it is followed as soon
+ * as it returns.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -17,13 +20,13 @@ function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}
   return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: more });
 }
 
-/** The shortest time between two of those, milliseconds. */
+/** The shortest time between two of them, milliseconds. */
 function shortestPause(times: readonly number[]): number {
   return Math.min(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
 }
 
-describe('a participant that is away', () => {
-  it('is followed within five seconds of being back, however long it was away, and fills no log meanwhile', async () => {
+describe('an unreachable participant', () => {
+  it('is followed within five seconds of its return, however long it was away, with few log lines meanwhile', async () => {
     await using ledger = await GuardedLedger.start('good');
     await using daemon = start(ledger, { INDEXER_RETRY_MAX_DELAY: '30s' });
     await storesUpTo(daemon, 3);
@@ -47,10 +50,10 @@ describe('a Retry-After', () => {
     ['seconds, of a handshake', 503, '2', 'upgrade'],
     ['a date, of a request', 503, new Date(2_000).toUTCString(), 'http'],
   ])(
-    'in %s is honoured: no question comes before',
+    'in %s is honored: no request comes before',
     async (_form, status, value, where) => {
       await using ledger = await GuardedLedger.start('good');
-      // The date is one of the sender's clock, which may be any.
+      // The date is by the sender's clock, which may differ.
       const headers = { 'retry-after': value, date: new Date(0).toUTCString() };
       ledger.refusal = { status, headers, of: where === 'http' ? 'requests' : 'handshakes' };
       await using daemon = start(ledger);
@@ -64,9 +67,9 @@ describe('a Retry-After', () => {
     60_000,
   );
 
-  it('of the question for the ledger end leaves the stream alone', async () => {
+  it('of a ledger-end request does not affect the stream', async () => {
     await using ledger = await GuardedLedger.start('good');
-    // Nobody but the poll asks, and there is one socket.
+    // Only the poll sends requests, and there is one socket.
     await using daemon = start(ledger, { INDEXER_IDLE_PROBE_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });
     await storesUpTo(daemon, 3);
     ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };

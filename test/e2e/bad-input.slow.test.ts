@@ -1,6 +1,6 @@
 /**
- * What an operator gets for every kind of wrong input: one clear error with its remedy, the right exit code or a parked
- * state that `/status` and `/readyz` show, and nothing written. No run may print a secret.
+ * Every kind of wrong input ends in one clear error with its remedy, the right exit code or a parked state in
+ * `/status` and `/readyz`, and no writes. No run may print a secret.
  */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Port 9 of this machine (discard): nobody listens there. */
+/** Port 9 of this machine (discard): it is closed. */
 const nobody = 'http://127.0.0.1:9';
 
 /** The environment of a run whose ledger is the input under test. */
@@ -45,7 +45,7 @@ function databaseEnv(url: string): Record<string, string> {
   return { DATABASE_URL: url, LEDGER_URL: nobody, LEDGER_TOKEN: canaryToken };
 }
 
-/** Waits for the state and demands that everything the operator can look at names the code and the remedy. */
+/** Waits for the state and demands that every surface for operators names the code and the remedy. */
 async function expectState(
   state: 'parked' | 'backing_off',
   code: string,
@@ -118,7 +118,7 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('keeps trying when nobody listens on the port, and writes nothing', async () => {
+  it('keeps trying when the port is closed, and writes nothing', async () => {
     await expectState(
       'backing_off',
       'LEDGER_UNREACHABLE',
@@ -135,7 +135,7 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks after trying a refused token again, and writes nothing', async () => {
+  it('parks after retrying a rejected token, and writes nothing', async () => {
     await using sandbox = await startSandbox({ token: 'another' });
     generateHistory(sandbox.ledger, { seed: 1, updates: 20 });
     await expectState('parked', 'LEDGER_UNAUTHENTICATED', ledgerEnv(sandbox.url), /security-sensitive/, startRun);
@@ -199,7 +199,7 @@ describe('a database that cannot be used', () => {
     await expectState('backing_off', 'STORE_PASSWORD_REFUSED', databaseEnv(url.href), /password/, startRun);
   });
 
-  it('keeps trying when nobody listens on the port of the database', async () => {
+  it('keeps trying when the port of the database is closed', async () => {
     const env = databaseEnv(`postgres://indexer:${canaryPassword}@127.0.0.1:9/ledger`);
     await expectState('backing_off', 'STORE_UNREACHABLE', env, /cannot be reached at 127\.0\.0\.1:9 \(ECONNREFUSED\)/);
   });
@@ -219,7 +219,7 @@ describe('a database that cannot be used', () => {
     }
   });
 
-  it('ends with 78 when a newer version made the schema, and leaves it alone', async () => {
+  it('ends with 78 when a newer version created the schema, and does not change it', async () => {
     await using own = await createTestDatabase();
     await commandToEnd(databaseEnv(own.url), ['migrate']);
     await query(own.url, `insert into ${schema}.schema_migrations (id) values ('9999_from_the_future')`);
@@ -228,7 +228,7 @@ describe('a database that cannot be used', () => {
     expect(await rowsStored(own.url)).toBe(0);
   });
 
-  it('ends with 78 when the schema was made for another INDEXER_EXERCISE_JSON, whether it may migrate or not', async () => {
+  it('ends with 78 when the schema was created with another INDEXER_EXERCISE_JSON, whether it may migrate or not', async () => {
     await using own = await createTestDatabase();
     await commandToEnd({ ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
     for (const migrate of ['auto', 'never']) {
@@ -245,7 +245,7 @@ describe('a database that cannot be used', () => {
 });
 
 describe('a command line or configuration that cannot be used', () => {
-  it('ends with 78 and lists every problem at once, before it connects anywhere', async () => {
+  it('ends with 78 and lists all problems at once, before it opens a connection', async () => {
     const ended = await runToEnd({
       LEDGER_URL: 'ledger.example.org',
       LEDGER_TOKEN: `${canaryToken} with blanks`,
@@ -264,14 +264,14 @@ describe('a command line or configuration that cannot be used', () => {
     expect(ended.stderr).toContain('what to do: correct the listed values');
   });
 
-  it('ends with 2, the nearest command and where to find them all when there is no such command', async () => {
+  it('ends with 2, the nearest command and a pointer to the list when the command does not exist', async () => {
     const ended = await runToEnd({}, ['indx']);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('there is no command "indx"');
     expect(ended.stderr).toMatch(/did you mean index.*ledger-indexer --help/is);
   });
 
-  it('ends with 78 when another process has its HTTP port, and touches no database', async () => {
+  it('ends with 78 before it connects to a database when another process has its HTTP port', async () => {
     await using own = await createTestDatabase();
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -292,7 +292,7 @@ describe('a command line or configuration that cannot be used', () => {
 });
 
 describe('secrets', () => {
-  it('are not shown by the config command', async () => {
+  it('are not printed by the config command', async () => {
     const env = {
       LEDGER_URL: 'https://ledger.example.org',
       LEDGER_TOKEN: canaryToken,
@@ -305,7 +305,7 @@ describe('secrets', () => {
     expect((await commandToEnd(env, ['config', '--json'])).code).toBe(0);
   });
 
-  it('are in no line that any of these runs printed', () => {
+  it('are in none of the lines that these runs printed', () => {
     const printed = everythingPrinted();
     expect(printed.length).toBeGreaterThan(5_000);
     expect(printed).not.toContain(canaryToken);

@@ -1,4 +1,4 @@
-/** An address where nobody listens, at the start: one line that says which, and what to do. Every further try is one line. */
+/** A closed port at the start: one log line with the address and the remedy. Every retry is one line. */
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -35,7 +35,7 @@ async function closedPort(): Promise<number> {
 }
 
 describe('a closed port', () => {
-  it.each(['database', 'ledger'] as const)('of the %s is one line for each try', async (side) => {
+  it.each(['database', 'ledger'] as const)('of the %s is one log line per attempt', async (side) => {
     await using sandbox = await startSandbox();
     await using database = await createTestDatabase();
     const port = await closedPort();

@@ -1,6 +1,6 @@
 /**
  * Completions under violence: the built program is killed again and again while commands are submitted, accepted and
- * rejected. In the end every command is found by its id, with what became of it, and none twice. A token that loses its
+ * rejected. In the end every command is found by its id, with its outcome, and none twice. A token that loses its
  * rights and gets them back, likewise.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ const daemon = (env: Readonly<Record<string, string>> = {}): Daemon =>
     env: { INDEXER_START: 'genesis', ...env },
   });
 
-/** What became of each submission, as its submitter was told: one line each. */
+/** The outcome of each submission, as reported to its submitter: one line each. */
 async function submitSome(random: Random, from: number, count: number): Promise<readonly string[]> {
   const told: string[] = [];
   for (let at = from; at < from + count; at += 1) {
@@ -46,7 +46,7 @@ async function found(): Promise<readonly string[]> {
 }
 
 describe('a daemon killed while it follows completions', () => {
-  it('has every one of them in the end, and none twice', async () => {
+  it('has each of them once in the end', async () => {
     const random = new Random(3);
     const told: string[] = [];
     for (let life = 0; life < 12; life += 1) {
@@ -75,7 +75,7 @@ describe('a daemon killed while it follows completions', () => {
 });
 
 describe('a token that loses its rights', () => {
-  it('costs no completion once it has them again', async () => {
+  it('loses no completion once it has them again', async () => {
     const secret = 'a shared secret for completions';
     await world.close();
     const everything = [{ kind: 'CanReadAsAnyParty' as const }];

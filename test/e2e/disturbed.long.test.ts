@@ -1,4 +1,4 @@
-/** A daemon that is stopped, replaced or cut off while it loads stores what one stores that nobody disturbed. */
+/** A daemon that is stopped, replaced or disconnected while it loads stores the same as an undisturbed one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
@@ -9,7 +9,7 @@ const echoMs = 1_000;
 
 describe('a daemon disturbed while it loads', () => {
   const fast = { INDEXER_START: 'genesis' };
-  /** Until the disturbance is over; what is left then is stored in large batches. */
+  /** Until the disturbance is over; the rest is stored in large batches. */
   const slow = { ...fast, INDEXER_BATCH_UPDATES: '3' };
   let world: World;
   let expected: string;
@@ -23,7 +23,7 @@ describe('a daemon disturbed while it loads', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it('ends with 0 on SIGTERM, and the next one goes on right after its checkpoint', async () => {
+  it('ends with 0 on SIGTERM, and the next one resumes right after its checkpoint', async () => {
     const { stored } = world;
     await using first = world.start('stopped', slow);
     await progress(world, first, 'stopped', 200);
@@ -42,7 +42,7 @@ describe('a daemon disturbed while it loads', () => {
     expect(rows[0]?.first).toBe(rows[0]?.gap);
   });
 
-  it('ends at once on a later second SIGTERM, even while Postgres lets it wait, and loses nothing', async () => {
+  it('ends at once on a later second SIGTERM, even while it waits for Postgres, and loses nothing', async () => {
     const { client } = world.stored;
     await using first = world.start('insisted', slow);
     await progress(world, first, 'insisted', 100);
@@ -101,7 +101,7 @@ describe('a daemon disturbed while it loads', () => {
     expect(await world.finish(daemon, 'terminated')).toBe(expected);
   });
 
-  it('stores the same when the socket to the ledger is cut every few hundred frames', async () => {
+  it('stores the same when the socket to the ledger breaks every few hundred frames', async () => {
     world.sandbox.faults.cutEveryFrames = { min: 20, max: 160 };
     await using daemon = world.start('cut', { ...fast, INDEXER_BATCH_UPDATES: '10' });
     const found = await world.finish(daemon, 'cut').finally(() => {

@@ -1,5 +1,5 @@
 /**
- * A party whose key never touches the participant: onboarded, its transaction prepared, signed and executed through the
+ * A party whose key is never on the participant: onboarded, its transaction prepared, signed and executed through the
  * client, and found again in Postgres with the hash it signed.
  */
 import { Client } from 'pg';
@@ -81,7 +81,7 @@ async function stored(url: string, offset: number): Promise<Stored | undefined> 
 it('an externally signed transaction is in Postgres with the hash that was signed', async () => {
   await using database = await createTestDatabase();
   await using sandbox = await startSandbox();
-  // From the first offset: what happens before the indexer is up would come as a contract of the seed, without its update.
+  // From the first offset: earlier updates would otherwise come as contracts of the seed, without their updates.
   const env = { INDEXER_START: 'genesis' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'external', env });
   const tokenSource = createTokenSource({});

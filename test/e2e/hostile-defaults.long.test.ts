@@ -1,6 +1,6 @@
 /**
- * A role whose defaults are all set against us: what is stored, and what commands and readers are answered, is the same as
- * for a role without any.
+ * A role with hostile defaults for all settings: stored rows, and the results of commands and readers, are the
+ * same as for a role without any.
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
@@ -17,7 +17,7 @@ import { runCommand } from '../support/run-command.ts';
 import { runVerify } from '../verify/verify-run.ts';
 import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
-/** What texts and statements mean, as `alter role … set` takes it. */
+/** Defaults that change the meaning of texts and statements, for `alter role … set`. */
 const meaning = {
   datestyle: `'SQL, DMY'`,
   intervalstyle: 'sql_standard',
@@ -59,8 +59,8 @@ const ownChoice = {
   join_collapse_limit: '1',
 };
 /**
- * Milliseconds; transaction_timeout where there is one. They hold until a session has set its own, so they are longer than
- * a busy machine needs to send the first statement.
+ * Milliseconds; transaction_timeout where there is one. They hold until a session has set its own, so they are longer
+ * than a busy machine needs to send the first statement.
  */
 const limits = {
   statement_timeout: 2_000,
@@ -98,13 +98,16 @@ const envOf = (url: string): Record<string, string> => ({
   INDEXER_BATCH_UPDATES: '200',
 });
 
-/** Every package of what is stored was read: from there on both can make the same typed views. */
+/** All packages of the stored rows have been read: from then on both can create the same typed views. */
 async function packagesRead(url: string): Promise<void> {
   const missing = `select from ledger.templates t where not exists (select from ledger.packages p where p.package_id = t.package_id)`;
   await waitFor('the packages', async () => ((await query(url, missing)).length === 0 ? true : undefined));
 }
 
-/** A session of the pool outlives the limit of the role. The pool opens another one without a word where the server has ended one. */
+/**
+ * A session of the pool outlives the limit of the role. The pool opens another one silently if the server has
+ * ended one.
+ */
 async function staysIdle(): Promise<void> {
   const idle = `select from pg_stat_activity where usename = '${writer}' and state = 'idle'
     and clock_timestamp() - state_change > interval '${String(limits.idle_session_timeout + 500)} ms'`;
@@ -139,8 +142,8 @@ afterAll(async () => {
   await Promise.all([calm.drop(), hostile.drop()]);
 });
 
-describe('with defaults that are all set against us', { timeout: 180_000 }, () => {
-  it('a seed, two lanes, a restart and an archive of what came before store what they store without', async () => {
+describe('with hostile defaults of the role and the database', { timeout: 180_000 }, () => {
+  it('a seed, two connections, a restart and an archive of an earlier contract store the usual rows', async () => {
     const steps = new Steps(sandbox.ledger, 5);
     let made = 0;
     const grow = (updates: number): void => {
@@ -155,7 +158,7 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
       const end = sandbox.ledger.ledgerEnd();
       await Promise.all([one.reaches(end, 60_000), other.reaches(end, 60_000)]);
       await Promise.all([packagesRead(calm.url), packagesRead(hostile.url)]);
-      // A failure that heals would hide a setting that is missing.
+      // A transient failure would hide a missing setting.
       const failures = other.log.filter((line) => line.includes('"level":"error"') || line.includes('STORE_'));
       expect(failures.join('\n')).toBe('');
       await staysIdle();
@@ -163,12 +166,12 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
     expect(await digestOf(hostile.url, 'ledger')).toBe(await digestOf(calm.url, 'ledger'));
   });
 
-  it('verify finds what is stored equal to the ledger, and the invariants kept', async () => {
+  it('verify reports no difference from the ledger and no violated invariant', async () => {
     expect(await runVerify([], envOf(urlOf(writer)))).toMatchObject({ code: 0, outcome: 'equal' });
     expect(await runVerify(['--invariants'], envOf(urlOf(writer)))).toMatchObject({ code: 0, outcome: 'equal' });
   });
 
-  it('commands answer as they do without', async () => {
+  it('commands print the usual output', async () => {
     const answers = async (url: string) => {
       const ran = async (...words: string[]) => await programInProcess(words, { DATABASE_URL: url });
       return {
@@ -187,7 +190,7 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
     expect((await programInProcess(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
   });
 
-  it('views and functions for readers answer a reader with such defaults as any other', async () => {
+  it('views and functions for readers return the usual rows to a reader with such defaults', async () => {
     await runCommand(grantReaderCommand, [reader], { DATABASE_URL: hostile.url });
     await setAgainstUs(reader, meaning);
     const views = await query(
@@ -225,7 +228,10 @@ const functions = [
     `select to_jsonb(pqs.print_create_index_for_contract('i', 'Splice.Amulet:Amulet', $$cast (payload->>'a' as int)$$, 'btree')) as row`,
   );
 
-/** Rows of each question in one order, points in time and spans as such: how they are printed is the reader's to choose. */
+/**
+ * Rows of each query in one order, with times and intervals as such: their output format is a choice of the
+ * reader.
+ */
 async function answersOf(url: string, questions: readonly string[]): Promise<readonly (readonly string[])[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

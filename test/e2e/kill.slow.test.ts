@@ -1,6 +1,6 @@
 /**
- * The promise of the product under violence: whatever ends or cuts the daemon, and whenever, what is stored in the end
- * is what a daemon stores that nobody disturbed. Real processes, a real database, a ledger over real sockets.
+ * The promise of the product under violence: however and whenever the daemon is ended or disconnected, it stores in
+ * the end what an undisturbed daemon stores. Real processes, a real database, a ledger over real sockets.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
@@ -8,9 +8,11 @@ import { createTestDatabase } from '../support/database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { createWorld } from './runs/daemon-world.ts';
 
-/** `KILLS=50 npx vitest run test/e2e/kill.slow.test.ts` does more; a start of the program costs a second of CPU. */
+/** `KILLS=50 npx vitest run test/e2e/kill.slow.test.ts` runs more; a start of the program costs a second of CPU. */
 const kills = Number(process.env['KILLS'] ?? 6);
-/** At least this much is left to store when a daemon is killed while it follows: more than one life can store. */
+/**
+ * At least so many updates are left to store when a daemon is killed while it follows: more than one life can store.
+ */
 const atLeastLeft = 1_500;
 
 describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
@@ -28,10 +30,10 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
     await using reference = world.start('reference');
     await stored.reaches(reference, 'reference', sandbox.ledger.ledgerEnd());
 
-    // Every third load is written by COPY on lanes side by side, the others by single statements.
+    // Every third load is written by COPY on concurrent connections, the others by single statements.
     const sizeOf = (moment: keyof typeof hits): number =>
       moment === 'following' && hits.following % 3 === 0 ? 30 : random.between(1, 6);
-    // The process is hit after a time nobody chose, counted from a fact that it reported.
+    // The process is hit after a random time, counted from a fact that it reported.
     const hit = async (
       moment: keyof typeof hits,
       message: string,
@@ -55,7 +57,7 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
           const found = await stored.seeded('killed');
           return found > 0 && found !== before ? found : undefined;
         });
-      // Every other one is hit where the seed has surely begun to store, however slow the machine is.
+      // Every other one is hit after the seed has certainly begun to store, however slow the machine is.
       if (hits.seeding % 2 === 0) await hit('seeding', 'seeding', [5, 60]);
       else await hit('seeding', 'seeding', [0, 20], entries);
       if ((await stored.seeded('killed')) > 0 && (await stored.checkpoint('killed')) === undefined) midSeed += 1;
@@ -82,7 +84,7 @@ describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
     const work = `${midSeed} in the middle of the seed, ${midFollow} in the middle of the load`;
     console.log(`${kills} SIGKILLs ${JSON.stringify(hits)}, ${work}; ${updates} updates, SHA-256 ${found}`);
     expect(found).toBe(expected);
-    // A kill of an idle daemon proves nothing.
+    // A kill of an idle daemon tests nothing.
     expect(midSeed).toBeGreaterThanOrEqual(Math.floor(killsBySeeding / 2));
     expect(midFollow).toBe(hits.following - 1);
   }, 600_000);

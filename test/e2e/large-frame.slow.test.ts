@@ -1,4 +1,7 @@
-/** Without LEDGER_MAX_FRAME_BYTES a frame is accepted as far as the memory of the process goes, and the process outlives a larger one. */
+/**
+ * Without LEDGER_MAX_FRAME_BYTES the memory of the process limits the size of a frame, and the process survives a
+ * larger one.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { frameLimitFor } from '../../src/config/config.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -35,7 +38,7 @@ function append(megabytes: number): number {
   return offset;
 }
 
-it('a process with a small heap stores what fits, and parks at what does not', { timeout: 180_000 }, async () => {
+it('a process with a small heap stores small frames, and parks at a large one', { timeout: 180_000 }, async () => {
   const env = { INDEXER_START: 'genesis', NODE_OPTIONS: '--max-old-space-size=96' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger', env });
   const stored = append(15);
@@ -50,13 +53,13 @@ it('a process with a small heap stores what fits, and parks at what does not', {
   expect(await seen('stored', reached)).toBe('stored');
   append(80);
   const parked = async (): Promise<boolean> => {
-    // A process that has ended says so by `exited`.
+    // A process that has ended settles `exited`.
     const answer = await fetch(`${http}/status`).catch(() => undefined);
     return ((await answer?.json()) as { state: string } | undefined)?.state === 'parked';
   };
   expect(await seen('parked', parked)).toBe('parked');
-  // The line comes through a pipe, and may come after the answer.
-  await waitFor('a line that says why', () => daemon.output().includes('LEDGER_FRAME_TOO_LARGE') || undefined);
+  // The line comes through a pipe, and may come after the response.
+  await waitFor('a line with the reason', () => daemon.output().includes('LEDGER_FRAME_TOO_LARGE') || undefined);
 });
 
 describe('the largest frame', () => {

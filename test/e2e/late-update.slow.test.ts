@@ -1,4 +1,7 @@
-/** Updates that the ledger sends after later ones, which are stored already: none is lost, and none of another ledger comes in. */
+/**
+ * Updates that the ledger sends after later ones, which are stored already: none is lost, and none of another ledger
+ * is stored.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -11,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** One update per batch: what came first is committed when the late one comes. */
+/** One update per batch: the earlier ones are committed when the late one comes. */
 const env = (url: string, schema: string): Record<string, string> => ({
   LEDGER_URL: url,
   DATABASE_URL: database.url,
@@ -27,7 +30,7 @@ async function stored(schema: string): Promise<readonly number[]> {
 }
 
 describe('an update that comes after later ones', () => {
-  it('is stored where it belongs', async () => {
+  it('is stored at its offset', async () => {
     await using good = await scriptedLedger(sound);
     await using swapped = await scriptedLedger([sound[0], sound[2], sound[1], sound[3], sound[4]]);
     await using whole = await runIndexer(env(good.url, 'whole'));

@@ -1,4 +1,4 @@
-/** What the whole indexer does about errors of the ledger: resume, wait, or park with the tables untouched. */
+/** Reactions of the indexer to errors of the ledger: resume, wait, or park with the tables untouched. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLedgerClient } from '../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../src/ledger/access/token.ts';
@@ -60,7 +60,7 @@ async function expectUndisturbed(): Promise<void> {
 }
 
 describe('the indexer', () => {
-  it('goes on after every error frame that passes, and stores what it stores without them', async () => {
+  it('resumes after every transient error frame, and stores the same as without them', async () => {
     await using indexer = await run();
     const passing = [
       'STALE_STREAM_AUTHORIZATION',
@@ -80,7 +80,7 @@ describe('the indexer', () => {
     await expectUndisturbed();
   });
 
-  it('opens the next stream with the new rights when they were extended', async () => {
+  it('opens a new stream with the new rights when they were extended', async () => {
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     await changeRights('grant');
@@ -92,7 +92,7 @@ describe('the indexer', () => {
     await expectUndisturbed();
   });
 
-  it('parks when the right to read was taken away, and keeps what it has', async () => {
+  it('parks when the right to read was revoked, and keeps its rows', async () => {
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const before = await digestOf(database.url, 'ledger');
@@ -115,7 +115,7 @@ describe('the indexer', () => {
     expect(await indexer.status()).toMatchObject({ state: 'backing_off', checkpoint });
   });
 
-  it('waits out requests that are refused for load', async () => {
+  it('waits while requests are rejected because of load', async () => {
     sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED', times: 3 };
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());

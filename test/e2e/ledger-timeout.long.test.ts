@@ -1,6 +1,6 @@
 /**
- * A ledger that refuses the caller beside a stream that stays open and silent, as participants do when a token ends:
- * nobody is told that all is well, and what an operator mends is noticed at once. Requests go over HTTP.
+ * A ledger that rejects requests while a stream stays open and idle, as participants do when a token expires: the
+ * indexer does not report that all is well, and detects at once when an operator has fixed it. Requests go over HTTP.
  */
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -78,8 +78,8 @@ const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): P
     limitMs,
   );
 
-describe('an indexer whose token has ended while its stream is silent', () => {
-  it('is not ready after ten seconds and says why, until a renewed token is seen, which moves the stream too', async () => {
+describe('an indexer whose token has expired while its stream is idle', () => {
+  it('is not ready after ten seconds and reports why, until a renewed token is read, which reopens the stream too', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger);
@@ -99,7 +99,7 @@ describe('an indexer whose token has ended while its stream is silent', () => {
     const metrics = await (await fetch(`${await daemon.http()}/metrics`)).text();
     const learnedAt = Number(/^indexer_ledger_end_timestamp_seconds (.+)$/mu.exec(metrics)?.[1]);
     expect(learnedAt).toBeGreaterThan(0);
-    // The stream was never cut, and nothing was due on it.
+    // The stream was never closed, and nothing was due on it.
     expect(ledger.following).toEqual(['first']);
 
     ledger.accepted.add('second');
@@ -110,7 +110,7 @@ describe('an indexer whose token has ended while its stream is silent', () => {
     expect(daemon.output()).not.toContain('"msg":"backing off"');
   });
 
-  it('is not called ledger_timeout for a database that is slow: the ledger is asked all the same', async () => {
+  it('is not in state ledger_timeout because of a slow database: it still polls the ledger', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
@@ -123,12 +123,12 @@ describe('an indexer whose token has ended while its stream is silent', () => {
   });
 });
 
-describe('an indexer that is not told everything it asks for', () => {
+describe('an indexer whose requests are only partly answered', () => {
   const ledgerEnd = '/v2/state/ledger-end';
-  /** Nobody but the poll asks. */
+  /** Only the poll sends requests. */
   const polled = { INDEXER_IDLE_PROBE_AFTER: '1m' };
 
-  it('has learned the ledger end when it was told that and not what is pruned', async () => {
+  it('knows the ledger end although the request for the pruned offset fails', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '2s' });
@@ -144,12 +144,12 @@ describe('an indexer that is not told everything it asks for', () => {
     expect(await query(database.url, 'select ledger_end::int from ledger.stream')).toEqual([{ ledger_end: offset }]);
   });
 
-  it('stays ready when one answer never comes: it is asked for again in time', async () => {
+  it('stays ready when one response never comes: it repeats the request in time', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '6s' });
     await storesUpTo(daemon, 3);
-    // The first of these answers is kept back for good.
+    // The first of these responses is never sent.
     ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
     await waitFor('the question', () => (ledger.instead.size === 0 ? true : undefined));
     const asked = ledger.count(ledgerEnd);
@@ -165,7 +165,7 @@ describe('an indexer that is not told everything it asks for', () => {
     expect([...states]).toEqual(['live']);
   });
 
-  it('stays ready while updates arrive, although it was told not to ask for minutes', async () => {
+  it('stays ready while updates arrive, although a Retry-After of minutes stops its requests', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '3s' });
@@ -188,7 +188,7 @@ describe('an indexer that is not told everything it asks for', () => {
 });
 
 describe('an indexer that waits for the next attempt', () => {
-  it('goes on within seconds when its refused token is replaced, parked or not', async () => {
+  it('resumes within seconds when its rejected token is replaced, parked or not', async () => {
     await using ledger = await GuardedLedger.start('good', 'better');
     await putToken('refused');
     await using daemon = start(ledger);
@@ -203,7 +203,7 @@ describe('an indexer that waits for the next attempt', () => {
     await storesUpTo(daemon, 4);
   });
 
-  it('goes on within seconds when rights that were refused are granted, and until then only asks for them', async () => {
+  it('resumes within seconds when missing rights are granted, and until then only checks for them', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.rights = false;
     await putToken('good');
@@ -211,14 +211,14 @@ describe('an indexer that waits for the next attempt', () => {
     await becomes(daemon, ['parked']);
     const asked = (): number => ledger.count('/v2/updates');
     await waitFor('four questions', () => (asked() >= 4 ? true : undefined));
-    // Neither an attempt nor a line in the log: only a question.
+    // Neither an attempt nor a log line: only a request.
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
     ledger.rights = true;
     await storesUpTo(daemon, 3);
   });
 
-  it('is not hurried by rights that were never missing, when a gateway refuses the stream alone', async () => {
+  it('does not retry faster because of existing rights when a gateway rejects the stream alone', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.refusal = { status: 403, headers: {}, of: 'handshakes' };
     await putToken('good');

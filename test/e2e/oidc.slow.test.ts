@@ -1,6 +1,6 @@
 /**
  * Tokens that live two seconds, from a real OpenID Connect provider to a ledger that checks them at every element: the
- * stream is renewed again and again, and what is stored is what an undisturbed indexer stores.
+ * stream is renewed again and again, and the rows are those of an undisturbed indexer.
  * OIDC_RENEWALS=60 makes the long run as long as that.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ beforeEach(async () => {
       audience,
       users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }],
     },
-    // So that a stream without updates notices the end of its token as well.
+    // So that a stream without updates detects the expiry of its token as well.
     limits: { checkpointIntervalMs: 300 },
   });
   database = await createTestDatabase();
@@ -51,7 +51,7 @@ function run(schema: string, env: Readonly<Record<string, string>> = {}): Promis
   });
 }
 
-/** What an indexer stores that gets everything within the life of one token. */
+/** The rows of an indexer that gets everything within the lifetime of one token. */
 async function undisturbed(): Promise<string> {
   await using reference = await run('reference');
   await reference.reaches(sandbox.ledger.ledgerEnd());
@@ -65,16 +65,16 @@ const renewed = (indexer: IndexerRun, times: number): Promise<true> =>
     120_000 + times * 2_000,
   );
 
-it('opens the stream of completions with each newer token as well, before the former ends', async () => {
+it('reopens the stream of completions with each new token, before the previous one expires', async () => {
   await using lasting = await startOidc({ tokenSeconds: 12 });
   await using ledger = await startSandbox({
     auth: { jwksUrl: lasting.jwksUrl, audience, users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }] },
     limits: { checkpointIntervalMs: 300 },
   });
   await using indexer = await run('completions', { LEDGER_URL: ledger.url, LEDGER_OAUTH_ISSUER: lasting.issuer });
-  // The participant looks at the token with each element.
+  // The participant checks the token with each element.
   const traffic = startTraffic(ledger.ledger, { seed: 6, updatesPerSecond: 20 });
-  // The second comes when the token of the beginning has ended.
+  // The second one comes when the first token has expired.
   await renewed(indexer, 2);
   traffic.stop();
   // On a machine that is late for the stream itself, it may be late here.
@@ -110,9 +110,9 @@ describe('an indexer with tokens of two seconds', () => {
     240_000 + renewalsWanted * 2_000,
   );
 
-  it('outlives a provider that is down for longer than a token lives', async () => {
+  it('survives a provider that is down for longer than the lifetime of a token', async () => {
     await using indexer = await run('outage');
-    // With a token and a stream: what never had one does not lose one.
+    // With a token and a stream, so that the indexer can lose them.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     const traffic = startTraffic(sandbox.ledger, { seed: 6, updatesPerSecond: 100 });
     await pause(1_000);
@@ -131,7 +131,7 @@ describe('an indexer with tokens of two seconds', () => {
     expect(await digestOf(database.url, 'outage')).toBe(await undisturbed());
   });
 
-  it('parks with the reason when the provider refuses the client, and never shows the secret', async () => {
+  it('parks with the reason when the provider rejects the client, and never prints the secret', async () => {
     await using indexer = await run('refused', { LEDGER_OAUTH_CLIENT_SECRET: `${clientSecret}-wrong` });
     await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
     expect((await indexer.status()).lastError).toMatchObject({
@@ -141,7 +141,7 @@ describe('an indexer with tokens of two seconds', () => {
     expect(indexer.log.join('')).not.toContain(clientSecret);
   });
 
-  it('parks after two new tokens when the participant wants another audience', async () => {
+  it('parks after two new tokens when the participant requires another audience', async () => {
     await sandbox.close();
     sandbox = await startSandbox({ auth: { jwksUrl: oidc.jwksUrl, audience: 'somebody-else' } });
     await using indexer = await run('audience');

@@ -1,4 +1,4 @@
-/** A server that is too old to hold the tables. `npm run test:matrix` gives one; the others of this file's runs are not. */
+/** A server that is too old for the tables. `npm run test:matrix` gives one; the others of this file's runs are not. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { everythingPrinted, runToEnd, schema } from './runs/bad-input-run.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 it.each([[['run']], [['migrate']]])(
-  '%j ends with 78, says what is needed, and makes nothing',
+  '%j ends with 78 and the required version, and creates nothing',
   needs(noOldServer),
   async (argv) => {
     const { code, stderr } = await runToEnd({ DATABASE_URL: database.url, LEDGER_URL: 'http://127.0.0.1:9' }, argv);

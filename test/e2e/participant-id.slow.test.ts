@@ -1,4 +1,6 @@
-/** A participant tells its id to administrators only; an indexer that may only read does without it, and stays safe. */
+/**
+ * A participant returns its id to administrators only; an indexer that may only read works without it, and stays safe.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -62,9 +64,9 @@ async function parksWith(user: 'reader' | 'admin', code: string): Promise<void> 
 }
 
 describe('an indexer whose user may only read', () => {
-  it('follows without the participant id and says so once, however many sessions it has', async () => {
+  it('follows without the participant id and reports that once, however many sessions it has', async () => {
     const stored = await indexAs('reader', async (indexer) => {
-      // The stream of completions may be cut as well, and says so in other words.
+      // The stream of completions may be closed as well, and logs another message.
       sandbox.faults.cut = { path: '/v2/updates', times: 2 };
       await waitFor('two cuts', async () => {
         generateHistory(sandbox.ledger, { seed: 5, updates: 1 });
@@ -77,7 +79,7 @@ describe('an indexer whose user may only read', () => {
     expect(stored).toBeNull();
   });
 
-  it('gets the id stored as soon as it may read it, and keeps it when it may not any more', async () => {
+  it('stores the id as soon as it may read it, and keeps it when the right is revoked', async () => {
     expect(await indexAs('reader')).toBeNull();
     const known = await indexAs('admin', async (indexer) => {
       expect(indexer.logged(unknown)).toBe(0);
@@ -89,7 +91,7 @@ describe('an indexer whose user may only read', () => {
     await parksWith('admin', 'PARTICIPANT_CHANGED');
   });
 
-  it('still refuses a history that was rewritten, and gives it no name', async () => {
+  it('still rejects a rewritten history, without a participant id', async () => {
     await indexAs('reader');
     sandbox.ledger.participantId = 'participant2::1220bb';
     sandbox.ledger.rewriteAfter(0);

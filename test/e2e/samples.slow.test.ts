@@ -30,7 +30,7 @@ afterAll(async () => {
   }
 });
 
-/** Indexes what the sandbox holds. */
+/** Indexes the history of the sandbox. */
 async function start(sandbox: Sandbox, shape: string): Promise<Run> {
   const created = await createTestDatabase();
   const env = { LEDGER_URL: sandbox.url, DATABASE_URL: created.url, INDEXER_HTTP_PORT: '0', LEDGER_SHAPE: shape };
@@ -82,13 +82,13 @@ function at(offset: number, { frame, name }: Sample): { name: string; kind: stri
   return { name, kind, value, frame: copy };
 }
 
-/** Its token is another participant's, and means nothing to the one that sends it here. */
+/** Its token is from another participant, and invalid for the one that sends it here. */
 function withoutToken(frame: Message): Message {
   return 'streamContinuationToken' in frame ? { ...frame, streamContinuationToken: '' } : frame;
 }
 
 describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('the samples under %s', (shape) => {
-  it('are found again in Postgres, every field of every update and of every active contract', async () => {
+  it('are in Postgres with every field of every update and of every active contract', async () => {
     const { updates, entries } = samples;
     expect(Math.min(updates.length, entries.length)).toBeGreaterThan(3);
     const sandbox = await startSandbox();

@@ -1,14 +1,14 @@
 /**
- * A standby takes over whatever becomes of the one that writes: dead, asked to stop, frozen, cut off, frozen or cut off
- * in the middle of a batch. Real processes; the figures are printed.
+ * A standby takes over from a writer in any state: dead, stopped, frozen, disconnected, frozen or disconnected in the
+ * middle of a batch. Real processes; the measurements are printed.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { leaseMs, startPair, type Pair } from '../ha/pair.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Without knowing of the end it would be the lease. */
+/** If the end were not detected, it would be the lease. */
 const afterDeathMs = leaseMs;
-/** Without a lease it would be minutes, until the system gives up on the connection. */
+/** Without a lease it would be minutes, until the system times out the connection. */
 const afterSilenceMs = leaseMs + 10_000;
 const figures: string[] = [];
 
@@ -40,14 +40,14 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over at once from a process that was asked to stop', async () => {
+  it('takes over at once from a process that is stopped by SIGTERM', async () => {
     await using pair = await startPair();
     await measured(pair, 'SIGTERM', afterDeathMs, () => pair.leader.signal('SIGTERM'));
     expect(await pair.leader.exited).toEqual({ code: 0, signal: null });
     await expectSameAsCalm(pair);
   });
 
-  it('or the same process writes again at once when the session with the lock was ended', async () => {
+  it('or the same process resumes writing at once when the session with the lock was ended', async () => {
     await using pair = await startPair();
     await measured(pair, 'session of the lock terminated', afterDeathMs, async () => {
       await pair.stored.client.query(lockSession);
@@ -55,7 +55,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over within the lease from a frozen process, which writes nothing when it wakes and stands by', async () => {
+  it('takes over within the lease from a frozen process, which writes nothing when it wakes and becomes a standby', async () => {
     await using pair = await startPair();
     await measured(pair, 'SIGSTOP', afterSilenceMs, () => {
       pair.leader.signal('SIGSTOP');
@@ -86,7 +86,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over from a process whose event loop is blocked for longer than the lease, and it stands by then', async () => {
+  it('takes over from a process whose event loop is blocked for longer than the lease, which becomes a standby', async () => {
     const block = `process.on('SIGUSR2',()=>{const end=performance.now()+${2 * leaseMs};while(performance.now()<end);})`;
     await using pair = await startPair({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(block)}` });
     await measured(pair, 'event loop blocked', afterSilenceMs, () => pair.leader.signal('SIGUSR2'));
@@ -94,7 +94,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('is not ready, is live, and says what it is', async () => {
+  it('is not ready, is live, and reports its state', async () => {
     await using pair = await startPair();
     const http = await pair.standby.http();
     const ready = await fetch(`${http}/readyz`);
@@ -104,7 +104,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     const metrics = await (await fetch(`${http}/metrics`)).text();
     expect(metrics).toContain('indexer_leader 0');
     expect(metrics).toContain('indexer_phase{phase="standby"} 1');
-    await waitFor('the standby looks at the ledger', async () =>
+    await waitFor('the standby polls the ledger', async () =>
       (await (await fetch(`${http}/metrics`)).text()).includes(
         `indexer_ledger_end_offset ${pair.sandbox.ledger.ledgerEnd()}`,
       )

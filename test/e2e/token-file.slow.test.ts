@@ -1,4 +1,4 @@
-/** A token file that something else renews while the indexer streams, through the whole indexer into Postgres. */
+/** A token file that another program renews while the indexer streams, through the complete indexer into Postgres. */
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ let sandbox: Sandbox;
 let database: TestDatabase;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'token-file-'));
-  // The newest offsets may be ones that nobody sees; only an OffsetCheckpoint shows them.
+  // The newest offsets may be outside of all rights; only an OffsetCheckpoint reports them.
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 200 } });
   database = await createTestDatabase();
 });
@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The ledger grows for as long as renewals take, and batches of five are many. */
+/** The ledger grows during the renewals, and batches of five are many. */
 const storedWithinMs = 180_000;
 
 let issued = 0;
@@ -48,13 +48,13 @@ function run(schema: string): Promise<IndexerRun> {
     POSTGRES_SCHEMA: schema,
     INDEXER_START: 'genesis',
     LEDGER_TOKEN_FILE: join(folder, 'token'),
-    // Full batches are cut into several, so that a renewal finds one in hand and frames behind it.
+    // Full batches are split into several, so that a renewal finds a current batch and frames behind it.
     INDEXER_BATCH_UPDATES: '5',
   });
 }
 
 describe('a token file', () => {
-  it('that is renewed in time moves the stream to the new token, loaded or idle, without the phase changing', async () => {
+  it('that is renewed in time moves the stream to the new token, loaded or idle, without a change of phase', async () => {
     await rotate();
     await using indexer = await run('file');
     const traffic = startTraffic(sandbox.ledger, { seed: 8, updatesPerSecond: 100 });
@@ -71,7 +71,7 @@ describe('a token file', () => {
     await renewals(loaded + 2);
     // The newest token may have begun one more renewal.
     await waitFor('a stream is open', async () => (await indexer.metric('indexer_ws_connected')) === 1 || undefined);
-    await waitFor('it is level with the ledger', async () => indexer.logged('live') > 0 || undefined);
+    await waitFor('it is caught up', async () => indexer.logged('live') > 0 || undefined);
     expect(indexer.logged('live')).toBe(1);
     expect(indexer.logged('backing off')).toBe(0);
     expect(await indexer.metric('indexer_ws_disconnects_total{code="renewed"}')).toBeGreaterThanOrEqual(4);
@@ -81,7 +81,7 @@ describe('a token file', () => {
     expect(await digestOf(database.url, 'file')).toBe(await digestOf(database.url, 'reference'));
   });
 
-  it('that nobody renews leaves the stream alone', async () => {
+  it('that is not renewed does not affect the stream', async () => {
     await rotate();
     await using indexer = await run('old');
     await indexer.reaches(0);

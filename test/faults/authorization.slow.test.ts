@@ -1,4 +1,4 @@
-/** Faults of tokens and rights, through the whole indexer into Postgres. */
+/** Faults of tokens and rights, through the complete indexer into Postgres. */
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const file = (name: string): string => join(folder, name);
 
 describe('a token file', () => {
-  it('that is empty, gone, no token at all or a swapped link costs nothing while the last token is good', async () => {
+  it('does not interrupt the stream while the last token is valid, if it is empty, missing, not a token or a swapped link', async () => {
     await using world = await FaultWorld.open({ auth: { secret, users: [{ id: 'reader', rights }] } });
     let tokens = 0;
     const good = () => token(signer, { sub: 'reader', jti: String((tokens += 1)) });
@@ -39,9 +39,9 @@ describe('a token file', () => {
     await writeFile(file('token'), '');
     await reconnects('it is empty');
     await writeFile(file('token'), '"Bearer of nothing"');
-    await reconnects('it is no token');
+    await reconnects('it is not a token');
     await rm(file('token'));
-    await reconnects('it is gone');
+    await reconnects('it is missing');
     await writeFile(file('next'), await good());
     await symlink(file('next'), file('link'));
     await rename(file('link'), file('token'));
@@ -51,7 +51,7 @@ describe('a token file', () => {
     await world.expectUndisturbed('ledger', { LEDGER_TOKEN_FILE: file('token') });
   });
 
-  it('that is no token is not excused by a last token that has ended or was refused', async () => {
+  it('is reported as invalid if the last token has expired or was rejected', async () => {
     for (const end of ['ended', 'refused']) {
       const tokenFile = file(end);
       const source = createTokenSource({ tokenFile });
@@ -73,14 +73,14 @@ describe('a token file', () => {
   });
 });
 
-describe('requests that are refused beside a stream that is not', () => {
+describe('requests that are rejected while the stream is accepted', () => {
   let oidc: Oidc;
   beforeEach(async () => {
     oidc = await startOidc({ tokenSeconds: 120 });
   });
   afterEach(() => oidc.stop());
 
-  it('use up one new token, not one each time', async () => {
+  it('use one new token in total, not one per request', async () => {
     const auth = { jwksUrl: oidc.jwksUrl, audience, users: [{ id: clientId, rights }] };
     await using world = await FaultWorld.open({ auth });
     await using indexer = await world.run('ledger', {
@@ -106,8 +106,8 @@ describe('requests that are refused beside a stream that is not', () => {
   });
 });
 
-describe('refusals while active contracts are read', () => {
-  it('do not count any more once they are published, also where no entry has a token to go on after', async () => {
+describe('rejections while active contracts are read', () => {
+  it('no longer count once the contracts are published, also if no entry has a continuation token', async () => {
     await using world = await FaultWorld.open({ release: '3.4' });
     const { faults } = world.sandbox;
     faults.refuseUpgrade = { path: '/v2/state/active-contracts', times: 2, as: 'UNAUTHENTICATED' };
@@ -124,7 +124,7 @@ describe('refusals while active contracts are read', () => {
 });
 
 describe('a token that cannot travel in a handshake', () => {
-  it('parks and is never shown', async () => {
+  it('parks the indexer and is never printed', async () => {
     await using world = await FaultWorld.open();
     const padded = 'a-token-with-padding==';
     await using indexer = await world.run('ledger', { LEDGER_TOKEN: padded });

@@ -1,4 +1,6 @@
-/** Bounded runs that end where nothing of the usual is: on topology, a reassignment, a checkpoint, or no update at all. */
+/**
+ * Bounded runs whose end offset has no transaction: topology, a reassignment, a checkpoint, or no update at all.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -18,8 +20,8 @@ let sandbox: Sandbox;
 let database: TestDatabase;
 
 /**
- * 1: creates a and b. 2: topology. 3: a leaves. 4: a arrives. 5 to 8: nothing. 9: creates c. 10: topology. 11: archives b.
- * 12 to 15: nothing, which the ledger end is past.
+ * 1: creates a and b. 2: topology. 3: unassigns a. 4: assigns a. 5 to 8: nothing. 9: creates c. 10: topology. 11:
+ * archives b. 12 to 15: nothing; the ledger end is past them.
  */
 beforeEach(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
@@ -30,7 +32,7 @@ beforeEach(async () => {
     }));
     return frames.transaction(offset, events);
   };
-  // Not raw: what is raw is shown to every filter.
+  // Not raw: raw updates are visible to every filter.
   const topology = (offset: number): number => ledger.append(frames.topology(offset)['update'] as never);
   const append = (frame: frames.JsonRecord): number => ledger.appendRaw(frames.text(frame));
   append(creates(1, 'a', 'b'));
@@ -69,7 +71,7 @@ function activeAt(offset: number): readonly string[] {
   return offset < 1 ? [] : [...a, ...(offset < 11 ? ['b here'] : []), ...(offset < 9 ? [] : ['c here'])];
 }
 
-/** A run with an end, inside the process of the test; resolves when it has ended by itself. */
+/** A run with an end, inside the process of the test; resolves when it has ended without a stop. */
 async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
   const env = {
     LEDGER_URL: sandbox.url,
@@ -99,7 +101,7 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
     clearTimeout(timer);
     await indexer.stop();
   }
-  // An end on which nothing lies must not cost a failure each time.
+  // An end offset without an update must not cause a failure each time.
   expect(log.filter((line) => line.includes('"msg":"backing off"'))).toEqual([]);
 }
 
@@ -131,18 +133,18 @@ describe('a bounded run', () => {
     ['the last offset before an update', 8],
     ['a topology update after a hole', 10],
     ['the ledger end, where only a checkpoint is', 15],
-  ])('that ends on %s stores up to there and ends', async (_what, offset) => {
+  ])('stores everything up to %s and ends', async (_what, offset) => {
     await runUpTo(offset);
     await isStoredUpTo(offset);
   });
 
-  it('that is run again has nothing to do', async () => {
+  it('has nothing to do when it is run again', async () => {
     await runUpTo(2);
     await runUpTo(2);
     await isStoredUpTo(2);
   });
 
-  it('goes on piece by piece to the same as in one', async () => {
+  it('stores in several runs what it stores in one', async () => {
     for (const offset of [1, 2, 3, 4, 6, 9, 10, 15]) {
       await runUpTo(offset);
       await isStoredUpTo(offset);
@@ -151,14 +153,14 @@ describe('a bounded run', () => {
     expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'whole'));
   });
 
-  it.each([2, 10])('ends on a topology update that the filter does not show, at %i', async (offset) => {
+  it.each([2, 10])('ends on a topology update outside the filter, at %i', async (offset) => {
     const more = { LEDGER_TOPOLOGY: 'false' };
     await runUpTo(offset, 'ledger', more);
     const [stream] = await query(database.url, 'select checkpoint::int from ledger.stream');
     expect(stream).toEqual({ checkpoint: offset });
   });
 
-  it('waits for an end on which the ledger will never have an update, and ends when it has passed it', async () => {
+  it('waits for an end offset without an update, and ends when the ledger has passed it', async () => {
     const running = runUpTo(20);
     await waitFor('it waits', async () => {
       const rows = await query(database.url, 'select checkpoint from ledger.stream').catch(() => []);

@@ -1,4 +1,4 @@
-/** Faults of the connection to the ledger, through the whole indexer into Postgres. */
+/** Faults of the connection to the ledger, through the complete indexer into Postgres. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { openRun } from '../ledger/transport/stream-run.ts';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('the connection to the ledger', () => {
-  it('that breaks off in the middle of a frame is made again, and nothing is missing', async () => {
+  it('is reopened when it breaks in the middle of a frame, and nothing is missing', async () => {
     world.sandbox.faults.reset = { path, afterFrames: 7, times: 6 };
     world.sandbox.faults.cutMidFrame = { path, afterFrames: 11, times: 3 };
     await using indexer = await world.run();
@@ -25,7 +25,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('that is half open is given up by unanswered pings', async () => {
+  it('is closed after unanswered pings when it is half open', async () => {
     world.sandbox.faults.halfOpen = { path, afterFrames: 20 };
     await using indexer = await world.run('ledger', { INDEXER_PING_INTERVAL: '100ms' });
     await failedWith(indexer, 'LEDGER_PING_TIMEOUT');
@@ -34,7 +34,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('that is closed with 1000, 1001 or 1011 is never taken for the end', async () => {
+  it('is not taken for complete when it is closed with 1000, 1001 or 1011', async () => {
     await using indexer = await world.run();
     for (const code of [1000, 1001, 1011]) {
       await world.reachesEnd(indexer);
@@ -47,7 +47,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('that is refused with RST, unanswered or answered 503 is tried again', async () => {
+  it('is retried after RST, a timeout or a response of 503', async () => {
     world.sandbox.faults.refuseConnections = true;
     await using indexer = await world.run();
     await failedWith(indexer, 'LEDGER_UNREACHABLE');
@@ -59,8 +59,8 @@ describe('the connection to the ledger', () => {
   });
 });
 
-describe('an address without a host', () => {
-  it('is tried again for ever: names come back', async () => {
+describe('an address whose host does not resolve', () => {
+  it('is retried indefinitely, because names come back', async () => {
     await using indexer = await world.run('ledger', { LEDGER_URL: 'http://nowhere.invalid:7575' });
     await waitFor('three tries', () => (indexer.logged('ledger failed, trying again') >= 3 ? true : undefined));
     expect(await indexer.status()).toMatchObject({ state: 'backing_off', lastError: { code: 'LEDGER_UNREACHABLE' } });
@@ -68,7 +68,7 @@ describe('an address without a host', () => {
 });
 
 describe('compression', () => {
-  it('is never offered, so that no small frame can become a large one', async () => {
+  it('is never offered, so that a small frame cannot become a large one', async () => {
     const asked: unknown[] = [];
     const ledger = await startFakeLedger({
       options: { perMessageDeflate: true },
@@ -85,7 +85,7 @@ describe('compression', () => {
 });
 
 describe('a frame', () => {
-  it('larger than LEDGER_MAX_FRAME_BYTES parks with the place it stands at, and everything before it is stored', async () => {
+  it('larger than LEDGER_MAX_FRAME_BYTES parks with its position, after everything before it is stored', async () => {
     const atOffset = world.someOffset();
     world.sandbox.faults.oversizedFrames = { path, atOffset, bytes: 3_000_000 };
     await using indexer = await world.run('ledger', { LEDGER_MAX_FRAME_BYTES: '1MiB' });
@@ -103,7 +103,7 @@ describe('a frame', () => {
     ['cut off', 'invalidJson', 'UPDATE_UNDECODABLE'],
     ['not UTF-8', 'invalidUtf8', 'LEDGER_UNDECODABLE'],
     ['binary', 'binaryFrames', 'LEDGER_UNDECODABLE'],
-  ] as const)('that is %s is asked for once more, then parks with its place', async (_what, fault, code) => {
+  ] as const)('that is %s is requested again, then parks with its position', async (_what, fault, code) => {
     const atOffset = world.someOffset();
     world.sandbox.faults[fault] = { path, atOffset };
     await using indexer = await world.run();
@@ -126,7 +126,7 @@ describe('a frame', () => {
     },
   );
 
-  it('in two fragments is one', async () => {
+  it('in two fragments is read as one', async () => {
     world.sandbox.faults.splitFrames = { path };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -143,7 +143,7 @@ describe('a frame', () => {
 });
 
 describe('the order of updates', () => {
-  it('is proven: two that are swapped are refused, a third time they park', async () => {
+  it('is checked: swapped updates are rejected, and park the third time', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset() };
     await using indexer = await world.run();
     const { code } = await parked(indexer);
@@ -152,7 +152,7 @@ describe('the order of updates', () => {
     expect((await indexer.status()).checkpoint).toBeLessThan(world.someOffset());
   });
 
-  it('that was wrong once is right the next time', async () => {
+  it('is accepted when a wrong order is corrected on the next attempt', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset(), times: 1 };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -172,7 +172,7 @@ describe('the order of updates', () => {
 });
 
 describe('errors of the ledger', () => {
-  it('without a text are errors all the same', async () => {
+  it('are errors also without a text', async () => {
     world.sandbox.faults.errorFrameOnce = { body: { code: 'SERVICE_NOT_RUNNING', errorCategory: 1 }, afterFrames: 20 };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -180,7 +180,7 @@ describe('errors of the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('of its own making park when they come twenty times without progress', async () => {
+  it('park when internal ones occur twenty times without progress', async () => {
     world.sandbox.faults.streamFailure = { path, failure: 'INTERNAL' };
     await using indexer = await world.run('ledger', { INDEXER_RETRY_MAX_DELAY: '10ms' });
     expect((await parked(indexer)).code).toBe('LEDGER_INTERNAL');

@@ -1,6 +1,6 @@
 /**
- * Continuation tokens of a seed that was cut: a good one goes on at the same offset where the last commit ended, one that
- * is of no use any more is forgotten with everything that was read before it.
+ * Continuation tokens of an interrupted seed: a valid token resumes at the same offset after the last commit, an
+ * invalid one is discarded with everything that was read before it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -65,7 +65,7 @@ async function beginSeed(): Promise<Begun> {
       return Number(rows[0]?.['n']) >= 15 ? true : undefined;
     });
   }
-  // A stream that is still open at the ledger would use up the next fault.
+  // A stream that is still open would use up the next fault.
   await waitFor('the end of the stream', () => (gateway.passing === 0 ? true : undefined));
   sandbox.faults.stall = undefined;
   return begun();
@@ -83,7 +83,7 @@ async function finishes(more: Readonly<Record<string, string>> = {}): Promise<In
   return indexer;
 }
 
-/** The tables are those of a seed at this offset that nothing disturbed. */
+/** The tables are those of an undisturbed seed at this offset. */
 async function isSeededAt(offset: number): Promise<void> {
   const [row] = await query(database.url, 'select seed_offset, seed_token from ledger.stream');
   expect(row).toEqual({ seed_offset: String(offset), seed_token: null });
@@ -94,8 +94,8 @@ async function isSeededAt(offset: number): Promise<void> {
   expect((await query(database.url, lived)).map(({ id }) => id)).toEqual(wanted);
 }
 
-describe('the token of a seed that was cut', () => {
-  it('goes on after what was committed, at the offset of the seed, and nothing is read twice', async () => {
+describe('the token of an interrupted seed', () => {
+  it('resumes after the last commit, at the offset of the seed, and reads nothing twice', async () => {
     const { offset, token, entries } = await beginSeed();
     goOn();
     expect(sandbox.ledger.ledgerEnd()).toBeGreaterThan(offset);
@@ -111,7 +111,7 @@ describe('the token of a seed that was cut', () => {
     await isSeededAt(offset);
   });
 
-  it('that the ledger does not know any more is forgotten with what came before it: the seed starts over', async () => {
+  it('restarts the seed and discards its entries when the ledger no longer knows the token', async () => {
     const { offset } = await beginSeed();
     const token = Buffer.from('of another start of the participant').toString('base64');
     await query(database.url, `update ledger.stream set seed_token = '${token}'`);
@@ -119,7 +119,7 @@ describe('the token of a seed that was cut', () => {
   });
 
   it.each(['PARTICIPANT_PRUNED_DATA_ACCESSED', 'OFFSET_AFTER_LEDGER_END'] as const)(
-    'whose offset is refused with %s is forgotten likewise',
+    'is discarded as well if its offset is rejected with %s',
     async (failure) => {
       const { offset, token } = await beginSeed();
       sandbox.faults.streamFailure = { path: listPath, failure, times: 1 };
@@ -128,7 +128,7 @@ describe('the token of a seed that was cut', () => {
     },
   );
 
-  /** Nothing is pruned on this ledger, whatever it says. */
+  /** Nothing is pruned on this ledger, despite its error. */
   async function isStartedOver(offset: number, token: string, why = 'SEED_PRUNED'): Promise<void> {
     goOn();
     await using indexer = await finishes();
@@ -142,7 +142,7 @@ describe('the token of a seed that was cut', () => {
     await isSeededAt(end);
   }
 
-  it('that belongs to another offset is refused by the ledger, and its entries do not stay', async () => {
+  it('is rejected by the ledger if it belongs to another offset, and its entries are removed', async () => {
     const { offset } = await beginSeed();
     await query(database.url, `update ledger.stream set seed_offset = ${offset - 7}`);
     goOn();
@@ -152,7 +152,7 @@ describe('the token of a seed that was cut', () => {
     await isSeededAt(sandbox.ledger.ledgerEnd());
   });
 
-  it('is not sent with another filter: the indexer parks, keeps it, and goes on with the former filter', async () => {
+  it('is not sent with another filter: the indexer parks, keeps it, and resumes with the previous filter', async () => {
     const { offset, token } = await beginSeed();
     const before = await digestOf(database.url, 'ledger');
     {
@@ -167,7 +167,7 @@ describe('the token of a seed that was cut', () => {
     await isSeededAt(offset);
   });
 
-  it('that is overtaken again and again never leaves a part of the list behind', async () => {
+  it('never leaves a part of the list stored, however often pruning invalidates it', async () => {
     await beginSeed();
     sandbox.faults.streamFailure = {
       path: listPath,

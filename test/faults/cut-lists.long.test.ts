@@ -1,4 +1,7 @@
-/** Lists of active contracts that a gateway ends early with a clean close: a part of a list is never taken for all of it. */
+/**
+ * Lists of active contracts that a gateway ends early with a clean close: a part of a list is never taken for all of
+ * it.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -44,7 +47,7 @@ async function isLive(indexer: IndexerRun): Promise<void> {
   await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
 }
 
-/** What is stored is what is stored without the gateway. */
+/** Expects the rows that are stored without the gateway. */
 async function expectWhole(): Promise<void> {
   await using reference = await index('fresh', sandbox.url);
   await isLive(reference);
@@ -56,10 +59,10 @@ const published = async (): Promise<unknown> =>
 
 const activeNow = (): number => [...sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())].length;
 
-describe('a list with continuation tokens that a gateway cuts with 1000', () => {
+describe('a list with continuation tokens that a gateway closes early with 1000', () => {
   beforeEach(() => open({}, 150));
 
-  it('is gone on with after each cut, and published when the ledger has nothing more', async () => {
+  it('resumes after each early close, and is published when the ledger has no more entries', async () => {
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
     await isLive(indexer);
@@ -69,7 +72,7 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
     await expectWhole();
   });
 
-  it('parks when it never gets on, and publishes nothing', async () => {
+  it('parks without publishing when it makes no progress', async () => {
     gateway.cuts = ({ path }) => path === listPath;
     await using indexer = await index();
     const { code, remedy } = await parked(indexer);
@@ -80,8 +83,8 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
 
   it.each([
     ['every stream before its first entry', (): boolean => true],
-    ['the question alone', ({ opened }: PassingFrame): boolean => opened > 0],
-  ])('is not proven by closes where lists are not answered over HTTP, of %s', async (_, closes) => {
+    ['the request alone', ({ opened }: PassingFrame): boolean => opened > 0],
+  ])('is not confirmed complete by closes if HTTP does not return lists, of %s', async (_, closes) => {
     gateway.listAnswer = 404;
     gateway.cuts = (cut) => cut.path === listPath && cut.frames === 0 && closes(cut);
     await using indexer = await index();
@@ -90,11 +93,11 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
     expect(await published()).toBe(false);
   });
 
-  it('that was read whole is proven after a death between its last entry and the proof, without reading it again', async () => {
+  it('is confirmed without reading it again after a crash between its last entry and the check', async () => {
     gateway.listAnswer = 503;
     {
       await using indexer = await index();
-      await waitFor('the proof is asked for', () => (retriesFor(indexer, 'LEDGER_UNAVAILABLE') > 0 ? true : undefined));
+      await waitFor('the check is requested', () => (retriesFor(indexer, 'LEDGER_UNAVAILABLE') > 0 ? true : undefined));
       expect(await published()).toBe(false);
     }
     gateway.listAnswer = undefined;
@@ -110,7 +113,7 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
 });
 
 describe('a list without continuation tokens', () => {
-  it('that is cut is read again from its beginning until two readings agree', async () => {
+  it('is read again from its beginning after an early close until two readings agree', async () => {
     await open({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 3;
     await using indexer = await index();
@@ -119,7 +122,7 @@ describe('a list without continuation tokens', () => {
     await expectWhole();
   });
 
-  it('that is cut each time is never published: it parks and says how many entries came', async () => {
+  it('is never published if each reading ends early: it parks and reports how many entries came', async () => {
     await open({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
@@ -128,7 +131,7 @@ describe('a list without continuation tokens', () => {
     expect(await published()).toBe(false);
   });
 
-  it('that is longer than a list over HTTP may be is read once more with other contents, cut at another entry by a limit of bytes', async () => {
+  it('is read again with other contents, so that a limit of bytes ends it at another entry, if it is too long for HTTP', async () => {
     await open({ release: '3.4' }, 900);
     expect(activeNow()).toBeGreaterThan(230);
     const most = 200 * 1500;
@@ -144,7 +147,7 @@ describe('a list without continuation tokens', () => {
     await expectWhole();
   });
 
-  it('outlives questions that fail for a while, and is not read from its beginning for each', async () => {
+  it('survives requests that fail for a while, and is not read from its beginning for each', async () => {
     await open({ release: '3.4' }, 150);
     gateway.listAnswer = 503;
     await using indexer = await index();
@@ -155,7 +158,7 @@ describe('a list without continuation tokens', () => {
     await expectWhole();
   });
 
-  it('and without entries is proven as well', async () => {
+  it('is confirmed complete also without entries', async () => {
     await open({}, 150);
     gateway.cuts = ({ path, opened }) => path === listPath && opened < 2;
     await using indexer = await index();

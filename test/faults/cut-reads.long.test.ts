@@ -1,4 +1,7 @@
-/** Commands that read a list or a range which a gateway ends early with a clean close: none takes a part for the whole. */
+/**
+ * Commands that read a list or a range which a gateway ends early with a clean close: none takes a part for the
+ * complete one.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../cli/verb-run.ts';
 import { HistoryWorld } from '../history/history-run.ts';
@@ -42,7 +45,7 @@ function fallBehind(): void {
 }
 
 describe('reseed', () => {
-  it('behind a gateway that cuts lists ends no contract but those that the whole list lacks', async () => {
+  it('ends only contracts that are missing from the complete list, behind a gateway that closes lists early', async () => {
     fallBehind();
     cutLists();
     await world.command(reseed, 'ledger', env);
@@ -52,7 +55,7 @@ describe('reseed', () => {
     expect(await world.broken()).toEqual([]);
   }, 120_000);
 
-  it('whose list cannot be proven changes nothing and says so', async () => {
+  it('changes nothing and reports why if its list cannot be confirmed complete', async () => {
     fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     withoutTokens();
@@ -67,13 +70,13 @@ describe('reseed', () => {
 describe('verify', () => {
   const verify = (...words: string[]) => runVerify(words, world.env('ledger', env));
 
-  it('--acs goes on after a cut, and compares the whole list', async () => {
+  it('--acs resumes after an early close, and compares the complete list', async () => {
     cutLists();
     const { outcome, results } = await verify('--acs');
     expect([outcome, results[0]?.compared]).toEqual(['equal', activeNow()]);
   });
 
-  it('--acs of a list that is not proven complete is undecided, neither equal nor different', async () => {
+  it('--acs of a list that is not confirmed complete is undecided, neither equal nor different', async () => {
     withoutTokens();
     cutLists();
     const { code, results } = await verify('--acs');
@@ -82,7 +85,7 @@ describe('verify', () => {
     expect(results[0]?.note).toContain('not proven complete');
   });
 
-  it('--range goes on after a cut, and finds nothing too much', async () => {
+  it('--range resumes after an early close, and reports no surplus rows', async () => {
     cutUpdates();
     const checkpoint = await world.checkpoint();
     const { outcome, results } = await verify('--range', '1', String(checkpoint));
@@ -90,7 +93,7 @@ describe('verify', () => {
     expect([outcome, results[0]?.compared]).toEqual(['equal', stored?.['updates']]);
   });
 
-  it('--range that does not get on is undecided', async () => {
+  it('--range without progress is undecided', async () => {
     gateway.cuts = ({ path }) => path === '/v2/updates';
     const { code, results } = await verify('--range', '1', String(await world.checkpoint()));
     expect([code, results[0]?.outcome]).toEqual([2, 'undecided']);
@@ -98,8 +101,8 @@ describe('verify', () => {
   });
 });
 
-describe('the verbs of ledger', () => {
-  it('acs prints the whole list, or fails', async () => {
+describe('the subcommands of ledger', () => {
+  it('acs prints the complete list, or fails', async () => {
     cutLists();
     expect((await run(['acs', '--json'], { env: world.env('ledger', env) })).rows).toHaveLength(activeNow());
     withoutTokens();
@@ -108,7 +111,7 @@ describe('the verbs of ledger', () => {
     });
   });
 
-  it('updates prints the whole range, or fails', async () => {
+  it('updates prints the complete range, or fails', async () => {
     cutUpdates();
     const whole = await run(['updates', '--json'], { env: world.env('ledger') });
     expect((await run(['updates', '--json'], { env: world.env('ledger', env) })).rows).toEqual(whole.rows);

@@ -1,4 +1,4 @@
-/** A sandbox that misbehaves as it is told, a database, and the indexer between them. */
+/** A sandbox with configurable faults, a database, and the indexer between them. */
 import { expect } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -16,8 +16,8 @@ export interface Stop {
 }
 
 /**
- * What an indexer that met no fault stores of a ledger that tells exactly this: of most tests of a file the same, and indexed
- * for the first of them.
+ * Rows that an indexer without faults stores of a ledger with exactly this history: the same for most tests of a file,
+ * and indexed for the first of them.
  */
 const undisturbed = new Map<string, string>();
 
@@ -43,7 +43,7 @@ export class FaultWorld implements AsyncDisposable {
     generateHistory(this.sandbox.ledger, { seed: (this.#seed += 1), updates });
   }
 
-  /** From the first update on, in batches small enough that a fault meets several of them. */
+  /** From the first update, in batches small enough that a fault affects several of them. */
   run(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
     return runIndexer({
       LEDGER_URL: this.sandbox.url,
@@ -69,7 +69,7 @@ export class FaultWorld implements AsyncDisposable {
     return indexer.reaches(this.sandbox.ledger.ledgerEnd());
   }
 
-  /** The tables are those of an indexer that met no fault. Lift all faults before. */
+  /** Expects the tables of an indexer without faults. Remove all faults before. */
   async expectUndisturbed(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<void> {
     const { ledger } = this.sandbox;
     const told = JSON.stringify([ledger.participantId, ledger.range(0, ledger.ledgerEnd(), Infinity, true), env]);
@@ -90,7 +90,7 @@ export class FaultWorld implements AsyncDisposable {
   }
 }
 
-/** Waits until the indexer parks; why it did. */
+/** Waits until the indexer parks; returns the reason. */
 export async function parked(indexer: IndexerRun): Promise<Stop> {
   await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
   const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"'));
@@ -102,7 +102,7 @@ export async function failedWith(indexer: IndexerRun, code: string): Promise<voi
   await waitFor(`the failure ${code}`, () => (indexer.log.some((line) => line.includes(code)) ? true : undefined));
 }
 
-/** How often it said that it tries again because of this code. */
+/** How often it logged a retry because of this code. */
 export function retriesFor(indexer: IndexerRun, code: string): number {
   return indexer.log.filter((line) => line.includes('"msg":"backing off"') && line.includes(code)).length;
 }

@@ -1,6 +1,6 @@
 /**
- * Offsets that bring no update: rejected commands, and what the filter does not show. Nothing tells the stream of them
- * for a minute, so the indexer asks, and moves only over what is proven empty.
+ * Offsets without an update: rejected commands, and updates that the filter does not match. The stream does not report
+ * them for a minute, so the indexer requests them, and passes only a range that is confirmed empty.
  */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { StretchLedger, type Instead } from './stretch-ledger.ts';
 const bank = 'Bank::1220aa';
 const account = { bank, owner: bank, number: '1', balance: '10', version: '1' };
 
-/** Generous for a busy machine. This ledger sends no OffsetCheckpoint that would help. */
+/** Long enough for a busy machine. This ledger sends no OffsetCheckpoint. */
 const soonMs = 40_000;
 
 let database: TestDatabase;
@@ -46,15 +46,15 @@ async function checkpoint(schema: string): Promise<number> {
   return Number(row?.['checkpoint']);
 }
 
-/** How many stretches were answered so. */
+/** How many ranges had this result. */
 const answered = (indexer: IndexerRun, answer: string): Promise<number> =>
   indexer.metric(`indexer_idle_probes_total{result="${answer}"}`);
 
 const isAnswered = (indexer: IndexerRun, answer: string): Promise<true> =>
   waitFor(`a stretch is ${answer}`, async () => ((await answered(indexer, answer)) > 0 ? true : undefined), soonMs);
 
-describe('offsets that bring no update', () => {
-  it('are passed soon: both waits end, and nothing is behind', async () => {
+describe('offsets without an update', () => {
+  it('are passed soon: both waits end, and the indexer is caught up', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'eaten');
@@ -71,7 +71,7 @@ describe('offsets that bring no update', () => {
     expect([ledger.opened, indexer.logged('backing off')]).toEqual([1, 0]);
   });
 
-  it('are passed when commands were rejected, and when the filter shows nothing of what happened', async () => {
+  it('are passed if commands were rejected, and if the filter matches no update', async () => {
     await using sandbox = await startSandbox({ seed: 5 });
     generateHistory(sandbox.ledger, { seed: 41, updates: 20 });
     await using all = await run(sandbox.url, 'everybody');
@@ -90,7 +90,7 @@ describe('offsets that bring no update', () => {
     expect(await stored('nobody')).toEqual([]);
   });
 
-  it('are passed after a busy ledger has refused to tell its end', async () => {
+  it('are passed after a busy ledger has rejected ledger-end requests', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'busy');
@@ -100,14 +100,14 @@ describe('offsets that bring no update', () => {
       return true;
     };
     const before = ledger.endAsked;
-    // Two ask, the poll and the silence: with the third question one of them asks again.
+    // Two components request it, the poll and the idle probe: with the third request one of them repeats its own.
     await waitFor('three questions', () => (ledger.endAsked >= before + 3 ? true : undefined), 2 * soonMs);
     ledger.endAnswer = () => false;
     ledger.grow(7);
     await indexer.reaches(7, 2 * soonMs);
   });
 
-  it('are not asked for while the stream brings updates', async () => {
+  it('are not requested while the stream brings updates', async () => {
     await using ledger = await StretchLedger.start();
     await using indexer = await run(ledger.url, 'lively');
     const growing = setInterval(() => ledger.grow(ledger.end + 3, ledger.end + 2), 50);
@@ -117,7 +117,7 @@ describe('offsets that bring no update', () => {
   });
 });
 
-describe('an update that the stream owes', () => {
+describe('an update that the stream has not delivered', () => {
   const early: Instead<WebSocket> = (socket) => {
     socket.close(1000);
     return true;
@@ -128,9 +128,9 @@ describe('an update that the stream owes', () => {
   };
 
   it.each([
-    ['is told by both answers', 'told', undefined, undefined],
-    ['is told over HTTP only, because a gateway closes sockets with 1000', 'gateway', early, undefined],
-    ['is told by the socket only, because the list is over too early', 'patience', undefined, nothing],
+    ['is in both responses', 'told', undefined, undefined],
+    ['is in the HTTP response only, because a gateway closes sockets with 1000', 'gateway', early, undefined],
+    ['is in the WebSocket response only, because the list ends too early', 'patience', undefined, nothing],
   ])('is not passed when it %s, and is stored once', async (_, schema, bounded, list) => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
@@ -148,13 +148,13 @@ describe('an update that the stream owes', () => {
     });
     ledger.held.clear();
     ledger.deliver();
-    // After it everything is empty, and both answers are true.
+    // After it the ranges are empty, and both responses are correct.
     await indexer.reaches(7, soonMs);
     expect(await stored(schema)).toEqual([1, 3, 5]);
     expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
   });
 
-  it('is not passed by an answer that is older than the newest frame', async () => {
+  it('is not passed because of a response older than the newest frame', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     for (const offset of [5, 6]) ledger.held.add(offset);
@@ -181,7 +181,7 @@ describe('an update that the stream owes', () => {
     expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
   });
 
-  it('is not passed while the ledger refuses to tell, which is said once', async () => {
+  it('is not passed while the ledger rejects requests, which is logged once', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'refused');
@@ -201,7 +201,7 @@ describe('an update that the stream owes', () => {
     await indexer.reaches(7, soonMs);
   });
 
-  it('is stored where it belongs when both answers hid it', async () => {
+  it('is stored at its offset if neither response contained it', async () => {
     await using ledger = await StretchLedger.start();
     ledger.grow(3, 1, 3);
     ledger.held.add(5);

@@ -1,6 +1,7 @@
 /**
- * Contracts on their way between synchronizers while active contracts are read: by a seed, a reseed, a wider filter and a
- * rebuild, of participants that tell of them and of those that do so on request only. None is lost, and `verify` finds nothing.
+ * Contracts on their way between synchronizers while active contracts are read: by a seed, a reseed, a filter
+ * extension and a rebuild, of participants that always return them and of those that do so on request only. None is
+ * lost, and `verify` finds nothing.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { assign, assignAhead, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
@@ -21,14 +22,14 @@ async function open(release: Release, options: SandboxOptions = {}): Promise<voi
 }
 
 interface Travels {
-  /** Contracts that left and have not arrived. */
+  /** Contracts that were unassigned and not assigned again. */
   readonly left: readonly string[];
   arrive(): void;
 }
 
 const iou = '#model-tests:Iou:Iou';
 
-/** Of contracts that are made for it: some leave, one arrives before it leaves. */
+/** Reassigns new contracts: some are unassigned, one is assigned before it is unassigned. */
 function depart(): Travels {
   const { ledger } = world.sandbox;
   const make = (amount: string): string => {
@@ -58,7 +59,7 @@ async function equal(more: Readonly<Record<string, string>> = {}): Promise<void>
   expect(run).toMatchObject({ code: 0, outcome: 'equal' });
 }
 
-/** Everything arrives; what is active is what an indexer has that followed from the beginning. */
+/** Assigns all of them; active contracts are those of an indexer that followed from the beginning. */
 async function settle(travels: Travels, more: Readonly<Record<string, string>> = {}): Promise<void> {
   travels.arrive();
   await world.index('ledger', more);
@@ -78,7 +79,7 @@ const releases: readonly Release[] = ['3.5', '3.6', '3.7'];
 const versions = { '3.4': '3.4.12', '3.5': '3.5.10', '3.6': '3.6.2', '3.7': '3.7.4' };
 
 describe.each(releases)('with a participant of %s, reassignments in flight are kept', (release) => {
-  it('by a seed, which notes the release', async () => {
+  it('by a seed, which stores the release', async () => {
     await open(release);
     const travels = depart();
     await world.index();
@@ -110,7 +111,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     await equal();
   });
 
-  it('by a wider filter', async () => {
+  it('by a filter extension', async () => {
     await open(release);
     const travels = depart();
     const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
@@ -135,7 +136,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     {
       await using indexer = await world.run();
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      // Nothing but the list has them then.
+      // Only the list has them then.
       world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
       await rebuild(world, '--yes');
     }
@@ -147,8 +148,8 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
   });
 });
 
-describe('a participant that refuses other offsets than its ledger end while reassignments are in flight', () => {
-  it('has not pruned anything for `verify --acs --at`, a reseed and a wider filter', async () => {
+describe('a participant that rejects offsets other than its ledger end while reassignments are in flight', () => {
+  it('is not reported as pruned by `verify --acs --at`, a reseed and a filter extension', async () => {
     await open('3.7');
     const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
     const wide = { LEDGER_TEMPLATES: `${narrow.LEDGER_TEMPLATES},${iou}` };
@@ -166,7 +167,7 @@ describe('a participant that refuses other offsets than its ledger end while rea
     {
       await using indexer = await world.run('ledger', narrow);
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      // Where the filter comes into force is not the ledger end any more when the list is read.
+      // The offset at which the filter comes into force is no longer the ledger end when the list is read.
       world.sandbox.ledger.skipOffsets(1);
       await extendFilter(world, wide);
     }
@@ -179,7 +180,7 @@ describe('a participant that refuses other offsets than its ledger end while rea
 describe('a participant of 3.7 whose version cannot be read', () => {
   const unread = { path: '/v2/version', as: { status: 404, type: 'text/html', content: '<html>' } } as const;
 
-  it('is treated as an older one, with a warning, until it can; then the seed is doubted, and a reseed mends it', async () => {
+  it('is treated as an older one, with a warning, until it can; then the seed is reported as doubtful, and a reseed fixes it', async () => {
     await open('3.7', { faults: { answer: unread } });
     const travels = depart();
     {

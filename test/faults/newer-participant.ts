@@ -1,6 +1,6 @@
 /**
- * A participant of a release that does not exist: what stands behind it, with fields, events, kinds of updates and error
- * codes that no release has, put into every message. Shares nothing with the sandbox, nor with the client.
+ * A participant of a future release: a proxy that adds fields, events, kinds of updates and error codes that no release
+ * has to every message of the participant behind it. Shares nothing with the sandbox, nor with the client.
  */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +43,7 @@ export class NewerParticipant implements AsyncDisposable {
   updatesRefusal: NovelRefusal | undefined;
   /** Offsets at which an update of an unknown kind was passed on. */
   readonly prophecies = new Set<number>();
-  /** Paths that were asked for, without their parameters. */
+  /** Requested paths, without their parameters. */
   readonly paths = new Set<string>();
   readonly #target: string;
   readonly #server: Server;
@@ -164,7 +164,7 @@ export class NewerParticipant implements AsyncDisposable {
     return text === '' ? text : JSON.stringify(this.#extended(JSON.parse(text) as Json));
   }
 
-  /** The value with one more field in every object that is no contents: before the others, or after them. */
+  /** The value with one more field in every object, except in contents: before the others, or after them. */
   #extended(value: Json): Json {
     if (isList(value)) return value.map((entry) => this.#extended(entry));
     if (typeof value !== 'object' || value === null) return value;
@@ -172,7 +172,7 @@ export class NewerParticipant implements AsyncDisposable {
       key,
       contents.has(key) ? inner : this.#extended(inner),
     ]);
-    // The name of a kind stands alone in its object, whatever the release.
+    // The name of a kind is alone in its object, in every release.
     if (fields.length === 1 && /^[A-Z]/.test(fields[0]?.[0] ?? '')) return Object.fromEntries(fields);
     const more: [string, Json] = [novel.field, novelValues[this.#objects % novelValues.length] ?? null];
     this.#objects += 1;

@@ -1,4 +1,4 @@
-/** What befalls a process: a defect of its own, a neighbor in trouble, and memory that is short. */
+/** Faults of the process: a bug of its own, a neighbor that fails, and too little memory. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
@@ -26,7 +26,7 @@ function daemon(schema: string, code = ''): Daemon {
   return startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: world.database.url, schema, env });
 }
 
-describe('an error that nobody caught', () => {
+describe('an uncaught error', () => {
   const word = canaryWord();
   // In two halves, so that the place of the error does not show it.
   const message = `'${word.slice(0, 9)}' + '${word.slice(9)}'`;
@@ -34,7 +34,7 @@ describe('an error that nobody caught', () => {
   it.each([
     ['thrown', `setTimeout(() => { throw new Error(${message}) }, 1500)`],
     ['a rejection', `setTimeout(() => { void Promise.reject(new Error(${message})) }, 1500)`],
-  ])('(%s) ends the process with 70, shows nothing it may not, and the next one goes on', async (_how, code) => {
+  ])('(%s) ends the process with 70 and prints no secret, and the next process resumes', async (_how, code) => {
     world.grow(800);
     {
       await using broken = daemon('ledger', code);
@@ -50,7 +50,7 @@ describe('an error that nobody caught', () => {
 });
 
 describe('two streams in one database', () => {
-  it('do not share their troubles: one parks, the other goes on', async () => {
+  it('fail independently: one parks, the other continues', async () => {
     await using broken = await world.run('broken');
     await using sound = await world.run('sound');
     await world.reachesEnd(broken);
@@ -66,7 +66,7 @@ describe('two streams in one database', () => {
 });
 
 describe('a wall clock that jumps by a day, forth and back', () => {
-  it('changes nothing that is stored', async () => {
+  it('does not change the stored rows', async () => {
     world.grow(800);
     const jumps = `const real = Date.now; let times = 0;
       setInterval(() => { times += 1; }, 100).unref();
@@ -84,7 +84,7 @@ describe('a ledger that sends more than fits into memory', () => {
   const peakMib = async (pid: number | undefined): Promise<number> =>
     Number(/VmHWM:\s+(\d+) kB/u.exec(await readFile(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024;
 
-  it('waits, because what is held here is bounded', { timeout: 120_000, ...needs(noLinux) }, async () => {
+  it('waits, because buffers are bounded', { timeout: 120_000, ...needs(noLinux) }, async () => {
     world.grow(2_000);
     // 400 MB of frames, which are blanks for the most part.
     world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };

@@ -1,6 +1,6 @@
 /**
- * What Postgres refuses one update with, raised by Postgres itself at a row of that update: what says nothing of the data
- * is tried again or parks, however long it lasts, and never sets the update aside nor goes past it.
+ * Errors with which Postgres rejects one update, raised by Postgres itself at a row of that update: an error that does
+ * not concern the data is retried or parks, however long it lasts, and never quarantines the update or passes it.
  */
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -51,7 +51,7 @@ async function refuseWith(statement: string | undefined): Promise<void> {
   await query(url, `with former as (delete from fault) ${next}`);
 }
 
-/** What a server does for real where a trigger can make it, else the SQLSTATE as it would come. */
+/** The real failure of a server if a trigger can provoke it, otherwise the SQLSTATE as it would come. */
 const raised = (sqlstate: string): string =>
   `do $$ begin raise exception 'of the server' using errcode = '${sqlstate}'; end $$`;
 
@@ -68,7 +68,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger[Symbol.asyncDispose]());
 
-/** The failure of the update, once it is the one that is told. */
+/** Waits until the failure of the update is the last error. */
 async function failsWith(indexer: IndexerRun, code: string, words: string): Promise<void> {
   await waitFor(`${code} (${words})`, async () => {
     const { lastError } = await indexer.status();
@@ -93,14 +93,14 @@ async function nothingPassed(): Promise<void> {
   expect(Number(row?.['checkpoint'])).toBeLessThan(2);
 }
 
-describe('never the fault of an update', () => {
+describe('failures that no update causes', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await prepared();
   });
   afterAll(() => database.drop());
 
-  describe('beside one indexer, which comes to the next because it tries again', () => {
+  describe('with one indexer, which retries after each failure', () => {
     let indexer: IndexerRun;
     beforeAll(async () => {
       await refuseWith(raised('40001'));
@@ -124,7 +124,7 @@ describe('never the fault of an update', () => {
       ['a connection that broke', '08006', 'STORE_UNREACHABLE'],
       ['a server that became a standby', '25006', 'STORE_READ_ONLY'],
       ['an idle session that was ended', '25P03', 'STORE_SESSION_TIMEOUT'],
-    ])('%s (%s) is tried again', async (_what, sqlstate, code) => {
+    ])('%s (%s) is retried', async (_what, sqlstate, code) => {
       await refuseWith(raised(sqlstate));
       await failsWith(indexer, code, sqlstate);
       expect((await indexer.status()).state).not.toBe('parked');
@@ -141,7 +141,7 @@ describe('never the fault of an update', () => {
     ['an exclusion constraint that others made', '23P01', 'STORE_CONSTRAINT'],
     ['a trigger of others', 'P0001', 'STORE_FAILED'],
     ['a damaged table', 'XX001', 'STORE_FAILED'],
-    ['a defect of the server', 'XX000', 'STORE_FAILED'],
+    ['an internal error of the server', 'XX000', 'STORE_FAILED'],
     ['a file of the server that is gone', '58P01', 'STORE_FAILED'],
     ['an object in use', '55006', 'STORE_FAILED'],
   ])('%s (%s) parks', async (_what, sqlstate, code) => {
@@ -154,14 +154,19 @@ describe('never the fault of an update', () => {
 
   it.each([
     ['a connection that the server ends', 'select pg_terminate_backend(pg_backend_pid())', 'STORE_UNREACHABLE', ''],
-    ['a lock that somebody holds', 'lock table public.held in access exclusive mode nowait', 'STORE_LOCKED', '55P03'],
+    [
+      'a lock that another session holds',
+      'lock table public.held in access exclusive mode nowait',
+      'STORE_LOCKED',
+      '55P03',
+    ],
     [
       'temporary files beyond their limit',
       `set local temp_file_limit = 0; set local work_mem = '64kB'; select count(*) from (select g from generate_series(1, 100000) g order by -g) s`,
       'STORE_OUT_OF_RESOURCES',
       '53400',
     ],
-  ])('%s, for real, is tried again', async (_what, statement, code, sqlstate) => {
+  ])('%s, provoked for real, is retried', async (_what, statement, code, sqlstate) => {
     await query(url, 'create table if not exists held ()');
     const holder = new Client({ connectionString: url });
     await holder.connect();
@@ -176,7 +181,7 @@ describe('never the fault of an update', () => {
     await nothingPassed();
   });
 
-  it('a statement that is cancelled, for real, parks with the offset when it never ends otherwise', async () => {
+  it('a statement that really is cancelled each time parks with the offset', async () => {
     await refuseWith('select pg_cancel_backend(pg_backend_pid()); select pg_sleep(5)');
     await using indexer = await run();
     await stateIs(indexer, 'parked');
@@ -185,7 +190,7 @@ describe('never the fault of an update', () => {
     expect(row).toEqual({ aside: 0 });
   });
 
-  it('a unique index of somebody else parks: the update holds no key twice', async () => {
+  it('a unique index added by hand parks: the update does not contain a key twice', async () => {
     await refuseWith(undefined);
     await query(
       url,
@@ -204,7 +209,7 @@ describe('never the fault of an update', () => {
     await query(url, 'drop index ledger.theirs');
   });
 
-  it('and once nothing of it is left, everything is stored as if nothing had been', async () => {
+  it('everything is stored as in an undisturbed run once the failures have ended', async () => {
     await refuseWith(undefined);
     await using indexer = await run();
     await indexer.reaches(5);
@@ -212,7 +217,7 @@ describe('never the fault of an update', () => {
   });
 });
 
-describe('a rule of others that refuses an update', () => {
+describe('a rule added by hand that rejects an update', () => {
   let database: TestDatabase;
   beforeEach(async () => {
     database = await prepared();
@@ -223,7 +228,7 @@ describe('a rule of others that refuses an update', () => {
     ['a character that no text holds', '22P05'],
     ['a number out of range', '22003'],
     ['a row larger than a limit', '54000'],
-  ])('as %s (%s) parks, names the trigger, and sets nothing aside', async (_what, sqlstate) => {
+  ])('as %s (%s) parks, names the trigger, and quarantines nothing', async (_what, sqlstate) => {
     await refuseWith(raised(sqlstate));
     await using indexer = await run();
     await stateIs(indexer, 'parked');
@@ -231,7 +236,7 @@ describe('a rule of others that refuses an update', () => {
     await nothingPassed();
   });
 
-  it('as an index on a cast, for real: once it is dropped, everything is stored as if it had never been there', async () => {
+  it('as an index on a cast: everything is stored once it is dropped', async () => {
     await query(
       url,
       `create function public.of_others(text) returns numeric language sql immutable return case when $1 = '00b' then ('x' || $1)::numeric end;

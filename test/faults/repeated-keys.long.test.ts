@@ -1,6 +1,6 @@
 /**
- * What Postgres does not take however often it is tried: the update, or the entry of the active contracts, is found and
- * named, and nobody else is blamed. A server that is slow is waited for: nothing is set aside because of it.
+ * Data that Postgres never accepts: the update, or the entry of the active contracts, is found and named, and no other
+ * one is. The indexer waits for a slow server: nothing is quarantined because of it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -59,7 +59,7 @@ const repeating = [
   ['interface view of a contract', [create('00x', { interfaceViews: [view, view] })], 'interface_views'],
 ] as const;
 
-describe('an update that holds a key twice', () => {
+describe('an update that contains a key twice', () => {
   it.each(repeating)(
     'stops the stream with its offset and the key, where that is the %s',
     async (key, events, table) => {
@@ -80,7 +80,7 @@ describe('an update that holds a key twice', () => {
     },
   );
 
-  it('is set aside whole where that is allowed, and what comes after it is stored', async () => {
+  it('is quarantined if that is allowed, and later updates are stored', async () => {
     const twice = frames.transaction(3, [use(4), use(4)]);
     await using ledger = await scriptedLedger([sound[0], sound[1], twice, sound[3], sound[4]]);
     await using run = await runIndexer(env(ledger.url, { INDEXER_QUARANTINE: 'true' }));
@@ -94,7 +94,7 @@ describe('an update that holds a key twice', () => {
   });
 });
 
-describe('updates of which no rows can be built', () => {
+describe('updates that cannot be converted to rows', () => {
   const beyond = (offset: number): JsonRecord =>
     frames.transaction(offset, [
       { ExercisedEvent: frames.exercised({ offset, consuming: false, lastDescendantNodeId: 3_000_000_000 }) },
@@ -103,7 +103,7 @@ describe('updates of which no rows can be built', () => {
   const all = Array.from({ length: 40 }, (_, index) => index + 1);
   const sent = all.map((offset) => (bad.includes(offset) ? beyond(offset) : frames.transaction(offset, [use(4)])));
 
-  it.each([1, 2])('are set aside alone, and all that came with them is stored, with %d lanes', async (lanes) => {
+  it.each([1, 2])('are quarantined alone, and the rest of their batch is stored, with %d lanes', async (lanes) => {
     await using ledger = await scriptedLedger(sent);
     const options = { INDEXER_QUARANTINE: 'true', INDEXER_WRITE_CONCURRENCY: String(lanes) };
     await using run = await runIndexer(env(ledger.url, options));
@@ -113,7 +113,7 @@ describe('updates of which no rows can be built', () => {
     expect(aside).toEqual(bad.map((offset) => ({ offset, code: 'STORE_DATA_REFUSED' })));
   });
 
-  it('stop the stream by the offset of the first, with all before it stored', async () => {
+  it('stop the stream with the offset of the first, after everything before it is stored', async () => {
     await using ledger = await scriptedLedger(sent);
     await using run = await runIndexer(env(ledger.url));
     const { checkpoint, code, message } = await parked(run);
@@ -123,8 +123,8 @@ describe('updates of which no rows can be built', () => {
   });
 });
 
-describe('rows that are there although the checkpoint is before them', () => {
-  it('stop the stream with the offset and are blamed on who wrote them, and no update is set aside for them', async () => {
+describe('rows that exist although the checkpoint is before them', () => {
+  it('stop the stream with the offset and are reported as written by another process, without quarantine', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 2));
       await using run = await runIndexer(env(first.url));
@@ -153,7 +153,7 @@ describe('a statement that takes too long', () => {
        create trigger slow before insert on ledger.contracts for each row when (ledger.id_text(new.contract_id) = '${id}') execute function ledger.slow()`,
     );
 
-  it('is searched for the update it is about, which stops the stream by its offset and is never set aside', async () => {
+  it('is narrowed down to one update, which stops the stream with its offset and is never quarantined', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 1));
       await using run = await runIndexer(env(first.url));
@@ -170,7 +170,7 @@ describe('a statement that takes too long', () => {
     expect(await query(database.url, `select from ledger.quarantine`)).toEqual([]);
   });
 
-  it('passes with the lock it waited for, and batches are full again after the stretch that was searched', async () => {
+  it('succeeds when its lock is released, and batches are full again after the searched range', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 1));
       await using run = await runIndexer(env(first.url));
@@ -190,7 +190,7 @@ describe('a statement that takes too long', () => {
   });
 });
 
-describe('an entry of the active contracts that comes twice', () => {
+describe('an active-contracts entry that comes twice', () => {
   const listed = (id: string, change: JsonRecord, synchronizerId = frames.here): JsonRecord =>
     frames.entry('JsActiveContract', {
       createdEvent: frames.created({ contractId: id, ...change }),
@@ -225,8 +225,8 @@ describe('an entry of the active contracts that comes twice', () => {
   }
 
   it.each([
-    ['a participant that goes on after a token', true],
-    ['one that starts over', false],
+    ['a participant that resumes after a token', true],
+    ['one that restarts its list', false],
   ])('parks with its number and its contract, at %s', async (_what, tokens) => {
     // A release without offsets: on two synchronizers the contract looks the same.
     const twice = [listed('00twice', { offset: null }), listed('00twice', { offset: null }, frames.there)];
@@ -245,7 +245,7 @@ describe('an entry of the active contracts that comes twice', () => {
     );
   });
 
-  it('parks with its number and its contract where Postgres refuses a value of it', async () => {
+  it('parks with its number and its contract if Postgres rejects one of its values', async () => {
     const bad = listed('00bad', { offset: 7, witnessParties: ['Eve\u0000'] });
     const { code, message } = await seeded([listed('001', { offset: 1 }), bad, listed('002', { offset: 2 })], true);
     expect(code).toBe('STORE_DATA_REFUSED');
@@ -253,8 +253,8 @@ describe('an entry of the active contracts that comes twice', () => {
   });
 });
 
-describe('a key that comes twice in different updates', () => {
-  it('is lawful: a contract may be created, archived and assigned again', async () => {
+describe('a key that comes in two different updates', () => {
+  it('is valid: a contract may be created, archived and assigned again', async () => {
     await using ledger = await scriptedLedger([sound[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
     await using run = await runIndexer(env(ledger.url));
     await run.reaches(3);

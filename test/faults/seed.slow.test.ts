@@ -1,4 +1,4 @@
-/** Faults of the stream of active contracts: a seed is published whole, at one offset, or not at all. */
+/** Faults of the stream of active contracts: a seed is published completely, at one offset, or not at all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
 import { query } from '../support/database.ts';
@@ -21,7 +21,7 @@ describe('a seed', () => {
     ['cut', { cut: { path, afterFrames: 6, times: 4 } }],
     ['broken off in the middle of a frame', { reset: { path, afterFrames: 9, times: 4 } }],
     ['closed with 1001', { close: { path, afterFrames: 6, code: 1001, times: 4 } }],
-  ] as const)('that is %s again and again ends with what an undisturbed one has', async (_what, faults) => {
+  ] as const)('that is repeatedly %s stores what an undisturbed one stores', async (_what, faults) => {
     Object.assign(world.sandbox.faults, faults);
     await using indexer = await world.run('ledger', seeding);
     await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
@@ -31,7 +31,7 @@ describe('a seed', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
-  it('that is refused because its form is disabled is no list without contracts: it parks and says what to do', async () => {
+  it('is not taken for empty if its request format is disabled: it parks and reports the remedy', async () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as JsonObject;
     world.sandbox.faults.errorFrameOnce = { body };
     await using indexer = await world.run('ledger', seeding);
@@ -41,7 +41,7 @@ describe('a seed', () => {
     expect(await query(world.database.url, 'select seeded_at from ledger.stream')).toEqual([{ seeded_at: null }]);
   });
 
-  it('meets the stream at one offset, however far the ledger moves meanwhile', async () => {
+  it('joins the stream at one offset, however far the ledger moves meanwhile', async () => {
     const at = world.sandbox.ledger.ledgerEnd();
     world.sandbox.faults.slowFrames = { path, delayMs: 20 };
     await using indexer = await world.run('ledger', seeding);

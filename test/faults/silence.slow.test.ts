@@ -1,4 +1,4 @@
-/** A stream that is alive by all its pings and says nothing, while the ledger goes on. */
+/** A stream that responds to every ping and sends no updates, while the ledger continues. */
 import { expect, it } from 'vitest';
 import { openAccess } from '../../src/ledger/open-access.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -15,7 +15,7 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FaultWorld } from './fault-world.ts';
 
-it('is noticed by the ledger end that rises past the checkpoint, and the stream is opened again', async () => {
+it('a stream without updates is detected by a ledger end past the checkpoint, and is reopened', async () => {
   await using world = await FaultWorld.open();
   const databaseUrl = world.database.url;
   const config = loadConfig({ LEDGER_URL: world.sandbox.url, DATABASE_URL: databaseUrl, INDEXER_START: 'genesis' });

@@ -1,14 +1,14 @@
 /**
- * A participant of three calls whose ledger end, whose updates and what each stream may show of them are in the hands of
- * a test. Written from the description of the wire; it sends no OffsetCheckpoint, as on a ledger of which a stream learns
- * nothing for a minute.
+ * A participant of three calls. A test sets its ledger end, its updates and the updates that each stream returns.
+ * Written from the description of the wire; it sends no OffsetCheckpoint, like a ledger whose stream reports nothing
+ * for a minute.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { created, text, transaction } from '../support/frames.ts';
 
-/** What is sent instead of an answer; true: it was. */
+/** Sends a substitute for a response; true: it was sent. */
 export type Instead<T> = (answer: T) => boolean | Promise<boolean>;
 
 interface Request {
@@ -23,13 +23,13 @@ export class StretchLedger implements AsyncDisposable {
   readonly updates = new Set<number>();
   /** Offsets whose updates the open stream does not bring yet. */
   readonly held = new Set<number>();
-  /** How often a stream with an end was asked for. */
+  /** How often a stream with an end was requested. */
   asked = 0;
   /** How many streams without an end were opened. */
   opened = 0;
   /** For streams with an end. */
   bounded: Instead<WebSocket> = () => false;
-  /** How often the ledger end was asked for. */
+  /** How often the ledger end was requested. */
   endAsked = 0;
   /** For the ledger end. */
   endAnswer: Instead<ServerResponse> = () => false;
@@ -56,7 +56,7 @@ export class StretchLedger implements AsyncDisposable {
     this.deliver();
   }
 
-  /** Lets the open stream bring what it may. */
+  /** Lets the open stream send the permitted updates. */
   deliver(): void {
     const open = this.#open;
     if (open === undefined) return;

@@ -1,6 +1,6 @@
 /**
  * Behind a participant that adds fields, events, kinds of updates and error codes of no release to every message, an
- * indexer stores what it stores beside the participant itself, counts the rest and says so.
+ * indexer stores what it stores from the participant itself, and counts and reports the rest.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -15,7 +15,7 @@ import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { novel, NewerParticipant } from './newer-participant.ts';
 
-/** A refusal that passes by itself, whatever its code. */
+/** A transient rejection, whatever its code. */
 const unavailable = { status: 503, grpcCodeValue: 14 };
 /** FAILED_PRECONDITION: the same request is refused again. */
 const refused = { status: 400, grpcCodeValue: 9 };
@@ -30,7 +30,7 @@ afterEach(async () => {
   await behind.drop();
 });
 
-/** Appends updates of every kind: what is traded, a contract that travels, and a party that comes and goes. */
+/** Appends updates of every kind: trades, a reassigned contract, and a party that is added and removed. */
 function grower({ ledger }: Sandbox): (updates: number) => void {
   const steps = new Steps(ledger, 31);
   const account = { bank: 'bank', owner: 'owner', number: '1', balance: '10', version: '1' };
@@ -67,13 +67,13 @@ async function isLevel(run: IndexerRun, { ledger }: Sandbox): Promise<void> {
 const count = async (text: string): Promise<number> =>
   Number((await query(behind.url, `select count(*) as n from ledger.${text}`))[0]?.['n']);
 
-/** How often the indexer says that it met a name. */
+/** How often the indexer logs that it met a name. */
 async function counts(run: IndexerRun): Promise<(kind: string, name: string) => number> {
   const { unknown } = (await run.status()) as never as { unknown: { kind: string; name: string; count: number }[] };
   return (kind, name) => unknown.find((one) => one.kind === kind && one.name === name)?.count ?? 0;
 }
 
-/** Everything that is stored but what the newer participant alone sent, which is deleted first. */
+/** All stored rows, except those that only the newer participant sent, which are deleted first. */
 async function facts({ url }: TestDatabase): Promise<unknown> {
   await query(url, `delete from ledger.updates where kind = 'u'`);
   await query(
@@ -99,7 +99,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     await sandbox.close();
   });
 
-  it('loses nothing that is known and has the rest counted', { timeout: 120_000 }, async () => {
+  it('stores everything known and counts the rest', { timeout: 120_000 }, async () => {
     grow(150);
     newer.firstRefusal = unavailable;
     await using alone = await indexing(sandbox.url, beside);
@@ -128,7 +128,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     expect(await facts(behind)).toEqual(await facts(beside));
   });
 
-  it('is shown with its code when it refuses, and followed on afterwards', { timeout: 60_000 }, async () => {
+  it('is reported with its code while it rejects requests, and followed again then', { timeout: 60_000 }, async () => {
     grow(60);
     {
       await using run = await indexing(newer.url, behind);

@@ -1,4 +1,7 @@
-/** What a newer participant sends: nothing of it passes unnoticed, and what could change contracts stops the stream. */
+/**
+ * Messages of a newer participant: unknown content is always reported, and stops the stream if it could change
+ * contracts.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -51,8 +54,8 @@ async function parked(run: IndexerRun): Promise<unknown> {
 const kinds = (schema: string): Promise<unknown> =>
   query(database.url, `select "offset"::int, kind from ${schema}.decoded_updates order by 1`);
 
-describe('what this version does not know', () => {
-  it('is stored raw or passed over, said once with its first offset, counted by name and shown', async () => {
+describe('content that this version does not know', () => {
+  it('is stored raw or skipped, logged once with its first offset, counted by name and listed', async () => {
     await using ledger = await scriptedLedger(harmless);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
     await run.reaches(5);
@@ -89,7 +92,7 @@ describe('what this version does not know', () => {
     ]);
   });
 
-  it('parks the stream with kind and offset where an update of an unknown kind names contracts', async () => {
+  it('parks the stream with kind and offset if an update of an unknown kind names contracts', async () => {
     await using ledger = await scriptedLedger(harmful);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
     expect(await parked(run)).toMatchObject({
@@ -101,7 +104,7 @@ describe('what this version does not know', () => {
     expect(await kinds('ledger')).toEqual([{ offset: 1, kind: 'transaction' }]);
   });
 
-  it('parks the stream where it is an event of topology that names contracts', async () => {
+  it('parks the stream if it is a topology event that names contracts', async () => {
     const events = [{ event: { ContractsPurged: { value: { contractIds: ['00a'] } } } }];
     const purge = frames.update('TopologyTransaction', {
       offset: 2,
@@ -119,7 +122,7 @@ describe('what this version does not know', () => {
     });
   });
 
-  it('is kept raw although it names contracts where the operator says so, and parks although it names none', async () => {
+  it('is stored raw although it names contracts, or parks although it names none, if the operator configures that', async () => {
     await using bad = await scriptedLedger(harmful);
     await using kept = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'store' }));
     await kept.reaches(5);
@@ -129,7 +132,7 @@ describe('what this version does not know', () => {
     expect(await parked(strict)).toMatchObject({ checkpoint: 1, code: 'UPDATE_KIND_UNKNOWN' });
   });
 
-  it('is set aside whole where that is allowed, and not stored raw by a retry that must not', async () => {
+  it('is quarantined if that is allowed, and not stored raw by a retry unless the operator configures that', async () => {
     await using ledger = await scriptedLedger(harmful);
     {
       await using run = await runIndexer(env(ledger.url, 'ledger', { INDEXER_QUARANTINE: 'true' }));
@@ -148,7 +151,7 @@ describe('what this version does not know', () => {
     expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
   });
 
-  it('parks the stream with the offset where it is an event of a transaction', async () => {
+  it('parks the stream with the offset if it is an event of a transaction', async () => {
     const strange = frames.transaction(2, [{ PurgedEvent: { contractId: '00a' } }]);
     await using ledger = await scriptedLedger([sound[0], strange, sound[2]]);
     await using run = await runIndexer(env(ledger.url, 'ledger'));

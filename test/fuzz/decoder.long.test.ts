@@ -1,7 +1,7 @@
 /**
- * Damaged frames against decoder and rows: each becomes rows or is refused with its place and without contents, in bounded time, and
- * leaves no trace in the objects of JavaScript. TEST_RUNS gives the number of frames (50,000), TEST_SEED the seed, and
- * FUZZ_JSON the file for the figures. `npm run fuzz` sets them.
+ * Damaged frames against decoder and rows: each becomes rows or is rejected with its position and without contents, in
+ * bounded time, and leaves no trace in the objects of JavaScript. TEST_RUNS gives the number of frames (50,000),
+ * TEST_SEED the seed, and FUZZ_JSON the file for the results. `npm run fuzz` sets them.
  */
 import { writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
@@ -65,12 +65,12 @@ function decodeOne(recipe: Recipe): void {
   const tookMs = performance.now() - start;
   outcome.slowestMs = Math.max(outcome.slowestMs, Math.round(tookMs));
   if (tookMs < limitMs) return;
-  // Others may have had the machine meanwhile: what counts is what we had.
+  // Other processes may have had the processor meanwhile: only the CPU time of this process counts.
   const { user, system } = process.cpuUsage(before);
   if ((user + system) / 1_000 > limitMs) throw new Error(`one frame took ${Math.round(tookMs)} ms`);
 }
 
-/** A refusal that an operator can use, and nobody else. */
+/** Checks that an error is one that an operator can use. */
 function judge(thrown: unknown): void {
   if (!(thrown instanceof IndexerError)) throw new Error(`not an IndexerError: ${String(thrown)}`, { cause: thrown });
   const { code, facts, message, remedy } = thrown;
@@ -102,7 +102,7 @@ it(`decodes or refuses ${wanted} damaged frames`, { timeout: 60_000 + wanted * 2
   const seconds = (performance.now() - start) / 1_000;
   expect(shapeOf()).toBe(untouched);
   expect(Reflect.get({}, 'polluted')).toBeUndefined();
-  // Damage that the decoder never notices, or always, would test nothing.
+  // Damage that the decoder never detects, or always, would test nothing.
   expect(outcome.decoded).toBeGreaterThan(wanted / 20);
   expect(outcome.refused).toBeGreaterThan(wanted / 20);
   const figures = {

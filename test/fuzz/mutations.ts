@@ -1,10 +1,10 @@
 /**
- * Frames with damage: cut, flipped and repeated bytes, and JSON whose parts have other types, other names, or names that
- * mean something to JavaScript. A recipe is data, so that fast-check can shrink it and a seed repeats it.
+ * Frames with damage: truncated, flipped and repeated bytes, and JSON whose parts have other types, other names, or
+ * names that mean something to JavaScript. A recipe is data, so that fast-check can shrink it and a seed repeats it.
  */
 import * as fc from 'fast-check';
 
-/** In every text of a payload: where it turns up in an error, contents have leaked. */
+/** In every text of a payload: if an error contains it, contents have leaked. */
 export const canary = 'kanari-vogel';
 
 type Bytes =
@@ -18,7 +18,7 @@ type Structure =
   | { readonly op: 'remove' | 'double'; readonly at: number }
   | { readonly op: 'rename' | 'add'; readonly at: number; readonly key: string; readonly by: unknown };
 
-/** What happens to which frame: first to its structure, then to its bytes. */
+/** A frame and its changes: first those of its structure, then those of its bytes. */
 export interface Recipe {
   readonly frame: number;
   readonly structure: readonly Structure[];
@@ -124,7 +124,7 @@ const bytes: fc.Arbitrary<Bytes> = fc.oneof(
   fc.record({ op: fc.constant('insert' as const), at, text: inserted }),
 );
 
-/** Recipes over so many frames; half of them leave the bytes alone, half the structure. */
+/** Recipes over so many frames; half of them do not change the bytes, half not the structure. */
 export function recipes(frames: number): fc.Arbitrary<Recipe> {
   const frame = fc.nat({ max: frames - 1 });
   return fc.oneof(

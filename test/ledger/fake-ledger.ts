@@ -1,6 +1,6 @@
 /**
- * A real HTTP and WebSocket server that does what one test tells it to. It answers every handshake with the fixed
- * subprotocol, as participants do, and keeps what it was sent.
+ * A real HTTP and WebSocket server with the behavior that one test sets. It accepts every handshake with the fixed
+ * subprotocol, as participants do, and keeps what it receives.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
@@ -16,7 +16,7 @@ export interface FakeLedger {
 
 export interface FakeLedgerBehaviour {
   readonly http?: RequestListener;
-  /** Answers the upgrade with a plain HTTP response instead. */
+  /** Sends a plain HTTP response to the upgrade instead. */
   readonly refuse?: { readonly status: string; readonly type: string; readonly body: string };
   readonly socket?: (socket: WebSocket, firstFrame: string) => void;
   readonly options?: ServerOptions;

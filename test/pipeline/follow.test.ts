@@ -1,4 +1,6 @@
-/** The loop from frames to commits, with a ledger and a sink in memory: what is written, in which order, and what stops it. */
+/**
+ * The loop from frames to commits, with a ledger and a sink in memory: writes, their order, and the causes of its end.
+ */
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -19,7 +21,7 @@ interface Run {
   readonly end: (reason?: IndexerError) => void;
   readonly send: (...frames: readonly string[]) => void;
   readonly stop: () => void;
-  /** Checkpoints as they were committed; rejects with what stopped the loop. */
+  /** Checkpoints as they were committed; rejects with the error that stopped the loop. */
   readonly done: Promise<readonly number[]>;
 }
 
@@ -75,7 +77,7 @@ describe('following', () => {
     commits.forEach(({ from }, at) => expect(from).toBe(commits[at - 1]?.to ?? 0));
   });
 
-  it('takes an update that comes twice once, and an OffsetCheckpoint as the checkpoint', async () => {
+  it('stores a repeated update once, and takes an OffsetCheckpoint as the checkpoint', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), topology(10), checkpoint(15), topology(20));
     await reached(loop, 20);
@@ -87,8 +89,8 @@ describe('following', () => {
 
   it.each([
     ['an update older than the newest', [topology(10), topology(20), topology(15)], 20],
-    ['an update within what was said to be complete', [topology(10), checkpoint(20), topology(20)], 20],
-  ])('stops at %s, once all before it is written', async (_, frames, last) => {
+    ['an update within a range that was reported complete', [topology(10), checkpoint(20), topology(20)], 20],
+  ])('stops at %s, after everything before it is written', async (_, frames, last) => {
     const loop = run({ batchUpdates: 1 });
     loop.send(...frames);
     await expect(loop.done).rejects.toMatchObject({ code: 'LEDGER_OUT_OF_ORDER' });
@@ -97,14 +99,14 @@ describe('following', () => {
     expect(loop.sink.late).toHaveLength(1);
   });
 
-  it('stops at a frame it cannot read, once all before it is written, and names the place', async () => {
+  it('stops at a frame it cannot read, after everything before it is written, and names the offset', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), '{"update":{"TopologyTransaction":{"value":{"offset":"x"}}}}', topology(30));
     await expect(loop.done).rejects.toMatchObject({ code: 'UPDATE_UNDECODABLE' });
     expect(loop.following.checkpoint).toBe(10);
   });
 
-  it('writes nothing after a write that failed, though it was under way beside it', async () => {
+  it('writes nothing after a failed write, not even a write that was already in progress', async () => {
     const loop = run({ batchUpdates: 1, writeConcurrency: 3 });
     const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
     const failing = deferred();
@@ -120,7 +122,7 @@ describe('following', () => {
     ['many', { writeConcurrency: 1, count: 300, idLength: 20, ahead: true }],
     ['large', { writeConcurrency: 1, count: 4, idLength: 200_000, ahead: true }],
     ['few', { writeConcurrency: 2, count: 100, idLength: 20, ahead: false }],
-  ])('builds the next batch beside the write of the one before when %s updates wait', async (_, waiting) => {
+  ])('builds the next batch during the write of the previous one when %s updates wait', async (_, waiting) => {
     const { writeConcurrency, count, idLength, ahead } = waiting;
     const loop = run({ batchUpdates: 40, batchBytes: 300_000, bufferUpdates: 1_000, writeConcurrency });
     const slow = deferred();
@@ -138,7 +140,7 @@ describe('following', () => {
     await loop.done;
   });
 
-  it('ends as the ledger ends the stream, once all that came is written', async () => {
+  it('ends as the ledger ends the stream, after everything received is written', async () => {
     const loop = run();
     loop.send(topology(10), topology(20), topology(30));
     loop.end();
@@ -146,7 +148,7 @@ describe('following', () => {
     expect(loop.following.checkpoint).toBe(30);
   });
 
-  it('completes when it is told to stop, with what is under way', async () => {
+  it('completes the current writes when it is stopped', async () => {
     const loop = run({ batchUpdates: 1 });
     const slow = deferred();
     loop.sink.before = () => slow.promise;

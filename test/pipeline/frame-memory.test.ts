@@ -1,4 +1,4 @@
-/** Frames that wait in blocks: what is kept comes out unchanged, whatever is released in between. */
+/** Frames that wait in blocks: kept frames are returned unchanged, whatever is released in between. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameMemory, textOf, type KeptFrame } from '../../src/pipeline/intake/frame-memory.ts';
@@ -11,7 +11,7 @@ const frame = fc.oneof(
 );
 
 describe('blocks', () => {
-  it('give back every frame until it is released, in whatever portions they are', () => {
+  it('return every frame until it is released, in portions of any size', () => {
     const steps = fc.array(fc.tuple(frame, fc.integer({ min: 0, max: 5 })), { maxLength: 60 });
     expectProperty(
       fc.property(steps, (given) => {
@@ -27,7 +27,7 @@ describe('blocks', () => {
     );
   });
 
-  it('use the same memory again once everything in it is released', () => {
+  it('reuse memory once everything in it is released', () => {
     const blocks = new FrameMemory();
     const half = Buffer.alloc(600_000, 'a');
     const memories = new Set<Buffer>();

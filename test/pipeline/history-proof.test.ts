@@ -1,4 +1,4 @@
-/** Whether the ledger's history is the stored one, for every way in which the two may differ. */
+/** Check that the ledger's history is the stored one, for every way in which the two may differ. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -17,7 +17,7 @@ function followed(...offsets: readonly number[]): World {
   return world;
 }
 
-/** From here on the ledger has other updates. */
+/** From this offset, the ledger has other updates. */
 function partFrom({ ledger }: World, from: number): void {
   for (const offset of ledger.history.keys()) {
     if (offset >= from) ledger.history.set(offset, topologyFrame(offset, `other ${String(offset)}`));
@@ -37,20 +37,20 @@ async function refusal(world: World, bounds?: Partial<LedgerBounds>): Promise<Pa
 }
 
 describe('a history', () => {
-  it('is the same where the newest stored update is, and nothing lies behind it', async () => {
+  it('is the same if the ledger has the newest stored update, and nothing after it', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 25;
     world.ledger.end = 40;
     await expect(prove(world)).resolves.toBeUndefined();
   });
 
-  it('need not be proven before there is one', async () => {
+  it('is not checked before the first update is stored', async () => {
     const world = memoryWorld();
     await expect(prove(world)).resolves.toBeUndefined();
     expect(world.ledger.count('byOffset')).toBe(0);
   });
 
-  it('is another one where the ledger has another update, or none, at the newest stored offset', async () => {
+  it('is another one if the ledger has another update, or none, at the newest stored offset', async () => {
     const other = followed(10, 20, 30);
     partFrom(other, 30);
     expect(await refusal(other)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park', facts: { commonOffset: 20 } });
@@ -59,7 +59,7 @@ describe('a history', () => {
     expect(await refusal(none)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
   });
 
-  it('names the newest update that both have, wherever they part', async () => {
+  it('names the newest common update, wherever the histories diverge', async () => {
     await expectProperty(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }),
@@ -80,7 +80,7 @@ describe('a history', () => {
     );
   });
 
-  it('looks for that update no further than where the filter in force begins, and where the ledger is pruned', async () => {
+  it('searches for that update back to the start of the filter in force, or to the pruned offset', async () => {
     const world = followed(10, 20, 30, 40);
     partFrom(world, 40);
     world.sink.begin = 30;
@@ -90,19 +90,19 @@ describe('a history', () => {
     expect((await refusal(world, { pruned: 20 })).facts).toEqual({ offset: 40, commonOffset: 30 });
   });
 
-  it('is another one where the ledger shows an update behind the newest stored one', async () => {
+  it('is another one if the ledger returns an update after the newest stored one, up to the checkpoint', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 40;
     world.ledger.grow(30, 40);
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
-    // Under another filter it may show more than was asked for then.
+    // Another filter may match more updates than the stored ones.
     await expect(prove(world, { otherFilter: true })).resolves.toBeUndefined();
-    // What was set aside is known.
+    // Quarantined updates are known.
     world.sink.setAside.push(30, 40);
     await expect(prove(world)).resolves.toBeUndefined();
   });
 
-  it('is taken for the same where the ledger lists nothing at all over HTTP', async () => {
+  it('is taken for the same if the ledger returns no lists over HTTP', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 40;
     world.ledger.before = (question) => {
@@ -114,7 +114,7 @@ describe('a history', () => {
 });
 
 describe('a ledger that ends before the checkpoint', () => {
-  it('may catch up by itself, as long as it has what is stored', async () => {
+  it('may catch up, as long as it has the stored updates', async () => {
     const world = followed(10, 20, 30);
     const { code, retry, remedy } = await refusal(world, { ledgerEnd: 20 });
     expect([code, retry]).toEqual(['LEDGER_BEHIND_CHECKPOINT', 'retry']);
@@ -123,7 +123,7 @@ describe('a ledger that ends before the checkpoint', () => {
     expect((await refusal(world, { ledgerEnd: 20 })).remedy).toContain('reset --all --yes');
   });
 
-  it('is another one when it has another update there, or nothing', async () => {
+  it('is another one if it has another update there, or none', async () => {
     const world = followed(10, 20, 30);
     partFrom(world, 20);
     const found = await refusal(world, { ledgerEnd: 25 });
@@ -139,7 +139,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(world, { pruned: 21 })).toMatchObject({ code: 'LEDGER_PRUNED' });
   });
 
-  /** Nothing is left that could be compared but contracts. */
+  /** Only contracts are left to compare. */
   function pruned(): World {
     const world = followed(10, 20);
     world.ledger.pruned = 20;
@@ -150,7 +150,7 @@ describe('a pruned ledger', () => {
     return world;
   }
 
-  it('is the same one where it has one of our contracts at its offset, or its participant is the same', async () => {
+  it('is the same if it has a stored contract at its offset, or if its participant is the same', async () => {
     const world = pruned();
     world.ledger.active.push({ contractId: '00b', offset: 10 });
     await expect(prove(world)).resolves.toBeUndefined();
@@ -158,14 +158,14 @@ describe('a pruned ledger', () => {
     await expect(prove(world, { sameParticipant: true })).resolves.toBeUndefined();
   });
 
-  it('is another one where it knows none of our contracts, or one at another offset', async () => {
+  it('is another one if it knows none of the stored contracts, or has one at another offset', async () => {
     const world = pruned();
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
     world.ledger.active.push({ contractId: '00a', offset: 19 });
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
   });
 
-  it('is taken for the same where contracts cannot be asked for, and asked again where that passes', async () => {
+  it('is taken for the same if contracts cannot be requested, and retried after transient failures', async () => {
     const world = pruned();
     world.ledger.before = () => {
       throw failure('LEDGER_PERMISSION_DENIED');
@@ -177,7 +177,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(world)).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('is not taken for the same because a gateway lacks a route for a moment', async () => {
+  it('is not taken for the same because a route of a gateway is missing for a moment', async () => {
     const world = pruned();
     const lacks = (times: number) => (_: string, count: number) => {
       if (count <= times) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
@@ -193,7 +193,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(behind)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 23, commonOffset: 20 } });
   });
 
-  it('is taken for the same where a gateway never has the route', async () => {
+  it('is taken for the same if the route of a gateway is always missing', async () => {
     const world = pruned();
     world.ledger.before = () => {
       throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });

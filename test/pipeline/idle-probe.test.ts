@@ -1,4 +1,4 @@
-/** A silent stream before the ledger end: when the stretch between is passed, and when it is left to the stream. */
+/** A silent stream before the ledger end: when the range between is passed, and when it is left to the stream. */
 import { describe, expect, it } from 'vitest';
 import { FrameMemory } from '../../src/pipeline/intake/frame-memory.ts';
 import { Inbox } from '../../src/pipeline/intake/inbox.ts';
@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { checkpointFrame, failure, topologyFrame } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
-/** A stream that has brought everything up to `following.checkpoint`, and says nothing. */
+/** A stream that has sent everything up to `following.checkpoint`, and is idle. */
 function silent() {
   const world = memoryWorld({ limits: { idleProbeAfterMs: 1 } });
   const over = new AbortController();
@@ -47,24 +47,24 @@ function openInbox() {
 
 type Heard = ReturnType<typeof silent>['heard'];
 
-/** What came of the question, so far. */
+/** Results of the probes, so far. */
 function answers({ told }: World): readonly ProbeAnswer[] {
   return told.of('polls.idleProbed').map(([answer]) => answer);
 }
 
-/** Until the stretch was asked for so often; gives back what came of it. */
+/** Waits until the range was requested so often; returns the results. */
 async function asked(world: World, times: number): Promise<readonly ProbeAnswer[]> {
   await waitFor('an answer', () => (answers(world).length >= times ? true : undefined));
   return answers(world).slice(0, times);
 }
 
-describe('a silent stretch', () => {
-  it('is passed once, when a stream and a list both say that nothing is in it', async () => {
+describe('an idle range', () => {
+  it('is passed once, if a stream and a list both return nothing in it', async () => {
     const { world, over, passed, done } = silent();
     const running = done();
     expect(await asked(world, 1)).toEqual(['empty']);
-    // Nothing is asked while the ledger stands where the checkpoint is.
-    await waitFor('more looks', () => (world.ledger.count('ledgerEnd') > 3 ? true : undefined));
+    // Nothing is requested while the ledger end is the checkpoint.
+    await waitFor('more polls', () => (world.ledger.count('ledgerEnd') > 3 ? true : undefined));
     over.abort();
     await running;
     expect(passed).toEqual([25]);
@@ -74,7 +74,7 @@ describe('a silent stretch', () => {
     expect(world.ledger.streams.every(({ closed }) => closed)).toBe(true);
   });
 
-  it('is passed though checkpoints lie in it', async () => {
+  it('is passed although it contains checkpoints', async () => {
     const { world, over, passed, done } = silent();
     world.ledger.script = (stream) => {
       stream.send(checkpointFrame(22));
@@ -92,7 +92,7 @@ describe('a silent stretch', () => {
       'the stream brings an update',
       (world: World): unknown => (world.ledger.script = (stream) => stream.send(topologyFrame(23))),
     ],
-    // A gateway that lets go of its sockets closes cleanly, before anything came.
+    // A gateway that drops its sockets closes cleanly, before the first frame.
     ['the list has one, though the stream ended cleanly', ownList],
   ])('is left to the stream when %s', async (_, arrange) => {
     const { world, over, passed, done } = silent();
@@ -129,7 +129,7 @@ describe('a silent stretch', () => {
       (world: World): unknown => (world.ledger.script = (stream) => stream.end(failure('LEDGER_UNAVAILABLE'))),
     ],
     ['not listed', (world: World): unknown => (world.ledger.before = (question) => refuse(question === 'list'))],
-  ])('is not passed when it is %s, and asked for again', async (_, arrange) => {
+  ])('is not passed if it is %s, and requested again', async (_, arrange) => {
     const { world, over, passed, done } = silent();
     arrange(world);
     const running = done();
@@ -140,7 +140,7 @@ describe('a silent stretch', () => {
     expect(passed).toEqual([]);
   });
 
-  it('is asked for once in each interval at most, and no sooner than a busy ledger asks for', async () => {
+  it('is requested at most once per interval, and not before the Retry-After of a busy ledger', async () => {
     const clock = stopClock();
     const { world, over, heard, done } = silent();
     const busy = (): never => {
@@ -148,7 +148,7 @@ describe('a silent stretch', () => {
     };
     let isBusy = false;
     world.ledger.before = (question) => (question === 'ledgerEnd' && isBusy ? busy() : undefined);
-    /** How often the ledger end was requested once there were many turns at the time that the clock shows. */
+    /** How often the ledger end was requested after many turns at the current time of the clock. */
     const requests = async (): Promise<number> => {
       const turns = heard.turns + 30;
       await waitFor('many turns', () => (heard.turns >= turns ? true : undefined));
@@ -169,7 +169,7 @@ describe('a silent stretch', () => {
     await running;
   });
 
-  it('is not asked for while everything is not written yet', async () => {
+  it('is not requested while updates are not written yet', async () => {
     const { world, over, passed, heard, done } = silent();
     heard.idle = false;
     const running = done();

@@ -16,7 +16,7 @@ function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox<string>; calls: 
 }
 
 describe('the inbox', () => {
-  it('hands frames out in order, at most as many and as large as asked for, but at least one', async () => {
+  it('returns frames in order, within the requested number and size, but at least one', async () => {
     const { inbox } = inboxOf(10);
     for (const [text, bytes] of [
       ['a', 5],
@@ -51,7 +51,7 @@ describe('the inbox', () => {
     expect(calls).toHaveLength(4);
   });
 
-  it('hands out what has arrived before it reports the end or the error of the stream', async () => {
+  it('returns all received frames before it reports the end or the error of the stream', async () => {
     const failed = inboxOf(10).inbox;
     failed.push('a', 1);
     failed.end(new IndexerError('cut', { code: 'LEDGER_STREAM_CLOSED', retry: 'retry' }));
@@ -64,7 +64,7 @@ describe('the inbox', () => {
     expect(await taken).toEqual([]);
   });
 
-  it('wakes the writer with nothing when it is stopped, and forgets what was queued', async () => {
+  it('wakes the writer without frames when it is stopped, and drops the queue', async () => {
     const { inbox } = inboxOf(10);
     const taken = inbox.take(10, 10);
     inbox.stop();

@@ -1,4 +1,4 @@
-/** What is remembered of a list of active contracts, by which two readings of it are compared. */
+/** Tally of a list of active contracts, by which two readings of it are compared. */
 import { describe, expect, it } from 'vitest';
 import { decodeActiveContract } from '../support/wire/decode.ts';
 import { ListTally } from '../../src/pipeline/proof/list-proof.ts';
@@ -20,7 +20,7 @@ function tallyOf(...texts: string[]): ListTally {
 }
 
 describe('the tally of a list', () => {
-  it('is the same in any order, and another one when an entry is missing, twice or not the same', () => {
+  it('is the same in any order, and another one if an entry is missing, repeated or different', () => {
     const read = tallyOf(entry('00a'), entry('00b'), entry('00c'));
     expect(read.token).toBeNull();
     expect(read.equals(tallyOf(entry('00c'), entry('00a'), entry('00b')))).toBe(true);
@@ -29,7 +29,7 @@ describe('the tally of a list', () => {
     expect(read.equals(tallyOf(entry('00a'), entry('00b'), entry('00d')))).toBe(false);
   });
 
-  it('does not depend on the contents that were asked for', () => {
+  it('does not depend on the requested contents', () => {
     const blob = JSON.stringify({
       ...(JSON.parse(entry('00a')) as object),
       contractEntry: {
@@ -43,7 +43,7 @@ describe('the tally of a list', () => {
     expect(tallyOf(entry('00a')).equals(tallyOf(blob))).toBe(true);
   });
 
-  it('has the token of the last entry, wherever it stands, and none that a payload looks like', () => {
+  it('has the token of the last entry, at any position of the entry, and none from a payload', () => {
     expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' })).token).toBe('dG9r');
     const first = { streamContinuationToken: 'eA==', ...(JSON.parse(entry('00a')) as object) };
     const moved = JSON.stringify({ ...first, streamContinuationToken: 'eA==' });
@@ -53,7 +53,7 @@ describe('the tally of a list', () => {
     expect(tallyOf(disguised).token).toBeNull();
   });
 
-  it('is the same for frames and for what was decoded from them', () => {
+  it('is the same for frames and for decoded entries', () => {
     const decoded = new ListTally();
     decoded.add(decodeActiveContract(entry('00a')));
     expect(decoded.equals(tallyOf(entry('00a')))).toBe(true);

@@ -1,4 +1,7 @@
-/** A ledger that is no server: updates, active contracts and answers in memory, and streams that do as they are told. */
+/**
+ * A ledger without a server: updates, active contracts and responses in memory, and streams that run a script of the
+ * test.
+ */
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { ErrorCode } from '../../src/errors/catalogue.ts';
 import type { CreatedEvent } from '../../src/ledger/api/update-types.ts';
@@ -6,7 +9,7 @@ import type { FrameStream } from '../../src/ledger/transport/frame-stream.ts';
 import type { LedgerQuestions, OpenStream } from '../../src/pipeline/ports/source.ts';
 import * as frames from '../support/frames.ts';
 
-/** A question, by its name in `LedgerQuestions`. */
+/** A request, by its name in `LedgerQuestions`. */
 export type Question =
   | 'ledgerEnd'
   | 'latestPrunedOffsets'
@@ -31,7 +34,7 @@ export interface ActiveEntry {
   readonly offset: number;
 }
 
-/** The id of the update at an offset, unless a test says otherwise. */
+/** The id of the update at an offset, unless a test sets another one. */
 export function idAt(offset: number): string {
   return `1220${String(offset)}`;
 }
@@ -88,7 +91,7 @@ export class MemoryStream implements FrameStream {
   }
 
   pause(): void {
-    // What is sent comes at once, paused or not.
+    // Sent frames arrive at once, paused or not.
   }
 
   resume(): void {
@@ -101,7 +104,7 @@ export class MemoryStream implements FrameStream {
 }
 
 export class MemoryLedger implements LedgerQuestions {
-  /** Undefined: this user may not ask. */
+  /** Undefined: this user may not request it. */
   participant: string | undefined = 'p::1220';
   end = 0;
   pruned = 0;
@@ -113,11 +116,14 @@ export class MemoryLedger implements LedgerQuestions {
   readonly archives = new Map<string, Buffer>();
   /** In the order they were opened. */
   readonly streams: MemoryStream[] = [];
-  /** Called before each answer with how often it was asked for, this time included; what it throws is the answer. */
+  /**
+   * Called before each response with the number of requests, this one included; an error that it throws is the
+   * response.
+   */
   before: (question: Question, count: number) => Promise<void> | void = () => undefined;
-  /** What a stream does once it is open; serves it from the books unless told otherwise. */
+  /** The behavior of a stream once it is open; by default, `serve`. */
   script: (stream: MemoryStream, count: number) => void = (stream) => this.serve(stream);
-  /** Served up to the ledger end, and from there on as it grows. */
+  /** Served up to the ledger end, and then as it grows. */
   readonly #tailing: MemoryStream[] = [];
   readonly #counts = new Map<Question, number>();
 
@@ -191,7 +197,7 @@ export class MemoryLedger implements LedgerQuestions {
     for (const stream of this.#tailing) stream.send(...offsets.map((offset) => this.history.get(offset) ?? ''));
   }
 
-  /** Sends what was asked for: a list or a range ends after it, a stream without an end stays open. */
+  /** Sends the requested frames: a list or a range ends after it, a stream without an end stays open. */
   serve(stream: MemoryStream): void {
     const list = stream.path !== '/v2/updates';
     stream.send(...(list ? this.entriesAfter(stream.request) : this.updatesOf(stream.request)));
@@ -211,12 +217,12 @@ export class MemoryLedger implements LedgerQuestions {
     return this.active.map((entry, at) => this.#entryFrame(entry, at)).slice(from);
   }
 
-  /** How often a question was asked. */
+  /** The number of requests of a kind. */
   count(question: Question): number {
     return this.#counts.get(question) ?? 0;
   }
 
-  /** Of each stream that was opened on the path, in order: after which offset, or behind which entry. */
+  /** For each stream that was opened on the path, in order: the offset or the entry after which it began. */
   begins(path: '/v2/updates' | '/v2/state/active-contracts'): readonly (number | undefined)[] {
     return this.streams
       .filter((stream) => stream.path === path)

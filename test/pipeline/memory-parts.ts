@@ -20,7 +20,7 @@ type Facts<Name extends Method> = Name extends `${infer Port extends keyof Obser
     : never
   : never;
 
-/** Whatever is told is kept. */
+/** Records all reports. */
 export class Told {
   readonly calls: (readonly [name: string, ...facts: readonly unknown[]])[] = [];
   readonly observers: Observers = {
@@ -46,7 +46,7 @@ export class Told {
     });
   }
 
-  /** What was told under a name, each time. */
+  /** The reports under a name, in order. */
   of<Name extends Method>(name: Name): readonly Facts<Name>[] {
     return this.calls.filter(([told]) => told === name).map(([, ...facts]) => facts as Facts<Name>);
   }
@@ -55,7 +55,7 @@ export class Told {
     return this.of('stream.phaseChanged').map(([phase]) => phase);
   }
 
-  /** Failures by code, with whether they are tried again. */
+  /** Failures by code, with whether they are retried. */
   get failures(): readonly (readonly [code: string, again: boolean])[] {
     return this.of('stream.failed').map(([, error, delayMs]) => [error.code, delayMs !== undefined]);
   }
@@ -82,7 +82,7 @@ export class MemoryTokens implements TokenSource {
     this.invalidated += 1;
   }
 
-  /** Somebody puts another token there. */
+  /** Stores another token. */
   replace(token: string): void {
     this.current = { token, expiresAt: undefined, renewAt: undefined, endsAt: undefined };
     this.#replaced.resolve();
@@ -137,9 +137,9 @@ export function memoryWorld({
       topology: true,
     },
     wantedInterfaces: [],
-    viewStaging: () => Promise.reject(new Error('nothing is gathered here')),
-    filterExtensionPlace: () => Promise.reject(new Error('nothing is gathered here')),
-    earlierPlace: () => Promise.reject(new Error('nothing is stored of before here')),
+    viewStaging: () => Promise.reject(new Error('staging is not part of this test')),
+    filterExtensionPlace: () => Promise.reject(new Error('filter extensions are not part of this test')),
+    earlierPlace: () => Promise.reject(new Error('earlier history is not part of this test')),
     retention: undefined,
     start: 'seed',
     stopAt: undefined,

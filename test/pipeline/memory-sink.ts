@@ -1,4 +1,7 @@
-/** A sink that is no database: it keeps what its sessions commit, with the fence of a real one, and fails where it is told to. */
+/**
+ * A sink without a database: it keeps what its sessions commit, with the fence of a real one, and fails as a test
+ * configures it.
+ */
 import type { PackageModel } from '../../src/daml/package-model.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { ListSource } from '../../src/model/stream.ts';
@@ -23,14 +26,14 @@ import type { CompletionWriter, Sink, SinkSession, SyncedViews, WriterLock } fro
 import { deferred } from '../support/deferred.ts';
 import { copied } from '../support/wire/decode.ts';
 
-/** One commit: the checkpoint before and after it, and how many updates of which kind it held. */
+/** One commit: the checkpoint before and after it, and its number of updates of each kind. */
 export interface Commit {
   readonly from: number;
   readonly to: number;
   readonly updates: Readonly<Record<string, number>>;
 }
 
-/** What may be made to fail. */
+/** Operations that can be made to fail. */
 export type Act =
   | Exclude<keyof Sink, 'marks' | 'packages' | 'filterExtension'>
   | Exclude<keyof SinkSession, 'state' | 'completions' | 'newBatch' | 'explained' | 'explainedEntry'>
@@ -45,7 +48,7 @@ class Rows implements RowSink {
   readonly tables = new Map<TableName, Row[]>();
 
   push(table: TableName, row: Row): void {
-    // Frames are gone when the rows are looked at.
+    // Frames are released before the rows are read.
     this.tables.set(table, [...(this.tables.get(table) ?? []), copied(row)]);
   }
 
@@ -72,7 +75,7 @@ export class MemorySink implements Sink {
   };
   /** In the order of commits. */
   readonly commits: Commit[] = [];
-  /** Updates that were set aside, by offset. */
+  /** Quarantined updates, by offset. */
   readonly setAside: number[] = [];
   /** Updates that came after later ones and were offered to it, by offset. */
   readonly late: number[] = [];
@@ -83,9 +86,9 @@ export class MemorySink implements Sink {
   /** How each seed was published. */
   readonly published: { readonly offset: number; readonly origin: SeedOrigin; readonly anchor?: UpdateMark }[] = [];
   readonly ledgerFacts: { readonly ledgerEnd: number; readonly pruned: number | undefined }[] = [];
-  /** Whether another process has the right to write. */
+  /** Whether another process has the writer lock. */
   occupied = false;
-  /** Where the range in force begins. */
+  /** The first offset of the range in force. */
   begin = 0;
   activeContracts: readonly ContractMark[] = [];
   wanted: readonly WantedInterface[] = [];
@@ -93,7 +96,10 @@ export class MemorySink implements Sink {
   readonly models: PackageModel[] = [];
   views: SyncedViews = { made: [], failed: [] };
   verified: readonly VerifiedFacts[] = [];
-  /** Called before each act with how often it was done, this time included; what it throws is what that fails with. */
+  /**
+   * Called before each operation with the number of its calls, this one included; an error that it throws is the
+   * failure.
+   */
   before: (act: Act, count: number, batch?: Batch) => Promise<void> | void = () => undefined;
   readonly #counts = new Map<Act, number>();
   #identity: StreamIdentity | undefined;
@@ -113,7 +119,7 @@ export class MemorySink implements Sink {
     standing: () => Promise.resolve(''),
   };
 
-  /** Nobody asks for a wider filter here. */
+  /** No filter extension is requested here. */
   readonly filterExtension: Sink['filterExtension'] = {
     filter: () => Promise.resolve(undefined),
     due: () => Promise.resolve(undefined),
@@ -152,7 +158,7 @@ export class MemorySink implements Sink {
     },
   };
 
-  /** How often something was done, or tried. */
+  /** The number of calls of an operation, failed ones included. */
   count(act: Act): number {
     return this.#counts.get(act) ?? 0;
   }
@@ -167,7 +173,7 @@ export class MemorySink implements Sink {
     return this.act('prepare');
   }
 
-  /** Whether this process has the right to write. */
+  /** Whether this process has the writer lock. */
   get held(): boolean {
     return this.#lost !== undefined;
   }
@@ -185,7 +191,7 @@ export class MemorySink implements Sink {
     return { lost: lost.promise, release };
   }
 
-  /** The right to write is somebody else's now. */
+  /** Gives the writer lock to another process. */
   loseLock(): void {
     const lose = this.#lost;
     this.#lost = undefined;
@@ -200,7 +206,7 @@ export class MemorySink implements Sink {
 
   async openSession(identity: StreamIdentity): Promise<SinkSession> {
     await this.act('openSession');
-    if (!this.held) throw new IndexerError('nobody gave the right to write', { code: 'STORE_LOCK_LOST' });
+    if (!this.held) throw new IndexerError('the writer lock is not held', { code: 'STORE_LOCK_LOST' });
     const { participantId } = this.stored;
     if (participantId !== null && identity.participantId !== undefined && participantId !== identity.participantId) {
       throw new IndexerError('another participant', { code: 'PARTICIPANT_CHANGED' });
@@ -212,7 +218,7 @@ export class MemorySink implements Sink {
     return this.takeOver();
   }
 
-  /** The next session, whoever opens it. */
+  /** The next session, of any writer. */
   takeOver(): SinkSession {
     this.stored.epoch += 1;
     return new MemorySession(this);
@@ -350,9 +356,9 @@ class MemorySession implements SinkSession {
 }
 
 function unexpected(): never {
-  throw new TypeError('nobody follows completions here');
+  throw new TypeError('completions are not part of this test');
 }
 
 function moved(): IndexerError {
-  return new IndexerError('somebody else has written', { code: 'WRITER_FENCED' });
+  return new IndexerError('another process has written', { code: 'WRITER_FENCED' });
 }

@@ -1,4 +1,4 @@
-/** What an offset tells, for every place it can have beside what has come. */
+/** The order of an offset, for every position relative to the offsets before it. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { offsetOrder } from '../../src/pipeline/follow/offset-order.ts';
@@ -18,7 +18,7 @@ describe('an offset', () => {
     expect(offsetOrder(offset, come)).toBe(order);
   });
 
-  it('is new exactly where it is above all that came and not beyond the end', () => {
+  it('is new exactly if it is above all earlier ones and not beyond the end', () => {
     const offset = fc.nat(30);
     expectProperty(
       fc.property(offset, offset, offset, fc.option(offset, { nil: undefined }), (at, seen, complete, end) => {

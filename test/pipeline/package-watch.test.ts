@@ -1,4 +1,4 @@
-/** Packages read beside ingestion: which are asked for, which are asked for again, and that it never fails. */
+/** Packages read in the background: which are requested, which are retried, and that the watch never fails. */
 import type { Subscription } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { record, type WrittenPackage } from '../../packages/ledger-sandbox/src/daml-lf/declaration.ts';
@@ -29,7 +29,7 @@ function named(first: WrittenPackage, ...others: readonly WrittenPackage[]): Wor
   return world;
 }
 
-/** One session's look, to its end: views are made last. */
+/** One pass of a session, to its end: views are created last. */
 async function looked(world: World, watch = new PackageWatch(world.parts)): Promise<PackageWatch> {
   const before = world.told.of('packages.read').length + world.told.of('packages.failed').length;
   watching?.unsubscribe();
@@ -41,7 +41,7 @@ async function looked(world: World, watch = new PackageWatch(world.parts)): Prom
 }
 
 describe('the watch for packages', () => {
-  it('reads what the stored events name, and makes the views of it', async () => {
+  it('reads the packages that stored events name, and creates their views', async () => {
     const world = named(small);
     world.sink.views = { made: ['small__note'], failed: [] };
     await looked(world);
@@ -55,7 +55,7 @@ describe('the watch for packages', () => {
     await looked(world);
     const read = world.sink.models.map(({ packageId }) => packageId);
     expect(read[0]).toBe(licensingAtStart.id);
-    // What every template refers to by its choice Archive.
+    // Every template refers to it by its choice Archive.
     expect(read).toContain(templateTypes.id);
     expect(new Set(read).size).toBe(read.length);
   });
@@ -74,12 +74,12 @@ describe('the watch for packages', () => {
     expect(world.told.calls).toHaveLength(length);
   });
 
-  it('tells once of a package that cannot be read, and does not ask for it again', async () => {
+  it('reports an unreadable package once, and does not request it again', async () => {
     const world = named(small);
     world.ledger.archives.set(small.id, Buffer.from('no package'));
     const watch = await looked(world);
     expect(world.told.of('packages.read')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([small.id]);
-    // News of another template has the next session look again.
+    // An update of another template causes another pass of the next session.
     world.sink.packageState = { ...world.sink.packageState, templates: 2 };
     world.sink.views = { made: ['other'], failed: [] };
     await looked(world, watch);
@@ -87,7 +87,7 @@ describe('the watch for packages', () => {
     expect(world.told.of('packages.read')[1]?.[0].refused).toEqual([]);
   });
 
-  it('asks again for what passes, and stores the others meanwhile', async () => {
+  it('retries after a transient failure, and stores the other packages meanwhile', async () => {
     const other = writePackage({ ...small.declaration, name: 'other' });
     const world = named(small, other);
     world.sink.packageState = { missing: [small.id, other.id], named: [], templates: 2 };
@@ -102,7 +102,7 @@ describe('the watch for packages', () => {
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
   });
 
-  it('asks again where a gateway lacks the route for a moment', async () => {
+  it('retries when a route of a gateway is missing for a moment', async () => {
     const world = named(small);
     world.ledger.before = (_, count) => {
       if (count === 1) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
@@ -112,7 +112,7 @@ describe('the watch for packages', () => {
     expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
   });
 
-  it('gives a package up that fails five times', async () => {
+  it('abandons a package that fails five times', async () => {
     const world = named(small);
     world.ledger.before = () => {
       throw failure('LEDGER_UNAVAILABLE');
@@ -123,7 +123,7 @@ describe('the watch for packages', () => {
     expect(world.told.of('packages.read')[0]?.[0].refused).toMatchObject([{ error: { code: 'LEDGER_UNAVAILABLE' } }]);
   });
 
-  it('never fails: without the database it waits, and reads no package in vain', async () => {
+  it('waits without the database, and does not read packages meanwhile', async () => {
     const world = named(small, licensingAtStart);
     world.sink.packageState = { missing: [small.id, licensingAtStart.id], named: [], templates: 2 };
     world.sink.before = (act) => {
@@ -135,7 +135,7 @@ describe('the watch for packages', () => {
     expect(watching?.closed).toBe(false);
   });
 
-  it('makes a view later that somebody holds a lock on, and tells of it now', async () => {
+  it('reports a view that another session locks, and creates it later', async () => {
     const world = named(small);
     const error = failure('STORE_LOCKED');
     world.sink.views = { made: [], failed: [{ view: 'small__note', error }] };
@@ -147,7 +147,7 @@ describe('the watch for packages', () => {
     expect(world.told.of('packages.read').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
   });
 
-  it('gives up a token that was refused', async () => {
+  it('discards a rejected token', async () => {
     const world = named(small);
     world.ledger.before = () => {
       throw failure('LEDGER_UNAUTHENTICATED');

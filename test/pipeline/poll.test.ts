@@ -1,4 +1,4 @@
-/** Looking at the ledger beside the stream: what is told and noted, and what a failure does to the session. */
+/** Polls of the ledger in the background: reports, stored offsets, and the effect of a failure on the session. */
 import type { Subscription } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -12,7 +12,7 @@ import { memoryWorld, type World } from './memory-parts.ts';
 
 interface Polling extends World {
   readonly ends: readonly number[];
-  /** How often the stream was to be moved to another token. */
+  /** The number of requests to move the stream to another token. */
   readonly renewed: () => number;
   readonly failed: () => IndexerError | undefined;
   readonly subscription: Subscription;
@@ -51,7 +51,7 @@ function polling(
 }
 
 describe('a poll', () => {
-  it('tells the ledger end and the pruned offset, notes both, and what others found', async () => {
+  it('reports and stores the ledger end and the pruned offset, and reports the results of others', async () => {
     const results = [{ kind: 'invariants', atOffset: 10, startedAtMs: 1, seconds: 1, different: 0 }];
     const run = polling(30, {}, ({ sink }) => {
       sink.verified = results;
@@ -66,20 +66,20 @@ describe('a poll', () => {
     expect(run.failed()).toBeUndefined();
   });
 
-  it('ends the session when frames stay away although the ledger went on', async () => {
+  it('ends the session when no frames arrive although the ledger end rises', async () => {
     const run = polling(20, { silenceMs: 0 });
     await waitFor('the end', run.failed);
     expect(run.failed()).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
   });
 
-  it('lets a stream be silent that has everything', async () => {
+  it('accepts an idle stream that has everything', async () => {
     const run = polling(30, { silenceMs: 0 });
     await waitFor('some polls', () => (run.ends.length > 3 ? true : undefined));
     run.subscription.unsubscribe();
     expect(run.failed()).toBeUndefined();
   });
 
-  it('that fails is told, and asked for again; the session goes on', async () => {
+  it('reports a failure, retries, and keeps the session', async () => {
     const run = polling(30, {}, ({ ledger }) => {
       ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count === 1, 'LEDGER_UNAVAILABLE');
     });
@@ -89,7 +89,7 @@ describe('a poll', () => {
     expect(run.failed()).toBeUndefined();
   });
 
-  it('knows the ledger end though the pruned offset is not told', async () => {
+  it('knows the ledger end although the pruned offset is not returned', async () => {
     const run = polling(30, {}, ({ ledger }) => {
       ledger.before = (question) => refuse(question === 'latestPrunedOffsets', 'LEDGER_UNAVAILABLE');
     });
@@ -100,7 +100,7 @@ describe('a poll', () => {
     expect(run.told.of('polls.pruned')).toEqual([]);
   });
 
-  it('gives up one token for refusals in a row, and has the stream opened anew with the one that is good', async () => {
+  it('discards one token for consecutive rejections, and reopens the stream with a valid one', async () => {
     const run = polling(30, {}, ({ ledger }) => {
       ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count <= 3, 'LEDGER_UNAUTHENTICATED');
     });
@@ -111,12 +111,12 @@ describe('a poll', () => {
     expect(run.told.failures.length).toBe(3);
   });
 
-  it('goes on while the database does not answer, and notes again once it does', async () => {
+  it('continues while the database does not respond, and stores again once it does', async () => {
     const slow = deferred();
     const run = polling(30, {}, ({ sink }) => {
       sink.before = (act, count) => (act === 'noteLedger' && count === 1 ? slow.promise : undefined);
     });
-    await waitFor('polls beside it', () => (run.ends.length > 3 ? true : undefined));
+    await waitFor('concurrent polls', () => (run.ends.length > 3 ? true : undefined));
     expect(run.sink.count('noteLedger')).toBe(1);
     slow.reject(failure('STORE_UNREACHABLE'));
     await waitFor('the next note', () => (run.sink.ledgerFacts.length > 0 ? true : undefined));

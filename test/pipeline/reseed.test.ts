@@ -1,4 +1,7 @@
-/** A reseed that keeps the history, with ledger, stream and staging in memory: what it refuses, from where it reads, what it leaves. */
+/**
+ * A reseed that keeps the history, with ledger, stream and staging in memory: rejections, the offset of its list,
+ * and the resulting rows.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Merged } from '../../src/model/stream.ts';
 import { planReseed, reseed, type ReseedPlan, type StandingStream, type Staging } from '../../src/pipeline/reseed.ts';
@@ -9,7 +12,7 @@ import { MemorySink } from './memory-sink.ts';
 const merged: Merged = { ended: 1, added: 2, kept: 3 };
 const contracts = ['00a', '00b', '00c', '00d', '00e'];
 
-/** Five active contracts on a ledger that ends at 9; the stream stands at 5. */
+/** Five active contracts on a ledger that ends at 9; the checkpoint of the stream is 5. */
 function standing(): World {
   const world = memoryWorld();
   contracts.forEach((contractId, at) => world.ledger.active.push({ contractId, offset: at + 1 }));
@@ -17,7 +20,7 @@ function standing(): World {
   return world;
 }
 
-/** What is stored of the stream, as the same ledger made it. */
+/** The stored row of the stream, from the same ledger. */
 async function streamOf(world: World, change: Partial<StandingStream> = {}): Promise<StandingStream> {
   const lastUpdate = { offset: 5, updateId: idAt(5) };
   const { filterHash } = (await planReseed(world.parts, bare)).identity;
@@ -32,7 +35,7 @@ const bare: StandingStream = {
   filterHash: '',
 };
 
-/** A staging area in memory; the sink in it keeps what is gathered. */
+/** A staging area in memory; its sink keeps the staged rows. */
 class MemoryStaging implements Staging {
   readonly sink = new MemorySink();
   readonly prepared: Parameters<Staging['prepare']>[0][] = [];
@@ -63,7 +66,7 @@ async function planned(world: World): Promise<ReseedPlan> {
 }
 
 describe('a plan', () => {
-  it('names the checkpoint, where the ledger ends, and why there will be a gap', async () => {
+  it('names the checkpoint, the ledger end, and the reason for the gap', async () => {
     const world = standing();
     await expect(planned(world)).resolves.toMatchObject({
       checkpoint: 5,
@@ -83,14 +86,14 @@ describe('a plan', () => {
     ['nothing was indexed', undefined],
     ['nothing is published', { ...bare, seeded: false }],
     ['there is no checkpoint', { ...bare, checkpoint: null }],
-  ])('is refused where %s: there is no history to keep', async (_, stream) => {
+  ])('is rejected if %s: there is no history to keep', async (_, stream) => {
     await expect(planReseed(standing().parts, stream)).rejects.toMatchObject({
       code: 'RESEED_REFUSED',
       message: 'there is no history to keep in this schema',
     });
   });
 
-  it('is refused by another participant, and by another history of the same', async () => {
+  it('is rejected for another participant, and for another history of the same', async () => {
     const world = standing();
     const other = await streamOf(world, { participantId: 'q::1220' });
     await expect(planReseed(world.parts, other)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
@@ -100,7 +103,7 @@ describe('a plan', () => {
     await expect(planReseed(world.parts, ahead)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
   });
 
-  it('passes on what says nothing of the history', async () => {
+  it('passes on errors that are unrelated to the history', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.before = (question) => {
@@ -109,7 +112,7 @@ describe('a plan', () => {
     await expect(planReseed(world.parts, stream)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('is made where neither may tell the participant id', async () => {
+  it('is made without participant ids', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.participant = undefined;
@@ -118,7 +121,7 @@ describe('a plan', () => {
 });
 
 describe('a reseed', () => {
-  it('reads at the checkpoint where the participant still shows it: there is no gap', async () => {
+  it('reads at the checkpoint, without a gap, if the participant still has it', async () => {
     const world = standing();
     const staging = new MemoryStaging();
     const plan = await planned(world);
@@ -130,7 +133,7 @@ describe('a reseed', () => {
     ]);
   });
 
-  it('reads where the participant was pruned, which is where updates can be followed from', async () => {
+  it('reads at the pruned offset of the participant, from which updates can be followed', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.pruned = 7;
@@ -140,7 +143,7 @@ describe('a reseed', () => {
     expect(staging.prepared).toMatchObject([{ notBefore: 7 }]);
   });
 
-  it('reads at the ledger end where the participant refuses to show what was active before', async () => {
+  it('reads at the ledger end if the participant rejects earlier offsets', async () => {
     const world = standing();
     world.ledger.script = (stream, count) =>
       count === 1 ? stream.end(failure('LEDGER_PRUNED')) : world.ledger.serve(stream);
@@ -152,7 +155,7 @@ describe('a reseed', () => {
     expect(world.told.failures).toEqual([['LEDGER_REASSIGNMENT_IN_FLIGHT', true]]);
   });
 
-  it('goes on behind what it has after a cut', async () => {
+  it('resumes after its last entry when it was interrupted', async () => {
     const world = standing();
     world.ledger.script = (stream, count) => {
       if (count > 1) return world.ledger.serve(stream);
@@ -166,7 +169,7 @@ describe('a reseed', () => {
     expect(staging.merges).toHaveLength(1);
   });
 
-  it('that was cut between gathering and merging reads nothing again', async () => {
+  it('that was interrupted between staging and merging reads nothing again', async () => {
     const world = standing();
     const plan = await planned(world);
     const staging = new MemoryStaging();
@@ -177,7 +180,7 @@ describe('a reseed', () => {
     expect(staging.merges).toHaveLength(2);
   });
 
-  it('has its token read anew when it is refused', async () => {
+  it('reads its token again when it is rejected', async () => {
     const world = standing();
     world.ledger.script = (stream, count) =>
       count === 1 ? stream.end(failure('LEDGER_TOKEN_EXPIRED')) : world.ledger.serve(stream);
@@ -185,7 +188,7 @@ describe('a reseed', () => {
     expect(world.tokens.invalidated).toBe(1);
   });
 
-  it('ends at once, and merges nothing, when trying again is of no use', async () => {
+  it('ends at once, and merges nothing, when a retry cannot help', async () => {
     const world = standing();
     world.ledger.script = (stream) => stream.end(failure('LEDGER_PERMISSION_DENIED'));
     const staging = new MemoryStaging();
@@ -196,7 +199,7 @@ describe('a reseed', () => {
     expect(staging.merges).toEqual([]);
   });
 
-  it('that is stopped says so, and merges nothing', async () => {
+  it('that is stopped reports that, and merges nothing', async () => {
     const world = standing();
     world.ledger.script = (stream) => {
       stream.send(...world.ledger.entriesAfter(stream.request).slice(0, 2));
@@ -207,7 +210,7 @@ describe('a reseed', () => {
     expect(staging.merges).toEqual([]);
   });
 
-  it('that is stopped while the list is proven merges nothing either', async () => {
+  it('that is stopped during the check of the list merges nothing either', async () => {
     const world = standing();
     const plan = await planned(world);
     world.ledger.before = (question) => {

@@ -1,4 +1,7 @@
-/** Session after session, with a ledger and a sink in memory: what ends one, what follows, and where the next one begins. */
+/**
+ * Session after session, with a ledger and a sink in memory: the end of one, the reaction, and the offset at which the
+ * next one begins.
+ */
 import { describe, expect, it } from 'vitest';
 import { ledgerError } from '../../src/ledger/errors/make-ledger-error.ts';
 import { usualPace } from '../../src/config/pace.ts';
@@ -8,7 +11,7 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
-/** A run until its end; rejects with what ended it. */
+/** A run until its end; rejects with the error that ended it. */
 function started(world: World): Promise<void> {
   const running = runPipeline(world.parts);
   running.catch(() => undefined);
@@ -40,7 +43,7 @@ function expectWhole({ sink, ledger }: World, from = 0): void {
 }
 
 describe('a run', () => {
-  it('seeds, follows, is live, and gives the lock back at its end', async () => {
+  it('seeds, follows, is live, and releases the lock at its end', async () => {
     const world = memoryWorld();
     world.ledger.active.push({ contractId: '00a', offset: 7 });
     world.ledger.grow(7);
@@ -58,7 +61,7 @@ describe('a run', () => {
     expect(world.told.of('polls.lockHeld').at(-1)).toEqual([undefined, false]);
   });
 
-  it('reports the stored checkpoint while the ledger does not answer', async () => {
+  it('reports the stored checkpoint while the ledger does not respond', async () => {
     const world = memoryWorld();
     Object.assign(world.sink.stored, { seeded: true, seedOffset: 3, checkpoint: 7 });
     world.ledger.before = () => {
@@ -67,12 +70,12 @@ describe('a run', () => {
     const running = started(world);
     await inPhase(world, 'backing_off');
     expect(world.told.of('stream.storedFound')[0]).toEqual([7]);
-    // Waits are answered only after the ledger is proven to be the same.
+    // Waits end only after the history of the ledger is confirmed.
     expect(world.reached).toEqual([]);
     await over(world, running);
   });
 
-  it('asks for background jobs while it runs, and no more once it has ended by itself', async () => {
+  it('polls for background jobs while it runs, and stops when it has reached its end', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
     const asked = (): number => world.told.of('jobs.seen').length;
     world.ledger.grow(3);
@@ -86,7 +89,7 @@ describe('a run', () => {
     expect(asked()).toBe(atEnd);
   });
 
-  it('begins each session at what is stored, and keeps the lock, when only the ledger failed', async () => {
+  it('begins each session at the stored checkpoint, and keeps the lock, if only the ledger failed', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10, 20, 30, 40);
     world.ledger.script = (stream, count) => {
@@ -107,7 +110,7 @@ describe('a run', () => {
     expect(world.sink.count('openSession')).toBe(3);
   });
 
-  it('asks for the lock anew when the database failed', async () => {
+  it('requests the lock again when the database failed', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10, 20, 30);
     world.sink.before = (act, count) => {
@@ -120,7 +123,7 @@ describe('a run', () => {
     expect(world.sink.count('tryLock')).toBe(2);
   });
 
-  it('stands by once the lock is lost, and goes on where the other one came to', async () => {
+  it('becomes a standby when the lock is lost, and resumes at the checkpoint of the other writer', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
     const running = started(world);
@@ -145,7 +148,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('never writes over another writer: it is fenced, and begins where that one came to', async () => {
+  it('never overwrites another writer: it is fenced, and resumes at the checkpoint of that writer', async () => {
     const world = memoryWorld({ start: 'genesis' });
     const writing = deferred();
     world.ledger.grow(10);
@@ -166,7 +169,7 @@ describe('a run', () => {
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10]);
   });
 
-  it('parks where a person is needed, without the lock, until it is told to stop', async () => {
+  it('parks without the lock if an operator is needed, until it is stopped', async () => {
     const world = memoryWorld();
     world.sink.stored.participantId = 'another::1220';
     const running = started(world);
@@ -179,14 +182,14 @@ describe('a run', () => {
     expect(world.told.phases.at(-1)).toBe('stopping');
   });
 
-  it('with an end does not park: it ends with the error', async () => {
+  it('with an end offset ends with the error instead of parking', async () => {
     const world = memoryWorld({ stopAt: 30 });
     world.sink.stored.participantId = 'another::1220';
     await expect(started(world)).rejects.toMatchObject({ code: 'PARTICIPANT_CHANGED' });
     expect(world.told.phases).not.toContain('parked');
   });
 
-  it('parks after tokens that were refused one after the other, and goes on with the next one', async () => {
+  it('parks after consecutive rejected tokens, and resumes with the next one', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
     world.ledger.before = () => {
@@ -202,7 +205,7 @@ describe('a run', () => {
     expect(world.ledger.streams.map(({ token }) => token)).toEqual(['good']);
   });
 
-  it('does not take a gateway that lacks the route for a moment for an older participant', async () => {
+  it('does not take a gateway without the route for an older participant if the route returns', async () => {
     const world = memoryWorld({ start: 'seed' });
     world.ledger.grow(9);
     world.ledger.version = '3.7.4';
@@ -221,11 +224,11 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('parks where every seed is refused for reassignments in flight, although each has stored something', async () => {
+  it('parks if every seed is rejected for reassignments in flight, although each has stored entries', async () => {
     const world = memoryWorld({ start: 'seed', limits: { retryMaxDelayMs: 1 } });
     world.ledger.active.push({ contractId: '00a', offset: 1 }, { contractId: '00b', offset: 2 });
     world.ledger.grow(1, 2, 9);
-    // The list ends well, and the offset is not the ledger end any more when the proof is asked for.
+    // The list ends well, and the offset is not the ledger end any more when the check is requested.
     world.ledger.before = (question) => {
       if (question === 'activeContracts') throw failure('LEDGER_PRUNED');
     };
@@ -238,7 +241,7 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('ends with what no retry mends, and gives the lock back', async () => {
+  it('ends with an error that no retry fixes, and releases the lock', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.sink.before = (act) => {
       if (act === 'beginSeed') throw new TypeError('a mistake of ours');
@@ -270,7 +273,7 @@ function refuse(when: boolean): void {
 }
 
 describe('a bounded run', () => {
-  it('ends by itself at its offset, and stores nothing above it', async () => {
+  it('ends at its offset, and stores nothing above it', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 30 });
     world.ledger.grow(10, 20, 30, 40);
     await started(world);
@@ -278,7 +281,7 @@ describe('a bounded run', () => {
     expect(world.sink.stored.checkpoint).toBe(30);
   });
 
-  it('ends with the failure that keeps it from storing anything for too long', async () => {
+  it('ends with the failure when nothing was stored for too long', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 30, limits: { progressTimeoutMs: 40 } });
     world.sink.before = (act) => {
       if (act === 'openSession') throw failure('STORE_UNREACHABLE');
@@ -290,7 +293,7 @@ describe('a bounded run', () => {
     expect(world.sink.count('openSession')).toBeGreaterThan(1);
   });
 
-  it('ends at the ledger end of its first session, though a later one finds another', async () => {
+  it('ends at the ledger end of its first session, although a later session finds another', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 'end' });
     world.ledger.grow(10, 20);
     world.ledger.script = (stream, count) => {
@@ -306,7 +309,7 @@ describe('a bounded run', () => {
     [{ checkpoint: 40, seeded: true }, {}],
     [{}, { start: 31 }],
     [{ seedOffset: 35, seedToken: 'MA==' }, {}],
-  ] as const)('is refused where it cannot end there: %j %j', async (stored, change) => {
+  ] as const)('is rejected if it cannot end there: %j %j', async (stored, change) => {
     const world = memoryWorld({ stopAt: 30, ...change });
     world.ledger.grow(10, 40);
     Object.assign(world.sink.stored, stored);
@@ -315,8 +318,8 @@ describe('a bounded run', () => {
   });
 });
 
-describe('an update that the database does not take', () => {
-  /** The second of four is refused, alone or in a batch. */
+describe('an update that the database rejects', () => {
+  /** The second of four is rejected, alone or in a batch. */
   function refusing(quarantine: boolean): World {
     const world = memoryWorld({ start: 'genesis', quarantine, limits: { batchUpdates: 4 } });
     world.ledger.grow(10, 20, 30, 40);
@@ -326,7 +329,7 @@ describe('an update that the database does not take', () => {
     return world;
   }
 
-  /** Whether a batch that ends at this offset has the refused update: all before it is stored, or was set aside. */
+  /** Whether a batch that ends at this offset has the rejected update: all before it is stored or quarantined. */
   function holds({ sink }: World, upTo: number): boolean {
     return (sink.stored.checkpoint ?? 0) < 20 && upTo >= 20;
   }
@@ -340,7 +343,7 @@ describe('an update that the database does not take', () => {
     expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10]);
   });
 
-  it('is set aside where that is allowed, and all others are stored', async () => {
+  it('is quarantined if that is allowed, and all others are stored', async () => {
     const world = refusing(true);
     const running = started(world);
     await reached(world, 40);

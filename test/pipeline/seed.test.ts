@@ -1,4 +1,7 @@
-/** The seed, with a ledger and a sink in memory: it counts once the list is proven whole, and goes on after a cut. */
+/**
+ * The seed, with a ledger and a sink in memory: it is published once the list is confirmed complete, and resumes after
+ * interruptions.
+ */
 import { lastValueFrom } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { releaseOf } from '../../src/ledger/api/release.ts';
@@ -21,9 +24,9 @@ function seeding(limits: { readonly batchUpdates?: number; readonly writeConcurr
 }
 
 interface Seeded {
-  /** The seed offset; undefined when a stop was asked for. Rejects with what ended the session. */
+  /** The seed offset; undefined when a stop was requested. Rejects with the error that ended the session. */
   readonly done: Promise<number | undefined>;
-  /** How often something was stored that no later session reads again. */
+  /** How often entries were stored that no later session reads again. */
   readonly progress: () => number;
 }
 
@@ -45,7 +48,7 @@ function withRelease(world: World, version: string): World {
   return { ...world, parts: { ...world.parts, release: releaseOf(version) } };
 }
 
-/** What the sink holds of the seed. */
+/** Rows of the seed in the sink. */
 function stored({ sink }: World): readonly string[] {
   return sink.seedEntries.map(({ contractId }) => contractId);
 }
@@ -60,7 +63,7 @@ function cutFirst(world: World, entries: number, error = true): void {
 }
 
 describe('a seed', () => {
-  it('stores every entry once, and counts from the ledger end with the update that proves it', async () => {
+  it('stores every entry once, and is published at the ledger end with the update that identifies the history', async () => {
     const world = seeding();
     await expect(session(world).done).resolves.toBe(9);
     expect(stored(world)).toEqual(contracts);
@@ -79,7 +82,7 @@ describe('a seed', () => {
     expect([published, world.reached]).toEqual([[1], [9]]);
   });
 
-  it('counts without that update where the ledger cannot show it', async () => {
+  it('is published without that update if the ledger cannot return it', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'byOffset') throw failure('LEDGER_PRUNED');
@@ -88,14 +91,14 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed' }]);
   });
 
-  it('that was cut goes on behind its newest stored token, and stores nothing twice', async () => {
+  it('that was interrupted resumes after its newest stored token, and stores nothing twice', async () => {
     const world = seeding();
     cutFirst(world, 4);
     const first = session(world);
     await expect(first.done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
     await waitFor('what was under way', () => (world.sink.stored.seedContracts === 4 ? true : undefined));
     expect(world.sink.published).toEqual([]);
-    // What is on the ledger since is not part of the list that was begun.
+    // Later contracts of the ledger are not part of the list that was begun.
     world.ledger.grow(12);
     await expect(session(world).done).resolves.toBe(9);
     expect(world.ledger.begins(path)).toEqual([undefined, 3]);
@@ -103,7 +106,7 @@ describe('a seed', () => {
     expect(world.sink.count('beginSeed')).toBe(1);
   });
 
-  it('tells of progress where a token was stored, and only there', async () => {
+  it('reports progress if a token was stored, and only then', async () => {
     const world = seeding();
     const withTokens = session(world);
     await withTokens.done;
@@ -115,7 +118,7 @@ describe('a seed', () => {
     expect(without.progress()).toBe(0);
   });
 
-  it('that was cut without tokens starts over', async () => {
+  it('that was interrupted without tokens starts over', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     cutFirst(world, 4);
@@ -126,7 +129,7 @@ describe('a seed', () => {
   });
 
   it.each([['LEDGER_CONTINUATION_TOKEN_INVALID'], ['LEDGER_PRUNED'], ['LEDGER_OFFSET_AFTER_END']] as const)(
-    'whose token or offset is of no use any more (%s) starts over at the ledger end',
+    'whose token or offset is no longer valid (%s) starts over at the ledger end',
     async (code) => {
       const world = seeding();
       cutFirst(world, 2);
@@ -142,7 +145,7 @@ describe('a seed', () => {
     },
   );
 
-  it('whose offset is refused as pruned, although nothing is, starts over and says why', async () => {
+  it('whose offset is rejected as pruned, although nothing is, starts over and reports why', async () => {
     const world = seeding();
     world.ledger.pruned = 9;
     world.ledger.script = (stream, count) =>
@@ -157,7 +160,7 @@ describe('a seed', () => {
     await expect(session(world).done).resolves.toBe(9);
   });
 
-  it('that was cut starts over, once, where the participant was upgraded before it goes on', async () => {
+  it('that was interrupted starts over, once, if the participant was upgraded before it resumes', async () => {
     const world = seeding();
     cutFirst(world, 4);
     await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
@@ -175,7 +178,7 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(contracts);
   });
 
-  it('does not count where the participant was upgraded while the list was read', async () => {
+  it('is not published if the participant was upgraded while the list was read', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'activeContracts') world.ledger.version = '3.7.4';
@@ -188,7 +191,7 @@ describe('a seed', () => {
     expect(flags()).toEqual([undefined, true]);
   });
 
-  it('that was closed early with code 1000 does not count, and goes on behind its token', async () => {
+  it('that was closed early with code 1000 is not published, and resumes after its token', async () => {
     const world = seeding();
     cutFirst(world, 3, false);
     await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_TRUNCATED' });
@@ -197,7 +200,7 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(contracts);
   });
 
-  it('that was closed early without tokens does not count: another reading has other entries', async () => {
+  it('that was closed early without tokens is not published: another reading has other entries', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     cutFirst(world, 3, false);
@@ -205,7 +208,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('asks for the proof again before it gives up a list that it would have to read anew', async () => {
+  it('repeats the check before it discards a list that it would have to read again', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     world.ledger.before = (question, count) => {
@@ -216,7 +219,7 @@ describe('a seed', () => {
     expect(world.ledger.streams).toHaveLength(1);
   });
 
-  it('does not count while nobody can tell whether the list is whole', async () => {
+  it('is not published while the list cannot be confirmed complete', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'activeContracts') throw failure('LEDGER_NOT_A_LEDGER');
@@ -225,14 +228,14 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('of a ledger without contracts counts with none', async () => {
+  it('of a ledger without contracts is published without entries', async () => {
     const world = memoryWorld();
     world.ledger.end = 9;
     await expect(session(world).done).resolves.toBe(9);
     expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed' }]);
   });
 
-  it('that is told to stop keeps what is under way, and does not count', async () => {
+  it('that is stopped completes the current writes, and is not published', async () => {
     const world = seeding({ batchUpdates: 1, writeConcurrency: 1 });
     const writing = deferred();
     world.sink.before = (act) => (act === 'writeSeed' ? writing.promise : undefined);
@@ -245,7 +248,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('that is told to stop while the list is being proven does not count', async () => {
+  it('that is stopped during the check of the list is not published', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'activeContracts') world.stop.abort();
@@ -255,7 +258,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('writes nothing after a batch that failed, though it was under way beside it', async () => {
+  it('writes nothing after a failed batch, not even a write that was already in progress', async () => {
     const world = seeding({ batchUpdates: 1, writeConcurrency: 3 });
     const failing = deferred();
     world.sink.before = (act, count) => (act === 'writeSeed' && count === 2 ? failing.promise : undefined);
@@ -266,9 +269,9 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(['00a']);
   });
 
-  it('names the entry that the database does not take, once it is gone through one by one', async () => {
+  it('names the entry that the database rejects, after writing one by one', async () => {
     const world = seeding({ batchUpdates: 5 });
-    // The third is refused, in a batch or alone.
+    // The third is rejected, in a batch or alone.
     world.sink.before = (act, _, batch) => {
       const third = world.sink.stored.seedContracts + (batch?.entries ?? 0) >= 3;
       if (act === 'writeSeed' && third) throw failure('STORE_DATA_REFUSED');
@@ -294,7 +297,7 @@ describe('a start without active contracts', () => {
     ['oldest', 4, 4, 'oldest'],
     [7, 4, 7, 'offset'],
     [4, 4, 4, 'offset'],
-  ] as const)('from %s, pruned up to %d, follows what is after offset %d', async (start, pruned, offset, origin) => {
+  ] as const)('from %s, pruned up to %d, follows updates after offset %d', async (start, pruned, offset, origin) => {
     const world = memoryWorld({ start });
     await expect(skipSeed(world.parts, world.sink.takeOver(), pruned)).resolves.toBe(offset);
     expect(world.sink.published).toEqual([{ offset, origin }]);

@@ -1,4 +1,4 @@
-/** How long a stream may be silent while the ledger goes on. */
+/** Limit on the silence of a stream while the ledger end rises. */
 import { expect, it } from 'vitest';
 import { SilenceLimit } from '../../src/pipeline/beside/poll.ts';
 
@@ -9,7 +9,7 @@ function hourLong(limitMs: number) {
   return { following, refuse: (ledgerEnd: number) => () => limit.refuse(ledgerEnd) };
 }
 
-it('counts from when the ledger was known to have gone on, not from the hours before in which nothing happened', () => {
+it('counts from the time when the ledger end rose, not from the idle hours before', () => {
   const { following, refuse } = hourLong(60_000);
   expect(refuse(10)).not.toThrow();
   expect(refuse(11)).not.toThrow();
@@ -17,7 +17,7 @@ it('counts from when the ledger was known to have gone on, not from the hours be
   expect(refuse(12)).not.toThrow();
 });
 
-it('is over when the ledger has been ahead of the same checkpoint for that long', () => {
+it('is exceeded when the ledger has been ahead of the same checkpoint for that long', () => {
   const { following, refuse } = hourLong(0);
   expect(refuse(10)).not.toThrow();
   expect(refuse(11)).toThrow('no frame for 0 s although the ledger end 11 is past the checkpoint');

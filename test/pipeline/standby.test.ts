@@ -1,4 +1,4 @@
-/** Waiting for the right to write: what is looked at meanwhile, and what ends it. */
+/** The wait for the writer lock: polls meanwhile, and the causes of its end. */
 import { describe, expect, it } from 'vitest';
 import { usualPace } from '../../src/config/pace.ts';
 import { acquireLock } from '../../src/pipeline/beside/standby.ts';
@@ -13,8 +13,8 @@ function waiting(world: World): Promise<WriterLock | undefined> {
   return acquireLock(world.parts, new PhaseKeeper(world.told.observers.stream), new Patience(world.parts));
 }
 
-describe('a process without the right to write', () => {
-  it('takes it at once where it is free, and is told that it has it', async () => {
+describe('a process without the writer lock', () => {
+  it('acquires it at once if it is free, and reports that', async () => {
     const world = memoryWorld();
     await expect(waiting(world)).resolves.toBeDefined();
     expect(world.told.phases).toEqual([]);
@@ -23,7 +23,7 @@ describe('a process without the right to write', () => {
     expect(world.ledger.count('ledgerEnd')).toBe(0);
   });
 
-  it('ends a run with an end where another keeps it for too long, and names who', async () => {
+  it('ends a run with an end offset if another process keeps it for too long, and names that process', async () => {
     const world = memoryWorld({ stopAt: 30, limits: { progressTimeoutMs: 20 }, pace: { ...usualPace, lockMs: 5 } });
     world.sink.occupied = true;
     await expect(waiting(world)).rejects.toMatchObject({
@@ -35,13 +35,13 @@ describe('a process without the right to write', () => {
     });
   });
 
-  it('stands by while another has it, knows who and how far the ledger is, and takes it when that one leaves', async () => {
+  it('waits while another process has it, knows that process and the ledger end, and acquires it when that one leaves', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.ledger.end = 30;
     world.ledger.pruned = 4;
     const lock = waiting(world);
-    await waitFor('a look at the ledger', () => (world.told.of('polls.pruned').length > 0 ? true : undefined));
+    await waitFor('a poll of the ledger', () => (world.told.of('polls.pruned').length > 0 ? true : undefined));
     expect(world.told.phases).toEqual(['standby']);
     expect(world.told.of('polls.lockHeld')).toEqual([[expect.objectContaining({ role: 'writer' }), false]]);
     expect(world.told.of('polls.ledgerEnd')).toEqual([[30]]);
@@ -53,7 +53,7 @@ describe('a process without the right to write', () => {
     expect(world.sink.count('openSession')).toBe(0);
   });
 
-  it('finds out that its token is refused before it is needed', async () => {
+  it('detects a rejected token before it is needed', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.ledger.before = () => {
@@ -67,7 +67,7 @@ describe('a process without the right to write', () => {
     await expect(lock).resolves.toBeUndefined();
   });
 
-  it('waits though nobody can say who has it', async () => {
+  it('waits also if the holder is unknown', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.sink.before = (act) => {
@@ -81,7 +81,7 @@ describe('a process without the right to write', () => {
     expect(world.told.of('polls.lockHeld')).toEqual([]);
   });
 
-  it.each(['prepare', 'tryLock'] as const)('gives up with what %s fails with', async (act) => {
+  it.each(['prepare', 'tryLock'] as const)('ends with the error of %s', async (act) => {
     const world = memoryWorld();
     world.sink.before = (done) => {
       if (done === act) throw failure('STORE_UNREACHABLE');

@@ -1,4 +1,7 @@
-/** A stream that was switched to another participant sees the participant in its own offsets; what was stored before the switch is not there. */
+/**
+ * A stream that was switched to another participant uses the offsets of that participant; rows from before the switch
+ * do not have them.
+ */
 import { describe, expect, it } from 'vitest';
 import { updateOf, withParticipantOffsets } from '../../src/pipeline/participant/with-participant-offsets.ts';
 import { nothingLeft } from '../../src/pipeline/intake/bound.ts';
@@ -7,7 +10,7 @@ import { here } from '../support/frames.ts';
 import { topologyFrame } from './memory-ledger.ts';
 import { memoryWorld } from './memory-parts.ts';
 
-/** The participant's offset 10 is 1010 here; up to its 15 everything is stored, though the cut is at 12. */
+/** The participant's offset 10 is 1010 here; everything up to its 15 is stored, although the switch is at 12. */
 const range = {
   number: 2,
   from: 1012,
@@ -24,18 +27,18 @@ function moved(offsets: readonly number[]) {
 }
 
 describe('a stream that was switched to another participant', () => {
-  it('that was never moved is given what it has', () => {
+  it('that was never switched uses its own offsets', () => {
     const { parts } = memoryWorld();
     expect(withParticipantOffsets(parts, undefined)).toBe(parts);
   });
 
-  it('does not take a list that is full of what is stored for the end', async () => {
+  it('does not take a list that contains only stored updates for the end', async () => {
     expect(await nothingLeft(moved([13, 14, 15]).parts, 1012, 1015)).toBe(true);
     expect(await nothingLeft(moved([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
     expect(await shownOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
   });
 
-  it('asks and is answered in its own offsets', async () => {
+  it('sends requests and reads responses in the offsets of the participant', async () => {
     const { parts, ledger } = moved([13, 20]);
     ledger.pruned = 7;
     expect(await parts.ledger.state.ledgerEnd()).toBe(1020);
@@ -45,12 +48,12 @@ describe('a stream that was switched to another participant', () => {
     const createdAt = async (contractId: string): Promise<number | undefined> =>
       (await parts.ledger.events.byContractId(contractId, { filtersByParty: {}, verbose: false }))?.created
         ?.createdEvent.offset;
-    // Of what was there before the switch, its offset is not ours.
+    // A contract from before the switch has no offset of the index.
     expect(await createdAt('00a')).toBeUndefined();
     expect(await createdAt('00b')).toBe(1018);
   });
 
-  it('passes over what is stored, and names the offset of what cannot be read as its own', () => {
+  it('skips stored updates, and names an unreadable update by its own offset', () => {
     const { parts } = moved([13]);
     expect(updateOf(parts, topologyFrame(15))).toEqual({
       kind: 'offset_checkpoint',

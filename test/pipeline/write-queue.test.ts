@@ -1,9 +1,9 @@
-/** The order and the failures of writes that run side by side. */
+/** The order and the failures of concurrent writes. */
 import { describe, expect, it } from 'vitest';
 import { WriteQueue } from '../../src/pipeline/follow/write-queue.ts';
 import { deferred } from '../support/deferred.ts';
 
-/** Whether the promise is settled once everything that can happen now has happened. */
+/** Whether the promise is settled after all pending callbacks. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   const note = (): void => {
@@ -17,7 +17,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a write queue', () => {
-  it('has room for as many writes as it has lanes, and again when one has ended', async () => {
+  it('accepts as many writes as it has connections, and another when one has ended', async () => {
     const queue = new WriteQueue(2);
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
@@ -29,7 +29,7 @@ describe('a write queue', () => {
     expect(await settled(room)).toBe(true);
   });
 
-  it('tells each write which one is under way before it, and nothing when none is', async () => {
+  it('passes to each write the pending one before it, or nothing', async () => {
     const queue = new WriteQueue(3);
     const first = deferred();
     const seen: (Promise<void> | undefined)[] = [];
@@ -47,7 +47,7 @@ describe('a write queue', () => {
     expect(seen[2]).toBeUndefined();
   });
 
-  it('drains when everything has ended', async () => {
+  it('is drained when all writes have ended', async () => {
     const queue = new WriteQueue(2);
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
@@ -59,7 +59,7 @@ describe('a write queue', () => {
     expect(await settled(drained)).toBe(true);
   });
 
-  it('gives the first failure to whoever waits: for room, for the end, or for other work', async () => {
+  it('rejects each waiter with the first failure: for a free connection, for the end, or for other work', async () => {
     const queue = new WriteQueue(1);
     const write = deferred();
     queue.add(() => write.promise);
@@ -70,7 +70,7 @@ describe('a write queue', () => {
     await expect(queue.room()).rejects.toThrow('gone');
   });
 
-  it('lets a failure that nobody waits for pass until somebody does', async () => {
+  it('keeps a failure until the next waiter', async () => {
     const queue = new WriteQueue(2);
     queue.add(() => Promise.reject(new Error('gone')));
     await settled(Promise.resolve());

@@ -21,7 +21,7 @@ export const acsDelta: PlantedArea = {
       test,
     },
     {
-      name: 'who saw an archived event is lost',
+      name: 'the witnesses of an archived event are lost',
       file: batch,
       line: 'this.#dictionary.eventParties.number([], witnessParties, implementedInterfaces);',
       instead: 'this.#dictionary.eventParties.number([], witnessParties.slice(1), implementedInterfaces);',
@@ -35,7 +35,7 @@ export const acsDelta: PlantedArea = {
       test,
     },
     {
-      name: 'before 3.4, contracts that were only seen are active',
+      name: 'before 3.4, contracts that were only witnessed are active',
       file: 'src/model/rows.ts',
       line: 'return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));',
       instead: 'return witnesses.size > 0;',

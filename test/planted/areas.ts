@@ -1,4 +1,4 @@
-/** Every area with planted defects; a file beside this one is added by one line. */
+/** Every area with injected bugs; a new file of this folder is added by one line. */
 import type { PlantedArea } from './planted.ts';
 
 export const areas: readonly PlantedArea[] = [

@@ -1,4 +1,4 @@
-/** Runs with an end on which lies no transaction: they store exactly up to there, and they do end. */
+/** Runs whose end offset has no transaction: they store exactly up to there, and they end. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'faults/bounded-ends.test.ts';
@@ -7,7 +7,7 @@ export const boundedRuns: PlantedArea = {
   name: 'bounded-runs',
   defects: [
     {
-      name: 'the stream is asked for one offset less than the end',
+      name: 'the stream is requested up to one offset before the end',
       file: 'src/ledger/api/request-format.ts',
       line: 'return endInclusive === undefined ? request : { ...request, endInclusive };',
       instead: 'return endInclusive === undefined ? request : { ...request, endInclusive: endInclusive - 1 };',
@@ -21,7 +21,7 @@ export const boundedRuns: PlantedArea = {
       test,
     },
     {
-      name: 'a stretch of a single offset is never asked for',
+      name: 'a range of a single offset is never requested',
       file: 'src/pipeline/intake/bound.ts',
       line: 'if (end > checkpoint) return end;',
       instead: 'if (end > checkpoint + 1) return end;',

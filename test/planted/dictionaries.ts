@@ -1,4 +1,4 @@
-/** The small numbers of names: many new ones in a batch, and names that are learned later. */
+/** Numbers of names in dictionaries: many new ones in a batch, and names that become known later. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'store/dictionaries.test.ts';
@@ -31,7 +31,7 @@ export const dictionaries: PlantedArea = {
       only: 'a hundred new names',
     },
     {
-      name: 'a package name that comes after the template is passed over',
+      name: 'a package name that comes after the template is ignored',
       file: 'src/model/dictionary.ts',
       line: 'if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;',
       instead: 'if (known !== undefined && known.pk > 0) return known.pk;',
@@ -47,7 +47,7 @@ export const dictionaries: PlantedArea = {
       only: 'after a restart',
     },
     {
-      name: 'what a session has named survives its end, stored or not',
+      name: 'dictionary entries of a session survive its end, stored or not',
       file: 'src/store/write/session.ts',
       line: 'dictionary: await loadDictionary(client),',
       instead: 'dictionary: ((globalThis as unknown as { kept?: Dictionary }).kept ??= await loadDictionary(client)),',
@@ -55,7 +55,7 @@ export const dictionaries: PlantedArea = {
       only: 'names of a batch that was rolled back',
     },
     {
-      name: 'a seed that begins again takes the names of the first one for stored',
+      name: 'a restarted seed takes the names of the first one for stored',
       file: 'src/store/write/session.ts',
       line: 'this.#dictionary = await loadDictionary(client);',
       instead: '',

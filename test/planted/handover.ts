@@ -1,4 +1,4 @@
-/** What a stream that is handed over to another server could lose on the way, or two writers have at once. */
+/** Bugs by which a handover to another server loses rows, or leaves two writers at once. */
 import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/handover/hand-over.ts';
@@ -8,21 +8,21 @@ export const handover: PlantedArea = {
   name: 'handover',
   defects: [
     {
-      name: 'anybody may write to a storage that is being filled',
+      name: 'any role may write to a storage that is being filled',
       file: 'src/store/write/stream-row.ts',
       line: 'if (handover === wanted) return;',
       instead: "if (handover === wanted || handover === 'filling') return;",
       test,
     },
     {
-      name: 'the former storage does not say that it is handed over',
+      name: 'the previous storage does not report that it was handed over',
       file,
       line: "await from.query(`update stream set handover = 'handed over', handover_peer = $1`, [into]);",
       instead: 'await Promise.resolve(into);',
       test,
     },
     {
-      name: 'the former writer has a higher epoch than what was handed over',
+      name: 'the previous writer has a higher epoch than the copied storage',
       file,
       line: "'update stream set epoch = epoch + $1, handover = null, handover_peer = null', [epoch]",
       instead:
@@ -30,14 +30,14 @@ export const handover: PlantedArea = {
       test,
     },
     {
-      name: 'holds and what was verified stay behind',
+      name: 'holds and results of verify are not copied',
       file,
       line: '      await carryRows(client, storages);\n',
       instead: '      await Promise.resolve(carryRows);\n',
       test,
     },
     {
-      name: 'completions that only the former server has are not brought',
+      name: 'completions that only the previous server has are not copied',
       file: 'src/store/handover/rows-across.ts',
       line: "if (completions === 'none') return always;",
       instead: "if (completions !== 'none' || completions === 'none') return always;",

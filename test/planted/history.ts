@@ -1,4 +1,4 @@
-/** What is fetched of the time before a wider filter could lose, bring twice, or say wrongly. */
+/** Bugs by which a history backfill after a filter extension loses rows, adds them twice, or stores wrong values. */
 import type { PlantedArea } from './planted.ts';
 
 const range = 'src/store/history/earlier-range.ts';
@@ -12,7 +12,7 @@ export const history: PlantedArea = {
   name: 'history',
   defects: [
     {
-      name: 'how far it has come is committed before the rows',
+      name: 'the progress is committed before the rows',
       file: range,
       line: `    await refuseQuarantined(client, range);
 `,
@@ -24,7 +24,7 @@ export const history: PlantedArea = {
       only: killed,
     },
     {
-      name: 'what an update counted under the former filter is counted once more',
+      name: 'an update that was counted under the previous filter is counted again',
       file: range,
       line: 'await subtractActivity(client, { above: from, upTo: to });',
       instead: 'await Promise.resolve(subtractActivity);',
@@ -40,7 +40,7 @@ export const history: PlantedArea = {
       only: isWhole,
     },
     {
-      name: 'what has ended after its range is active for ever',
+      name: 'a contract that ended after its range stays active forever',
       file: lifetimes,
       line: 'await endStays(client);',
       instead: 'await Promise.resolve(endStays);',
@@ -48,7 +48,7 @@ export const history: PlantedArea = {
       only: isWhole,
     },
     {
-      name: 'the first update of a range is read with no range',
+      name: 'the first update of a range is missing from every range',
       file: 'src/pipeline/earlier.ts',
       line: 'const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * wanted }, stop);',
       instead: 'const updates = await earlierUpdates(connected.parts, { from: from + 1, to, most: 4 * wanted }, stop);',
@@ -56,7 +56,7 @@ export const history: PlantedArea = {
       only: isWhole,
     },
     {
-      name: 'what was active where history begins is not asked for',
+      name: 'contracts that are active where history begins are not requested',
       file: 'src/pipeline/earlier.ts',
       line: 'const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;',
       instead: 'const isKnown = begin >= 0 || (due.completeFrom ?? Infinity) <= begin;',

@@ -38,7 +38,7 @@ export const interfaceViews: PlantedArea = {
       ...views,
     },
     {
-      name: 'an arrival begins to count anew',
+      name: 'an assignment restarts the reassignment counter',
       file: 'src/model/batch.ts',
       line: "const activation = { origin: 'assign', synchronizerPk, reassignmentCounter, workflowId: null } as const;",
       instead:

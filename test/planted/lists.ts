@@ -1,6 +1,6 @@
 /**
- * Lists of active contracts: continuation tokens that are stale or refused and rows that were read before them, what a list is
- * requested with, and what a refusal means.
+ * Lists of active contracts: stale or rejected continuation tokens and rows that were read before them, the parameters
+ * of a request, and the meaning of a rejection.
  */
 import type { PlantedArea } from './planted.ts';
 
@@ -10,15 +10,15 @@ export const lists: PlantedArea = {
   name: 'lists',
   defects: [
     {
-      name: 'a token that is refused is sent again for ever',
+      name: 'a rejected token is sent again forever',
       file: 'src/pipeline/seed.ts',
       line: "  'LEDGER_CONTINUATION_TOKEN_INVALID',\n  'LEDGER_PRUNED',",
       instead: "  'LEDGER_PRUNED',",
       test,
-      only: 'that the ledger does not know any more',
+      only: 'restarts the seed and discards its entries',
     },
     {
-      name: 'a seed goes on with its token at another offset',
+      name: 'a seed continues with its token at another offset',
       file: 'src/pipeline/seed.ts',
       line: 'return { offset: seedOffset, token: seedToken, written: seedContracts };',
       instead: 'return { offset: ledgerEnd, token: seedToken, written: seedContracts };',
@@ -32,14 +32,14 @@ export const lists: PlantedArea = {
       test,
     },
     {
-      name: 'lifetimes of a seed that was given up stay',
+      name: 'lifetimes of an abandoned seed stay',
       file: 'migrations/0012_redactor_bounds.sql',
       line: 'truncate contracts, live, ended,',
       instead: 'truncate contracts, ended,',
       test,
     },
     {
-      name: 'an unfinished seed goes on under another filter',
+      name: 'an unfinished seed continues under another filter',
       file: 'src/store/write/stream-row.ts',
       line: 'const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts };',
       instead: 'const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts: 0 };',
@@ -62,7 +62,7 @@ export const lists: PlantedArea = {
       test: 'ledger/api/release.test.ts',
     },
     {
-      name: 'a cut seed goes on with the token of another version',
+      name: 'an interrupted seed continues with the token of another version',
       file: 'src/pipeline/seed.ts',
       line: 'if (seedRelease === source.release) return',
       instead: 'return',
@@ -70,7 +70,7 @@ export const lists: PlantedArea = {
       only: 'was upgraded',
     },
     {
-      name: 'a list that two versions answered counts',
+      name: 'a list that two versions sent is accepted',
       file: 'src/pipeline/seed.ts',
       line: 'if (version === before) return undefined;',
       instead: 'if (version !== undefined) return undefined;',
@@ -83,10 +83,10 @@ export const lists: PlantedArea = {
       line: 'if (pruned === undefined || offset < pruned) return refusal;',
       instead: 'if (pruned !== undefined) return refusal;',
       test: 'pipeline/seed.test.ts',
-      only: 'refused as pruned',
+      only: 'rejected as pruned',
     },
     {
-      name: 'a seed that was requested without them is not doubted',
+      name: 'a seed that was requested without them is not reported as doubtful',
       file: 'src/ledger/api/release.ts',
       line: 'if (seedHasInFlight === true) return false;',
       instead: 'if (seedHasInFlight !== null) return false;',

@@ -1,4 +1,4 @@
-/** What a stream that goes on from another participant could lose, take twice, or accept. */
+/** Bugs by which a switch to another participant loses updates, stores them twice, or accepts the wrong participant. */
 import type { PlantedArea } from './planted.ts';
 
 const offsets = 'src/ledger/frames/participant-offsets.ts';
@@ -10,7 +10,7 @@ export const move: PlantedArea = {
   name: 'move',
   defects: [
     {
-      name: 'the new participant is asked from one offset too late on',
+      name: 'the updates of the new participant are requested from one offset too late',
       file: offsets,
       line: 'return Math.max(0, offset - this.#shift);',
       instead: 'return Math.max(0, offset - this.#shift + 1);',
@@ -26,7 +26,7 @@ export const move: PlantedArea = {
       only: there,
     },
     {
-      name: 'an update that came from the participant before is taken again',
+      name: 'an update that came from the previous participant is stored again',
       file: offsets,
       line: 'return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);',
       instead: 'return offset <= this.from && synchronizerId !== undefined;',
@@ -34,7 +34,7 @@ export const move: PlantedArea = {
       only: there,
     },
     {
-      name: 'what one synchronizer was ahead by is left out of the other as well',
+      name: 'the lead of one synchronizer is skipped for the other as well',
       file: offsets,
       line: 'return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);',
       instead: 'return offset <= this.repeatsTo && synchronizerId !== undefined;',
@@ -42,7 +42,7 @@ export const move: PlantedArea = {
       only: there,
     },
     {
-      name: 'another history is accepted: what the participant shows counts as stored',
+      name: 'another history is accepted: an update that the participant returns counts as stored',
       file: plan,
       line: 'for (const id of ids) if (aside.has(id)) known.add(id);',
       instead: 'for (const id of ids) if (aside.has(id) || id !== undefined) known.add(id);',
@@ -50,7 +50,7 @@ export const move: PlantedArea = {
       only: 'refuses one that knows of an update before the cut that is not stored',
     },
     {
-      name: 'another history is taken for one that lags',
+      name: 'another history is taken for a lagging one',
       file: plan,
       line: 'if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);',
       instead: 'if (found.size === 0 && marks[0] !== undefined) throw behind(marks[0]);',
@@ -58,7 +58,7 @@ export const move: PlantedArea = {
       only: 'refuses another history',
     },
     {
-      name: 'a participant that is not as far is accepted',
+      name: 'a participant that is behind is accepted',
       file: plan,
       line: 'if (left[0] !== undefined) throw behind(left[0]);',
       instead: '',
@@ -66,7 +66,7 @@ export const move: PlantedArea = {
       only: 'refuses one that is not as far, until it is',
     },
     {
-      name: 'an update that was set aside is set aside again',
+      name: 'a quarantined update is quarantined again',
       file: plan,
       line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
       instead: '',

@@ -1,4 +1,4 @@
-/** What a storage that takes the place of another could lose or leave behind. */
+/** Bugs by which a swap of schemas loses rows or leaves objects behind. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'rebuild/survivors.slow.test.ts';
@@ -9,7 +9,7 @@ export const rebuild: PlantedArea = {
   name: 'rebuild',
   defects: [
     {
-      name: 'a storage that is behind the live one takes its place',
+      name: 'a storage that is behind the live one replaces it',
       file: 'src/store/swap/swap.ts',
       line: 'if (checkpoint < halted.checkpoint || (checkpoint > halted.checkpoint && !ahead)) {',
       instead: 'if (checkpoint > halted.checkpoint && !ahead) {',
@@ -17,7 +17,7 @@ export const rebuild: PlantedArea = {
       only: 'is not swapped in before it is level',
     },
     {
-      name: 'the live stream is swapped although it moved since it was halted',
+      name: 'the live stream is swapped although it moved after it was stopped',
       file: 'src/store/swap/swap.ts',
       line: `if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');`,
       instead: `if (ours === undefined) throw fenced('the live stream moved');`,
@@ -25,7 +25,7 @@ export const rebuild: PlantedArea = {
       only: 'is not swapped in before it is level',
     },
     {
-      name: 'what was redacted while the new storage was filled keeps its contents there',
+      name: 'contents that were redacted while the new storage was filled stay there',
       file: 'src/store/swap/rows.ts',
       line: 'await removeRedacted(client, to);',
       instead: 'await Promise.resolve(removeRedacted);',
@@ -33,42 +33,42 @@ export const rebuild: PlantedArea = {
       only: 'is not swapped in before it is level',
     },
     {
-      name: 'whoever was granted something has nothing after the swap',
+      name: 'grants are lost in the swap',
       file: objects,
       line: carried,
       instead: carried.replace('grants, ', '...(grants ? [] : []), '),
       test,
     },
     {
-      name: 'policies of roles that are limited to parties are left behind',
+      name: 'policies of roles that are limited to parties are lost',
       file: objects,
       line: carried,
       instead: carried.replace('policies, ', '...(policies ? [] : []), '),
       test,
     },
     {
-      name: 'indexes of people are left behind',
+      name: 'indexes added by users are lost',
       file: objects,
       line: '...(await statements(client, missingIndexes, from, to)),',
       instead: '',
       test,
     },
     {
-      name: 'views of people go on reading the former storage',
+      name: 'views of users still read the previous storage',
       file: 'src/store/swap/swap.ts',
       line: 'await moveDependents(client, outgoing, schema);',
       instead: 'await Promise.resolve(moveDependents);',
       test,
     },
     {
-      name: 'holds are forgotten',
+      name: 'holds are lost',
       file: 'src/store/tables/kept.ts',
       line: "    limited: 'none',\n    carried: 'wholly',",
       instead: "    limited: 'none',",
       test,
     },
     {
-      name: 'the new storage has a lower epoch than the former writer',
+      name: 'the new storage has a lower epoch than the previous writer',
       file: 'src/store/swap/swap.ts',
       line: 'const epoch = (await takeEpoch(client, undefined)) + halted.epoch;',
       instead: 'const epoch = await takeEpoch(client, undefined);',

@@ -14,7 +14,7 @@ export const recordTimes: PlantedArea = {
       test,
     },
     {
-      name: 'of the times of a batch the last one counts as the newest',
+      name: 'the last time of a batch counts as the newest',
       file: 'src/store/write/stream-row.ts',
       line: '.sort((a, b) => (a < b ? 1 : -1));',
       instead: '.reverse();',
@@ -35,7 +35,7 @@ export const recordTimes: PlantedArea = {
       test,
     },
     {
-      name: 'the record time that is reported of a batch is that of its last synchronizer',
+      name: 'the reported record time of a batch is that of its last synchronizer',
       file: 'src/pipeline/intake/batch-builder.ts',
       line: 'recordTimeMs: times.length === 0 ? undefined : Math.max(...times),',
       instead: 'recordTimeMs: times.at(-1),',

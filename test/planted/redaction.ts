@@ -7,28 +7,28 @@ export const redaction: PlantedArea = {
   name: 'redaction',
   defects: [
     {
-      name: 'a running writer does not learn of a redaction',
+      name: 'a running writer does not notice a redaction',
       file: 'src/store/retention/redact.ts',
       line: 'if (restart) await client.query(`select ${pqs}.__restart_writer()`);',
       instead: '',
       test,
     },
     {
-      name: 'a contract that a seed finds arriving brings its contents',
+      name: 'a contract in flight at the seed is stored with its contents',
       file: 'src/model/batch.ts',
       line: 'this.#redactions?.ofContract(created.contractId) === undefined ? jsonb(incomplete?.createdText ?? null) : null,',
       instead: 'jsonb(incomplete?.createdText ?? null),',
       test: lists,
     },
     {
-      name: 'what was gathered before a redaction is merged with its contents',
+      name: 'rows that were staged before a redaction are merged with their contents',
       file: 'src/store/history/merge.ts',
       line: 'await removeRedacted(client, staged);',
       instead: '',
       test: lists,
     },
     {
-      name: 'exercises asked for later are not covered in what comes',
+      name: 'exercises redacted later are not covered in new rows',
       file: 'migrations/read/40_pqs_redaction.sql',
       line: 'on conflict (contract_id) do update set exercises = true where excluded.exercises and not r.exercises;',
       instead: 'on conflict (contract_id) do nothing;',
@@ -42,7 +42,7 @@ export const redaction: PlantedArea = {
       test,
     },
     {
-      name: 'a late update is stored without a look at the redactions',
+      name: 'a late update is stored without a check of the redactions',
       file: 'src/store/write/late-update.ts',
       line: 'const redactions = await loadRedactions(client);',
       instead: 'const redactions = await loadRedactions(client).then(() => undefined);',

@@ -1,4 +1,4 @@
-/** What `reset --to` could leave behind. */
+/** Bugs by which `reset --to` leaves rows behind. */
 import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/history/reset.ts';
@@ -15,14 +15,14 @@ export const resetArea: PlantedArea = {
       test,
     },
     {
-      name: 'sums per hour go on counting what is gone',
+      name: 'hourly totals still count deleted rows',
       file,
       line: 'await subtractActivity(client, { above: to, upTo: lastOffset });',
       instead: '',
       test,
     },
     {
-      name: 'contracts that ended after the offset are not alive again',
+      name: 'contracts that ended after the offset are not active again',
       file,
       line: '"offset" <= $1 and ended_offset > $1',
       instead: '"offset" <= $1 and ended_offset > $1 and false',
@@ -50,7 +50,7 @@ export const resetArea: PlantedArea = {
       test,
     },
     {
-      name: 'batches of updates that are gone stay',
+      name: 'batches of deleted updates stay',
       file,
       line: 'await cutBatches(client, to);',
       instead: '',
@@ -64,7 +64,7 @@ export const resetArea: PlantedArea = {
       test,
     },
     {
-      name: 'the stream remembers record times of what is gone',
+      name: 'the stream keeps record times of deleted updates',
       file,
       line: 'checkpoint_record_time = (select max(record_time) from times),',
       instead: 'checkpoint_record_time = greatest(checkpoint_record_time, (select max(record_time) from times)),',

@@ -1,4 +1,4 @@
-/** A ledger that was restored: where our newest offsets are holes, or other updates, nothing may be appended. */
+/** A restored ledger: if the newest stored offsets are holes there, or other updates, nothing may be appended. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'history/restored.long.test.ts';
@@ -23,7 +23,7 @@ export const restoredLedger: PlantedArea = {
       only: 'that has other updates at our newest offsets',
     },
     {
-      name: 'updates between the newest stored one and the checkpoint are not looked for',
+      name: 'updates between the newest stored one and the checkpoint are not checked',
       file: 'src/pipeline/proof/history-proof.ts',
       line: 'if (lastUpdate.offset >= checkpoint) return;',
       instead: 'if (lastUpdate.offset >= 0) return;',
@@ -31,7 +31,7 @@ export const restoredLedger: PlantedArea = {
       only: 'that has updates after our newest one',
     },
     {
-      name: 'an update that was set aside is taken for one of another history',
+      name: 'a quarantined update is taken for one of another history',
       file: 'src/store/history/stored-marks.ts',
       line: `.where((e) => e.not(e.exists(e.selectFrom('quarantine as q').whereRef('q.offset', '=', 'o.offset'))))`,
       instead: '',
@@ -39,7 +39,7 @@ export const restoredLedger: PlantedArea = {
       only: 'set an update aside',
     },
     {
-      name: 'after going back the removed update still proves the history',
+      name: 'after a reset the removed update still identifies the history',
       file: 'src/store/history/reset.ts',
       line: 'else (select update_id from newest) end,',
       instead: 'else checkpoint_update_id end,',

@@ -28,7 +28,7 @@ export const sums: PlantedArea = {
       test,
     },
     {
-      name: 'of the events of an hour only the last template goes into the total',
+      name: 'only the events of the last template go into the total of an hour',
       file: 'src/model/activity.ts',
       line: 'total.totalCreates += creates;',
       instead: 'total.totalCreates = creates;',

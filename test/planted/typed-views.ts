@@ -1,4 +1,4 @@
-/** The typed views once lacked rows, and casts of readers met what other templates hold: no test asked for either. */
+/** Bugs of the typed views: missing rows, and casts of readers that meet values of other templates. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'read/typed/typed-history.test.ts';
@@ -14,21 +14,21 @@ export const typedViews: PlantedArea = {
       test,
     },
     {
-      name: 'a template shows contracts of another package whose template is called the same',
+      name: 'the view of a template has contracts of another package with a template of the same name',
       file: 'src/store/typed/shapes.ts',
       line: 'return `${isNamed(alias, subject)} and ${alias}.package_name = ${escapeLiteral(subject.packageName)}`;',
       instead: "return `${isNamed(alias, subject)} and ${alias}.package_name <> ''`;",
       test,
     },
     {
-      name: 'exercises of an interface’s choice stand in the view of the template’s own choice',
+      name: 'exercises of an interface’s choice are in the view of the template’s own choice',
       file: 'src/store/typed/shapes.ts',
       line: ' and ${choice}.interface_pk = 0`',
       instead: '`',
       test,
     },
     {
-      name: 'new columns of every view come before the fields of a view that is there',
+      name: 'new columns of every view come before the fields of an existing view',
       file: 'src/store/typed/definitions.ts',
       line: '([one], [other]) => place(one) - place(other)',
       instead: "() => place('') - there.length",
@@ -49,14 +49,14 @@ export const typedViews: PlantedArea = {
       test: 'read/casts/casts.test.ts',
     },
     {
-      name: 'contracts of an active template are looked at before their template',
+      name: 'contracts of an active template are read before their template',
       file: 'migrations/read/20_read_paths.sql',
       line: 'c."offset" = l."offset" and c.node_id = l.node_id\n          /*alone*/and (template is null or',
       instead: 'c."offset" = l."offset" and c.node_id = l.node_id\n          /*alone*/and (true or',
       test: 'read/casts/casts.test.ts',
     },
     {
-      name: 'what is active under the names of PQS is told apart by the row of what is live, not of its payload',
+      name: 'active contracts under the names of PQS are recognized by the live row, not by its payload',
       file: 'migrations/read/33_pqs_rows.sql',
       line: 'l."offset" as guessed, c.template_pk as own_pk',
       instead: 'l."offset" as guessed, l.template_pk as own_pk',

@@ -1,4 +1,4 @@
-/** What a filter that is extended beside the stream could lose, bring twice, or change of what was there. */
+/** Bugs by which a filter extension in the background loses rows, adds them twice, or changes stored rows. */
 import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/history/filter-extension-fill.ts';
@@ -17,7 +17,7 @@ export const widen: PlantedArea = {
       only: 'goes on under whoever takes over',
     },
     {
-      name: 'contracts that were here are counted once more',
+      name: 'contracts that were already stored are counted again',
       file,
       line: `await copyRows(client, staged, 'contracts', { where, into: \`\${staged}.arrived\` });`,
       instead: `await copyRows(client, staged, 'contracts', { where });
@@ -34,7 +34,7 @@ export const widen: PlantedArea = {
       only: 'goes on under whoever takes over',
     },
     {
-      name: 'the filter counts from one offset after the one that it is brought into force at',
+      name: 'the filter counts from one offset after the one at which it comes into force',
       file: 'src/store/history/filter-extension.ts',
       line: 'filter_extended_from = array_append(filter_extended_from, $3), epoch = epoch + 1`,',
       instead:
@@ -51,7 +51,7 @@ export const widen: PlantedArea = {
       only: toAll,
     },
     {
-      name: 'witnesses that an update told of the former filter are forgotten',
+      name: 'witnesses that an update named under the previous filter are lost',
       file,
       line: `o.witness_parties || array(select w.party from unnest(n.witness_parties) with ordinality w (party, place)
                                         where w.party <> all (o.witness_parties) order by w.place) as witness_parties`,
@@ -60,7 +60,7 @@ export const widen: PlantedArea = {
       only: toAll,
     },
     {
-      name: 'what was active here need not be in the list',
+      name: 'active contracts of the index may be missing from the list',
       file,
       line: 'await prove(client, staged);',
       instead: 'await Promise.resolve(prove);',
@@ -68,7 +68,7 @@ export const widen: PlantedArea = {
       only: 'a list that lacks what is active here',
     },
     {
-      name: 'what was redacted while it was gathered comes back',
+      name: 'contents that were redacted while they were staged come back',
       file,
       line: 'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)\n',
       instead:

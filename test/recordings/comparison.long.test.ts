@@ -1,4 +1,4 @@
-/** The comparison of recordings can fail: whatever is changed, taken away or added in the database, it says so. */
+/** The comparison of recordings can fail: it reports every change, removal and addition in the database. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compare } from './comparison.ts';
 import { expectationOf, type Expectation } from './expectation.ts';
@@ -33,7 +33,7 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
   const found = async (statement: string, table?: string): Promise<readonly string[]> =>
     whilePlanted(run.client, statement, async () => (await compare(run.client, expectation, table)).differences);
 
-  it.each(filled)('finds every value of table %s that is altered', async (table) => {
+  it.each(filled)('finds every altered value of table %s', async (table) => {
     const columns = await columnsOf(run.client, table);
     expect(columns.length).toBeGreaterThan(0);
     for (const column of columns) {
@@ -44,17 +44,17 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     }
   });
 
-  it.each(filled)('finds a row of table %s that is lost', async (table) => {
+  it.each(filled)('finds a lost row of table %s', async (table) => {
     const shown = shownAs[table] ?? table;
     expect((await found(planted.lostRow(table), shown)).join()).toContain(`${shown}: a lost row`);
   });
 
-  it.each(filled)('finds a row too many in table %s', async (table) => {
+  it.each(filled)('finds a surplus row in table %s', async (table) => {
     const shown = shownAs[table] ?? table;
     expect((await found(planted.rowTooMany(table), shown)).join()).toContain(`${shown}: a row too many`);
   });
 
-  it.each(parties)('finds every value of table %s that is altered, and a row that is lost', async (table) => {
+  it.each(parties)('finds every altered value of table %s, and a lost row', async (table) => {
     const acting = (without as readonly string[]).includes('exercises') ? 'acting_parties' : '';
     for (const column of await columnsOf(run.client, table)) {
       // Numbers are seen in the rows that have them; controllers are those of exercises.
@@ -64,12 +64,12 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     expect(await found(planted.lostRow(table))).not.toEqual([]);
   });
 
-  it('finds a lost contract again in every view that shows it', async () => {
+  it('finds a lost contract in every view that includes it', async () => {
     const differences = (await found(planted.lostRow('contracts'))).join('\n');
     for (const view of ['contracts', 'events']) expect(differences).toContain(`explore.${view}: a lost row`);
   });
 
-  it('finds one digit of many, half a surrogate pair, and a blank that is none', async () => {
+  it('finds a changed digit, half a surrogate pair, and a changed blank', async () => {
     for (const [from, to] of [
       ['1234567890123456789012345678.0123456789', '1234567890123456789012345678.0123456788'],
       ['9007199254740993', '9007199254740992'],
@@ -83,7 +83,7 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     }
   });
 
-  it('finds a field of a frame that it does not know', () => {
+  it('finds an unknown field of a frame', () => {
     const frames = recording.updates[shape].map((frame, index) => {
       const fields = new Map([...frame.value.fields, ['unheard', new JsonNumber('1')]] as const);
       return index === 5 ? { ...frame, value: new JsonObject(fields) } : frame;

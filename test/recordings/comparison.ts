@@ -1,4 +1,4 @@
-/** Row by row and leaf by leaf: what is stored against what was recorded, in both directions. */
+/** Compares the stored rows with the recording, row by row and leaf by leaf, in both directions. */
 import type { Client } from 'pg';
 import { leavesOf } from './json.ts';
 import type { Expectation } from './expectation.ts';
@@ -6,16 +6,16 @@ import { keyOf, type Row, type Rows } from './rows.ts';
 import { readRelation, relations, type Relation } from './stored.ts';
 
 export interface Comparison {
-  /** Leaves of the frames that have a place in a row. */
+  /** Leaves of the frames that are in a row. */
   readonly recorded: number;
   /** Comparisons of values, of tables and of views. */
   readonly compared: number;
-  /** What differs, one sentence each; empty when everything is as recorded. */
+  /** Differences, one sentence each; empty when everything is as recorded. */
   readonly differences: readonly string[];
 }
 
 /**
- * Reads everything over the client's connection, so also what a transaction of it has not committed.
+ * Reads everything over the client's connection, so also uncommitted rows of its transaction.
  * @param only the relation to compare; undefined for all of them
  */
 export async function compare(client: Client, expectation: Expectation, only?: string): Promise<Comparison> {
@@ -59,7 +59,7 @@ class Differences {
 
   #row(where: string, recorded: Row, stored: Row): void {
     for (const column of new Set([...Object.keys(recorded), ...Object.keys(stored)])) {
-      // A column that the recording says nothing of is empty.
+      // A column without a recorded value is empty.
       const wanted = new Map(leavesOf(recorded[column] ?? null));
       const found = new Map(leavesOf(stored[column] ?? null));
       for (const path of new Set([...wanted.keys(), ...found.keys()])) {

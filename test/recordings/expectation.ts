@@ -1,4 +1,4 @@
-/** From the frames of a run to every row that has to be there: tables, what readers see, what was active when. */
+/** Derives every expected row from the frames of a run: tables, views of readers, active contracts by offset. */
 import { addSummaries } from './expected-summaries.ts';
 import { addViews } from './expected-views.ts';
 import { Expected, livesAt } from './expected.ts';
@@ -11,7 +11,7 @@ export interface Expectation {
   readonly rows: Rows;
   readonly leaves: number;
   readonly unplaced: readonly string[];
-  /** What was active is compared after each of these. */
+  /** Active contracts are compared after each of these. */
   readonly offsets: readonly number[];
 }
 
@@ -78,7 +78,9 @@ const contractOnly = new Set([
 const activeRow = (contract: Row): Row =>
   Object.fromEntries(Object.entries(contract).filter(([column]) => !contractOnly.has(column)));
 
-/** Where the updates have led to. The newest time is that of the last update: they were recorded one after the other. */
+/**
+ * The state after all updates. The newest time is that of the last update: they were recorded one after the other.
+ */
 function progressOf(updates: readonly Frame[]): Row {
   const times = new Map<string, Json>();
   for (const { value } of updates) {
@@ -98,7 +100,7 @@ function progressOf(updates: readonly Frame[]): Row {
   };
 }
 
-/** Without an update since the seed the history is proven by the one that made its newest contract active. */
+/** Without an update since the seed the history is identified by the update that made its newest contract active. */
 function anchorOf({ rows }: Expected, recording: Recording, shape: Shape): Row {
   const newest = Math.max(...rows.of('contracts').map((row) => asInteger(row['offset'])));
   const update = recording.updates[shape].find(({ offset }) => offset === newest);

@@ -1,4 +1,4 @@
-/** What the writer keeps beside the events: lifetimes, dictionaries, counts by template and by hour. */
+/** Rows that the writer derives from the events: lifetimes, dictionaries, counts by template and by hour. */
 import { asInteger, asText, JsonNumber, type Json } from './json.ts';
 import type { Expected } from './expected.ts';
 import { integer, keyOf, type Row } from './rows.ts';
@@ -9,7 +9,10 @@ export function addSummaries(expected: Expected): void {
   addActivity(expected);
 }
 
-/** With when and how each ended, from the update and event that ended it. In no recording a party leaves the participant. */
+/**
+ * With the time and the kind of each end, from the update and event that ended it. In no recording a party leaves the
+ * participant.
+ */
 function addLifetimes({ rows, lifetimes }: Expected): void {
   const updates = new Map(rows.of('updates').map((row) => [keyOf(row, ['offset']), row]));
   const archives = [...rows.of('archives'), ...rows.of('exercises').filter(({ consuming }) => consuming === true)];
@@ -81,7 +84,7 @@ type Counted = Partial<Record<Counter, number | bigint>>;
 class Hours {
   readonly #rows = new Map<string, HourRow>();
 
-  /** Counts under the names, and events once more in the row of all templates. */
+  /** Counts under the names, and events again in the row of all templates. */
   count(names: Row, counted: Counted): void {
     const key = Object.values(names).map(String).join(' ');
     const row = this.#rows.get(key) ?? { names, counts: { ...nothing } };

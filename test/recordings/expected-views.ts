@@ -1,4 +1,4 @@
-/** What readers see in the schema explore, from the rows of the tables. */
+/** Expected rows of the schema explore, from the rows of the tables. */
 import { asInteger, asText, JsonNumber, JsonObject, type Json } from './json.ts';
 import type { Expected } from './expected.ts';
 import type { Recording } from './recording.ts';
@@ -53,7 +53,7 @@ export function addViews(expected: Expected, second: Recording['second']): void 
   for (const row of events(expected, seen)) rows.add('explore.events', row);
 }
 
-/** Who sent it, and where. */
+/** The participant that sent an update, and its offset there. */
 function participantColumns(offset: Json | undefined, second: Recording['second']): Row {
   const at = asInteger(offset);
   const isSecond = second !== undefined && at > second.from;

@@ -1,6 +1,6 @@
 /**
- * What has to be stored after a list of active contracts and the updates behind it: a row for each event, with the names
- * of things instead of their numbers. A model of its own, written from the documents of the tables.
+ * Expected rows after a list of active contracts and the updates behind it: a row for each event, with the names
+ * in place of their numbers. A separate model, written from the documentation of the tables.
  */
 import { asObject, asText, JsonNumber, JsonObject, onlyField, type Json } from './json.ts';
 import type { Entry, Frame } from './recording.ts';
@@ -43,7 +43,7 @@ export class Expected {
     Message.read(json, this.tally, 'entry', (entry) => {
       const workflow_id = entry.optional('workflowId');
       const [kind, body] = onlyField(entry.inside('contractEntry'));
-      // Spent when the seed is published, and no value of the ledger.
+      // Used up when the seed is published, and not a value of the ledger.
       entry.inside('streamContinuationToken');
       Message.read(body, this.tally, kind, (message) => {
         if (kind === 'JsActiveContract') {
@@ -293,7 +293,7 @@ export class Expected {
   }
 }
 
-/** Whether a lifetime was going on right after an offset. */
+/** Whether a contract was active right after an offset. */
 export function livesAt({ row, deactivated }: Lifetime, offset: number): boolean {
   const end = deactivated instanceof JsonNumber ? Number(deactivated.text) : Number.POSITIVE_INFINITY;
   const begin = row['activated_offset'];

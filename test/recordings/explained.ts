@@ -1,4 +1,7 @@
-/** `explain` over what a participant was recorded to stream: the trees of the frames themselves, and lives across synchronizers. */
+/**
+ * `explain` over recorded streams of a participant: the trees of the frames themselves, and contracts across
+ * synchronizers.
+ */
 import { expect } from 'vitest';
 import type { Frame as RecordedFrame } from './recording.ts';
 import type { Run } from './run.ts';

@@ -1,4 +1,4 @@
-/** Token holdings: what each recorded update moved, and who owns what at the end, as the views of explore tell it. */
+/** Token holdings: the movements of each recorded update, and the owners at the end, in the views of explore. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../support/wire/fixtures.ts';
 import { readRecording, shapes } from './recording.ts';
@@ -41,7 +41,10 @@ function shownUnits(amount: bigint): string {
   return amount < 0n ? `-${text}` : text;
 }
 
-/** The journal of an owner as the recording has it. @param effects whether what came and went in one update shows */
+/**
+ * The journal of an owner as the recording has it. @param effects whether holdings created and archived in one update
+ * count
+ */
 function journalOf({ updates }: Holdings, owner: string, effects: boolean): readonly unknown[] {
   let [balance, locked] = [0n, 0n];
   const sum = (texts: readonly string[]): bigint => texts.reduce((total, text) => total + units(text), 0n);
@@ -54,7 +57,7 @@ function journalOf({ updates }: Holdings, owner: string, effects: boolean): read
     balance += net;
     locked += lockedIn(own.in) - lockedIn(own.out);
     const other = changes.find((change) => change !== own && units(change.net) === -net);
-    // Of a mint the other side is the issuer's; of what she paid herself it is she: both events say so.
+    // The counterparty of a mint is the issuer, that of a payment to oneself is the owner: both events name it.
     const isOwn = choices.filter((choice) => choice === 'EventLog_HoldingsChange').length > changes.length;
     const others = net === 0n ? (isOwn ? [owner] : null) : other === undefined ? null : [other.owner];
     return [
@@ -92,11 +95,11 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
     expect(Object.fromEntries(rows.map(({ owner, total }) => [owner, total]))).toEqual(holdings.balancesAtEnd);
   });
 
-  it('moves in each update what the recording says, and nothing in the others', async () => {
+  it('has the recorded movements of each update, and none in the others', async () => {
     const { rows } = await run.client.query<Change & { readonly offset: number }>(moved);
     const recorded = holdings.updates.flatMap(({ offset, changes }) =>
       changes.map(({ owner, net, ...change }) => {
-        // The own contracts alone do not show what came and went in one update.
+        // The own contracts alone do not include holdings created and archived in one update.
         const passed = shape === 'ACS_DELTA' ? change.in.filter((text) => change.out.includes(text)) : [];
         const seen = (texts: readonly string[]): string[] => texts.filter((text) => !passed.includes(text)).sort();
         return { owner, net, offset, in: seen(change.in), out: seen(change.out) };
@@ -107,7 +110,7 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
     expect(rows).toEqual(recorded.sort(order));
   });
 
-  it('has each movement once: mints, transfers between owners and to herself', async () => {
+  it('has each movement once: mints, transfers to others and to oneself', async () => {
     const { rows } = await run.client.query<Record<string, string>>(
       `select "offset"::integer, kind, basis, split_part(sender, '1', 1) as sender, split_part(receiver, '1', 1) as receiver,
               amount::text, reason from explore.token_transfers where instrument_id = 'USD' order by "offset"`,
@@ -135,13 +138,13 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
       movement(97, 'alice', 'bob', '10.2500000000', 'rent'),
       movement(115, 'bob', 'alice', '0.0000000001'),
       movement(121, 'alice', 'bob', '3.5000000000'),
-      // What one update gave and took back shows in the events alone.
+      // A holding created and archived in one update is in the events alone.
       ...(effects ? [movement(130, 'alice', 'alice', '5.0000000000')] : []),
     ]);
     expect((await run.client.query('select * from explore.token_discrepancies')).rows).toEqual([]);
   });
 
-  it('says of each change what it was, and with whom', async () => {
+  it('has the kind and the counterparty of each change', async () => {
     const { rows } = await run.client.query<Record<string, unknown>>(
       `select "offset"::integer, kind, trim_scale(locked_in - locked_out)::text as locked,
               split_part(other_owners[1], '1', 1) as other
@@ -169,7 +172,7 @@ describe.each(shapes)('the recorded token flow under %s', (shape) => {
     ]);
   });
 
-  it('keeps for each of them the journal that the recording has: what came and went, locks, counterparts', async () => {
+  it('has the recorded journal of each owner: credits, debits, locks, counterparties', async () => {
     const effects = shape === 'LEDGER_EFFECTS';
     for (const owner of Object.keys(holdings.balancesAtEnd)) {
       const { rows } = await run.client.query<Record<string, unknown>>(

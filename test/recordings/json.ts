@@ -1,6 +1,6 @@
 /**
- * JSON as it was written: numbers stay the text they are in the source, objects remember theirs. A parser of our own, so
- * that what is compared went through nothing the indexer uses, and through nothing that rounds.
+ * JSON as it was written: numbers stay the text of the source, objects keep theirs. A parser of our own,
+ * so that compared values did not go through code of the indexer, or through code that rounds.
  */
 
 /** A number by its source text. */
@@ -13,7 +13,7 @@ export class JsonNumber {
 
 export class JsonObject {
   readonly fields: ReadonlyMap<string, Json>;
-  /** The object as it stands in the source. */
+  /** The text of the object, as in the source. */
   readonly text: string;
   constructor(fields: ReadonlyMap<string, Json>, text = '') {
     this.fields = fields;
@@ -141,18 +141,18 @@ class Parser {
   }
 }
 
-/** @throws Error where the text is no JSON, or a field is there twice */
+/** @throws Error if the text is not JSON, or a field occurs twice */
 export function parseJson(text: string): Json {
   return new Parser(text).whole();
 }
 
-/** @throws Error when it is something else */
+/** @throws Error when it is not an object */
 export function asObject(value: Json | undefined): JsonObject {
   if (value instanceof JsonObject) return value;
   throw new Error('expected an object');
 }
 
-/** @throws Error when it is something else */
+/** @throws Error when it is not a text */
 export function asText(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   throw new Error('expected a text');
@@ -173,8 +173,8 @@ export function onlyField(value: Json | undefined): readonly [string, Json] {
 }
 
 /**
- * Every leaf with its path and its exact value as text: what is no list and no object, or an empty one. Lone surrogates
- * and all else in a text are compared as they are.
+ * Every leaf with its path and its exact value as text: a value that is not a list or an object, or an empty one.
+ * Texts, lone surrogates included, are compared as they are.
  */
 export function* leavesOf(value: Json | undefined, path = ''): Generator<readonly [path: string, text: string]> {
   if (value instanceof JsonObject) {

@@ -1,8 +1,10 @@
-/** Defects for the comparison to find, planted in tables: a value that changed, a row that is gone, a row nobody sent. */
+/**
+ * Errors injected into tables, for the comparison to find: a changed value, a missing row, a row that was never sent.
+ */
 import type { Client } from 'pg';
 import { ours } from './stored.ts';
 
-/** Tables, and what a copied row has to have changed to be one of its own. */
+/** Tables, and the columns of a copied row that have to be changed to make it a different row. */
 export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   updates: { offset: 999_999 },
   contracts: { node_id: 9_999 },
@@ -21,10 +23,10 @@ export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   coverage: { from_offset: 999_999 },
 };
 
-/** Combinations of parties, which are seen in the tables that name them. */
+/** Party sets, whose values are visible in the tables that refer to them. */
 export const parties = ['contract_parties', 'event_parties'] as const;
 
-/** The relation that shows the rows of a table. */
+/** The relation that contains the rows of a table. */
 export const shownAs: Readonly<Record<string, string>> = { live: 'lifetimes', ended: 'lifetimes' };
 
 /** The least change of a value, by the type of its column. */
@@ -48,7 +50,7 @@ export interface Column {
   readonly type: string;
 }
 
-/** All columns that hold something of the ledger, or stand for something of it. */
+/** All columns that hold facts of the ledger, or the number of one. */
 export async function columnsOf(client: Client, table: string): Promise<readonly Column[]> {
   const { rows } = await client.query<Column>(
     `select column_name as name, data_type as type from information_schema.columns
@@ -74,7 +76,7 @@ export const planted = {
        from ledger.${table} t where t.ctid = ${middle(table)}`,
 } as const;
 
-/** What `use` finds while the statement has changed a row; then it is undone. */
+/** The result of `use` while the statement has changed a row; then the change is rolled back. */
 export async function whilePlanted<T>(client: Client, statement: string, use: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {

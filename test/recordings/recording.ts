@@ -1,7 +1,7 @@
 /**
- * A recording: the frames of both streams as a participant sent them, and what they say of themselves. The active
- * contracts were recorded at one offset; at earlier ones they are put together from the recorded updates, piece by piece
- * as text. Shares no code with the indexer or the sandbox.
+ * A recording: the frames of both streams as a participant sent them, with their offsets and contents. The active
+ * contracts were recorded at one offset; at earlier ones they are put together from the recorded updates, piece by
+ * piece as text. Shares no code with the indexer or the sandbox.
  */
 import { fixture, fixtureLines } from '../support/wire/fixtures.ts';
 import { asInteger, asObject, asText, onlyField, parseJson, type Json, type JsonObject } from './json.ts';
@@ -31,7 +31,7 @@ export interface Recording {
   /** Offset of the last update, where the active contracts were recorded. */
   readonly end: number;
   readonly activeContracts: readonly Entry[];
-  /** What comes after this offset was sent by a second participant, whose own offsets are so much smaller. */
+  /** Updates after this offset were sent by a second participant, whose own offsets are so much smaller. */
   readonly second?: { readonly from: number; readonly shift: number };
 }
 
@@ -73,7 +73,7 @@ function participantOf(frame: Frame): string {
   return asText(asObject(asObject(holder).fields.get('value')).fields.get('participantId'));
 }
 
-/** Active at an offset, by the updates of the shape that shows the own contracts alone. */
+/** Active at an offset, by the updates of the shape that has the own contracts alone. */
 export function activeAt(recording: Recording, offset: number): readonly Entry[] {
   if (offset >= recording.end) return recording.activeContracts;
   return derivedAt(recording, offset);

@@ -1,6 +1,6 @@
 /**
- * A participant that knows one recording by heart: what it streams are the recorded frames, byte for byte. It shares no
- * code with the indexer or the sandbox, and refuses a request that does not ask for all that was recorded.
+ * A participant that replays one recording: it streams the recorded frames, byte for byte. It shares no
+ * code with the indexer or the sandbox, and rejects a request for less than was recorded.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,9 +10,9 @@ import { activeAt, type Entry, type Frame, type Recording, type Shape } from './
 
 export interface ReplayServer extends AsyncDisposable {
   readonly url: string;
-  /** The ledger grows up to here: open streams are sent what has come. */
+  /** The ledger grows up to here: open streams get the new frames. */
   growTo(offset: number): void;
-  /** Of each list of active contracts, this many entries of the first one on are sent; the rest once more are allowed. */
+  /** Sends this many entries in total, from the first, in each list of active contracts; later calls allow more. */
   showEntries(count: number): void;
 }
 
@@ -21,7 +21,7 @@ interface Refusal {
   readonly body: string;
 }
 
-/** What is still to be sent on a socket: `next` sends it, and answers whether that was all. */
+/** Messages still to be sent on a socket: `next` sends one, and returns whether that was all. */
 interface Sending {
   readonly socket: WebSocket;
   next(): boolean;
@@ -31,7 +31,7 @@ const interfaces = [
   '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding',
   '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding',
 ];
-/** What an indexer has to be told so that it asks for what was recorded. */
+/** Configuration of an indexer whose requests are those that were recorded. */
 export const recordedFilter = { LEDGER_CREATED_EVENT_BLOBS: 'true', LEDGER_INTERFACES: interfaces.join(',') } as const;
 
 export async function startReplay(recording: Recording, end: number): Promise<ReplayServer> {
@@ -162,13 +162,13 @@ class Participant {
 
   /** The list of contracts over HTTP. */
   list(request: Request, limit: number): string | Refusal {
-    // An indexer asks for each interface alone whether it is known.
+    // An indexer checks for each interface alone whether the ledger knows it.
     if (limit === 1 && asksForOneInterface(request.eventFormat)) return '[]';
     const entries = this.#entriesOf(request);
     return 'status' in entries ? entries : listOf(entries, limit);
   }
 
-  /** The updates of a stretch over HTTP. */
+  /** The updates of an offset range over HTTP. */
   stretch(request: Request, limit: number): string | Refusal {
     const { beginExclusive = 0, endInclusive } = request;
     const shape = shapeOf(request);
@@ -178,7 +178,7 @@ class Participant {
     return listOf(frames, limit);
   }
 
-  /** The update as the point queries show it. */
+  /** The update as the point queries return it. */
   lookUp(request: Request, wanted: (frame: Frame) => boolean): string | Refusal {
     const shape = shapeOf(request);
     if (shape === undefined) return notRecorded();
@@ -214,7 +214,7 @@ function listOf(all: readonly { readonly text: string }[], limit: number): strin
   return `[${texts.join(',')}]`;
 }
 
-/** Undefined when it asks for less than was recorded. */
+/** Undefined when it requests less than was recorded. */
 function shapeOf({ updateFormat }: Request): Shape | undefined {
   const { includeTransactions, includeReassignments, includeTopologyEvents } = updateFormat ?? {};
   const all = asksForAll(includeTransactions?.eventFormat) && asksForAll(includeReassignments);
@@ -235,7 +235,7 @@ function asksForOneInterface(format: EventFormat | undefined): boolean {
   return more.length === 0 && interfaces.some((id) => asked.includes(`"interfaceId":"${id}"`));
 }
 
-const notRecorded = (): Refusal => refusal(400, 'INVALID_ARGUMENT', 'the recording shows something else', 8, 3);
+const notRecorded = (): Refusal => refusal(400, 'INVALID_ARGUMENT', 'this request was not recorded', 8, 3);
 const afterEnd = (what: string, offset: number, end: number): Refusal =>
   refusal(
     400,

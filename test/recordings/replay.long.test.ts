@@ -1,6 +1,6 @@
 /**
- * What a participant was recorded to send, sent once more to the program as an operator runs it, which is killed in the
- * middle: every leaf of every frame is found in Postgres, and nothing beside.
+ * Recorded messages of a participant, sent again to the program as an operator runs it, which is killed in the middle:
+ * Postgres has every leaf of every frame, and no others.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Comparison } from './comparison.ts';
@@ -11,10 +11,10 @@ import { prepareRun } from './run.ts';
 
 const names = ['core', 'two-synchronizers'];
 
-/** Leaves of the frames, counted without asking what they mean. What is around an update has none. */
+/** Leaves of the frames, counted whatever they mean. The frame around an update has none. */
 function leavesIn(frames: readonly Frame[], entries: readonly Entry[] = []): number {
   const sent = [...frames, ...entries].map(({ json }) => countLeaves(json));
-  // The token of an entry is spent when the seed is published.
+  // The token of an entry is used up when the seed is published.
   return sent.reduce((sum, leaves) => sum + leaves, 0) - entries.length;
 }
 
@@ -61,7 +61,7 @@ describe.each(names)('the recording %s', (name) => {
       ] as const) {
         await using daemon = run.start();
         await run.reaches(daemon, offsetAt(frames, killAfter));
-        // What comes now is cut where nobody chose to.
+        // The kill interrupts the following updates at a random point.
         run.server.growTo(offsetAt(frames, share));
       }
       run.server.growTo(recording.end);
@@ -88,7 +88,7 @@ describe.each(names)('the recording %s', (name) => {
     expectSame(`${name} at its end`, await run.compared([end]), leavesIn([], activeContracts));
   });
 
-  it.each(shapes)('goes on under %s from active contracts with all that followed', async (shape) => {
+  it.each(shapes)('stores all updates after its active contracts under %s', async (shape) => {
     const seedOffset = busiest(recording);
     const frames = recording.updates[shape].filter(({ offset }) => offset > seedOffset);
     await using run = await prepareRun({ recording, shape, seedOffset, ledgerEnd: seedOffset });
@@ -103,7 +103,7 @@ describe.each(names)('the recording %s', (name) => {
     expectSame(`${name} from ${seedOffset} on, ${shape}`, await run.compared([seedOffset, ...sampled(frames)]), leaves);
   });
 
-  it('has, at its end, the active contracts that its updates lead to', () => {
+  it('has at its end the active contracts that result from its updates', () => {
     const withoutToken = ({ text }: Entry): string => text.replace(/"streamContinuationToken":"[^"]*"}$/, '');
     expect(derivedAt(recording, recording.end).map(withoutToken).sort()).toEqual(
       recording.activeContracts.map(withoutToken).sort(),

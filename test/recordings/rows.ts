@@ -1,9 +1,9 @@
-/** Rows by relation and key, and a reader of messages that tells which of their fields nobody has asked for. */
+/** Rows by relation and key, and a reader of messages that reports which of their fields were not read. */
 import { countLeaves, JsonNumber, JsonObject, leavesOf, type Json } from './json.ts';
 
 export type Row = Readonly<Record<string, Json>>;
 
-/** The columns that tell the rows of a relation apart, all texts, numbers or null. */
+/** The columns that identify a row of a relation, all texts, numbers or null. */
 export function keyOf(row: Row, columns: readonly string[]): string {
   return columns.map((column) => [...leavesOf(row[column] ?? null)].map(([, text]) => text).join()).join(' ');
 }
@@ -22,11 +22,11 @@ export class Rows {
   }
 }
 
-/** What became of the leaves of the frames. */
+/** Counts of the leaves of the frames. */
 export class Tally {
-  /** Leaves for which a place in a row was found. */
+  /** Leaves that were found in a row. */
   leaves = 0;
-  /** Paths of those that nobody asked for. */
+  /** Paths of fields that were not read. */
   readonly unplaced: string[] = [];
 }
 
@@ -51,14 +51,14 @@ export class Message {
     return result;
   }
 
-  /** A value that is compared as a whole; null where the field is missing. */
+  /** A value that is compared as one leaf; null if the field is missing. */
   take(name: string): Json {
     const value = this.#json.fields.get(name);
     if (this.#unread.delete(name)) this.#tally.leaves += countLeaves(value);
     return value ?? null;
   }
 
-  /** A value of which the interface makes no difference between empty and missing. */
+  /** A value for which the interface does not distinguish empty and missing. */
   optional(name: string): Json {
     const value = this.take(name);
     return value === '' || (Array.isArray(value) && value.length === 0) ? null : value;
@@ -69,7 +69,7 @@ export class Message {
     return typeof value === 'string' ? postgresTime(value) : value;
   }
 
-  /** A value that is looked into; an empty one counts as the leaf it is. */
+  /** A value whose parts are read; an empty one counts as a leaf. */
   inside(name: string): Json {
     const value = this.#json.fields.get(name);
     const empty = value === null || (Array.isArray(value) && value.length === 0);
@@ -77,7 +77,7 @@ export class Message {
     return value ?? null;
   }
 
-  /** What is of no interest by itself, because the message is kept as a whole. */
+  /** Skips the other fields, because the complete message is stored. */
   rest(): void {
     this.#unread.clear();
   }

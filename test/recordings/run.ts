@@ -1,4 +1,4 @@
-/** One run of the real program over a recording, with what it stored and what it should have. */
+/** One run of the real program over a recording, with its stored and its expected rows. */
 import type { Client } from 'pg';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { watchStored, type Stored } from '../e2e/runs/stored.ts';
@@ -19,16 +19,16 @@ export interface Run extends AsyncDisposable {
   reaches(daemon: Daemon, offset: number): Promise<void>;
   /** Waits until the seed has stored so many entries. */
   seeds(daemon: Daemon, entries: number): Promise<void>;
-  /** All that is stored against all that was recorded. */
+  /** Compares all stored rows with the recording. */
   compared(offsets?: readonly number[]): Promise<Comparison>;
 }
 
 export interface RunOptions {
   readonly recording: Recording;
   readonly shape: Shape;
-  /** Read the active contracts there; else history is followed from its beginning. */
+  /** Read the active contracts there; otherwise history is followed from its beginning. */
   readonly seedOffset?: number;
-  /** Where the ledger ends at first. */
+  /** The ledger end at first. */
   readonly ledgerEnd: number;
 }
 
@@ -42,7 +42,7 @@ export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: Ru
     ...recordedFilter,
     LEDGER_SHAPE: shape,
     INDEXER_START: seedOffset === undefined ? 'genesis' : 'seed',
-    // Small ones, so that a run is cut in the middle of many.
+    // Small ones, so that a run is interrupted in the middle of many.
     INDEXER_BATCH_UPDATES: '3',
     INDEXER_RETRY_MAX_DELAY: '200ms',
   };

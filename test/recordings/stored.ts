@@ -1,18 +1,20 @@
-/** What is stored, as readers see it: each relation as JSON that Postgres itself prints, with names instead of numbers. */
+/**
+ * Stored rows as readers get them: each relation as JSON that Postgres itself prints, with names instead of numbers.
+ */
 import type { Client } from 'pg';
 import { asObject, parseJson } from './json.ts';
 import type { Row } from './rows.ts';
 
 export interface Relation {
   readonly name: string;
-  /** Columns that tell its rows apart. */
+  /** Columns that identify its rows. */
   readonly key: readonly string[];
   readonly sql: string;
 }
 
 /**
- * Not the ledger's: numbers of the dictionaries and of combinations of parties, which names stand for, what the writer notes
- * of itself, and the class of a lifetime, by which it is found.
+ * Not facts of the ledger: numbers of the dictionaries and of party sets, which names replace, notes of the writer
+ * about itself, and the class of a lifetime, by which rows are looked up.
  */
 export const ours: ReadonlySet<string> = new Set([
   'synchronizer_pk',
@@ -32,7 +34,7 @@ export const ours: ReadonlySet<string> = new Set([
 const id = (alias: string): string =>
   `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name`;
 
-/** What the writer fills. */
+/** The tables that the writer fills. */
 export const tables: readonly Relation[] = [
   {
     name: 'updates',
@@ -138,7 +140,7 @@ const views: readonly Relation[] = [
   { name: 'explore.events', key: ['offset', 'node_id', 'event_type'], sql: 'select * from explore.events' },
 ];
 
-/** Tables, views, and what was active right after each of the offsets. */
+/** Tables, views, and the active contracts right after each of the offsets. */
 export function relations(offsets: readonly number[]): readonly Relation[] {
   const past = offsets.map((offset) => ({
     name: activeAtName(offset),
@@ -150,7 +152,7 @@ export function relations(offsets: readonly number[]): readonly Relation[] {
 
 export const activeAtName = (offset: number): string => `explore.active_at(${String(offset)})`;
 
-/** Its rows without what is ours. Numbers and times are the text that Postgres prints for them. */
+/** Its rows without the columns of `ours`. Numbers and times are the text that Postgres prints for them. */
 export async function readRelation(client: Client, { sql }: Relation): Promise<readonly Row[]> {
   const { rows } = await client.query<{ row: string }>(`select row_to_json(r)::text as row from (${sql}) r`);
   return rows.map(({ row }) =>

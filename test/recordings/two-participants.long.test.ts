@@ -1,6 +1,7 @@
 /**
- * Two participants of one network were recorded as they told the same updates to the same parties. The indexer reads from the
- * first, and from the second after some of them: every update and event is there once, as the one it was read from told it.
+ * Two participants of one network were recorded as they sent the same updates to the same parties. The indexer reads
+ * from the first, and from the second after some of them: every update and event is there once, as sent by its
+ * participant.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,7 +32,7 @@ function shifted({ text, offset }: Frame, shift: number): Frame {
   return frameOf(text.replaceAll(`"offset":${offset},`, `"offset":${offset + shift},`));
 }
 
-describe('two participants that tell the same', () => {
+describe('two participants that send the same updates', () => {
   let first: Recording;
   let second: Recording;
   let database: TestDatabase;
@@ -69,7 +70,7 @@ describe('two participants that tell the same', () => {
     second.updates.LEDGER_EFFECTS,
   ];
 
-  it('are the same by their ids, and by nothing that tells where', () => {
+  it('have the same update ids, at other offsets', () => {
     const [ours, theirs] = frames();
     const ids = (all: readonly Frame[]) => all.map(({ value }) => value.fields.get('updateId'));
     expect(ids(ours)).toEqual(ids(theirs));
@@ -80,7 +81,7 @@ describe('two participants that tell the same', () => {
   // From the first update to the last, evenly: TEST_RUNS=65 reads the second after each of them.
   const runs = Math.min(updates, runsFor(9));
   const cuts = Array.from({ length: runs }, (_, run) => 1 + Math.round((run * (updates - 1)) / Math.max(1, runs - 1)));
-  it.each(cuts)('are one history when the second is read after %i updates', async (cut) => {
+  it.each(cuts)('form one history when the second is read after %i updates', async (cut) => {
     const [ours, theirs] = frames();
     const [at, last, own] = [ours[cut - 1]?.offset ?? 0, theirs.at(-1)?.offset ?? 0, theirs[cut - 1]?.offset ?? 0];
     for (const schema of ['explore', 'typed', 'pqs_multisync', 'pqs', 'ledger'])

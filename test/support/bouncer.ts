@@ -23,7 +23,7 @@ async function freePort(): Promise<number> {
   });
 }
 
-/** pgbouncer before the server of `url`, asking for no password of its own. */
+/** pgbouncer before the server of `url`, without a password of its own. */
 export async function startBouncer(url: string, mode: string): Promise<AsyncDisposable & { readonly url: string }> {
   const { username, password, hostname, port: far, pathname } = new URL(url);
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-pooler-'));

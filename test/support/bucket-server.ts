@@ -34,7 +34,7 @@ export async function startBucketServer(): Promise<BucketServer> {
   const [objects, facts] = [join(folder, 'objects'), join(folder, 'facts')];
   for (const each of [objects, facts]) mkdirSync(each);
   const address = `127.0.0.1:${String(await freePort())}`;
-  // What it knows of objects beside their bytes lies in a folder too: not every file system has a place for it.
+  // Its metadata of objects is in a folder too: not every file system has a place for it.
   const child: ChildProcess = spawn(program, ['--quiet', '--port', address, 'posix', '--sidecar', facts, objects], {
     stdio: 'ignore',
     env: { ROOT_ACCESS_KEY_ID: 'tester', ROOT_SECRET_ACCESS_KEY: 'a-secret-of-tests', HOME: folder },

@@ -1,6 +1,6 @@
 /**
- * Nothing secret leaves the process: given a token, a password and words that occur in payloads, looks for them in all
- * that a process shows (log, errors, metrics, status, command line), plain and in the forms that programs give to text.
+ * Checks that no secret leaves the process: given a token, a password and words of payloads, searches for them in all
+ * output of a process (log, errors, metrics, status, command line), plain and in the encodings that programs use.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,11 +18,11 @@ export interface Leak {
   readonly where: string;
   readonly what: 'token' | 'password' | 'payload';
   readonly form: string;
-  /** Position in the text; the text itself would leak once more. */
+  /** Position in the text; the text itself would leak again. */
   readonly at: number;
 }
 
-/** What a canary looks at; a `Daemon` of the end-to-end tests is one. */
+/** A process to check; a `Daemon` of the end-to-end tests is one. */
 export interface Watched {
   readonly pid: number | undefined;
   /** Everything it printed so far, stdout and stderr. */
@@ -31,7 +31,7 @@ export interface Watched {
   http(): Promise<string>;
 }
 
-/** A word that nothing else contains. */
+/** A word that no other text contains. */
 export function canaryWord(): string {
   return `kanari${randomBytes(8).toString('hex')}`;
 }
@@ -50,7 +50,7 @@ export class Canary {
     ];
   }
 
-  /** Looks at one text. */
+  /** Checks one text. */
   look(where: string, text: string): void {
     this.#looked.texts += 1;
     this.#looked.characters += text.length;
@@ -61,7 +61,7 @@ export class Canary {
     }
   }
 
-  /** Looks at what a running process shows. */
+  /** Checks all output of a running process. */
   async lookAt(name: string, process: Watched): Promise<void> {
     this.look(`${name}: output`, process.output());
     if (process.pid !== undefined) this.look(`${name}: command line`, commandLine(process.pid));
@@ -72,18 +72,18 @@ export class Canary {
     this.look(`${name}: /events`, await firstEvents(url));
   }
 
-  /** What was found so far. */
+  /** Leaks found so far. */
   leaks(): readonly Leak[] {
     return this.#leaks;
   }
 
-  /** How much was looked at. */
+  /** How much was checked. */
   looked(): { readonly texts: number; readonly characters: number } {
     return { ...this.#looked };
   }
 }
 
-/** Of a process of this machine; empty where the system does not tell. */
+/** Of a process of this machine; empty if the system does not provide it. */
 function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -115,21 +115,24 @@ function folded(text: string): string {
   return text.toLowerCase().replaceAll('-', '+').replaceAll('_', '/');
 }
 
-/** As it stands in the base64 of a longer text, so many bytes after a multiple of three; without what depends on others. */
+/**
+ * Its base64 in a longer text, so many bytes after a multiple of three; without the characters that depend on other
+ * bytes.
+ */
 function base64After(bytes: Buffer, shift: number): string {
   const whole = Buffer.concat([Buffer.alloc(shift), bytes]);
   const full = whole.subarray(0, whole.length - (whole.length % 3)).toString('base64');
   return full.slice(shift === 0 ? 0 : shift + 1);
 }
 
-/** What the status page is told during its first seconds: the database has been read by then. */
+/** The events that the status page gets in its first seconds: the database has been read by then. */
 async function firstEvents(url: string): Promise<string> {
   let text = '';
   const answer = await fetch(`${url}/events`, { signal: AbortSignal.timeout(2_500) });
   try {
     for await (const part of answer.body ?? []) text += Buffer.from(part as Uint8Array).toString();
   } catch {
-    // The stream ends when we have seen enough, or with the process.
+    // The stream ends when enough has been read, or with the process.
   }
   return text;
 }

@@ -1,5 +1,5 @@
 /**
- * What may stand between an indexer and its participant: passes everything on, and closes streams early with a clean
+ * A gateway between an indexer and its participant: passes everything on, and closes streams early with a clean
  * close. Shares nothing with the sandbox, nor with the client.
  */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -22,11 +22,11 @@ export interface PassingFrame {
 export class CuttingGateway implements AsyncDisposable {
   /** Whether the stream ends instead. */
   cuts: (frame: PassingFrame) => boolean = () => false;
-  /** Close code of a cut; 1006: none. */
+  /** Close code of an early close; 1006: none. */
   code = 1000;
-  /** What a POST of a list is answered with; undefined: what the participant answers. */
+  /** Status of the response to a POST of a list; undefined: the response of the participant. */
   listAnswer: number | undefined;
-  /** How often that was answered. */
+  /** How often that status was sent. */
   refused = 0;
   /** Streams of the ledger that have not ended. */
   passing = 0;

@@ -9,7 +9,7 @@ export interface TestDatabase {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A UTF-8 database with a name of its own: empty, or a copy of one that nobody is connected to. */
+/** A UTF-8 database with a name of its own: empty, or a copy of one without connections. */
 export async function createTestDatabase(template = 'template0'): Promise<TestDatabase> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (server === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with vitest');
@@ -21,12 +21,12 @@ export async function createTestDatabase(template = 'template0'): Promise<TestDa
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
 }
 
-/** SQLSTATE of a database that somebody is connected to. */
+/** SQLSTATE of a database that has connections. */
 const inUse = '55006';
 
 /**
- * Removes a database with the sessions in it, if it is there. Postgres waits five seconds for the end of these sessions. On
- * a busy machine they may take longer, so it is asked up to ten times.
+ * Removes a database with the sessions in it, if it is there. Postgres waits five seconds for the end of these
+ * sessions. On a busy machine they may take longer, so the drop is tried up to ten times.
  */
 export async function dropDatabase(server: string, name: string): Promise<void> {
   for (let left = 9; ; left -= 1) {
@@ -49,7 +49,7 @@ export async function query(url: string, text: string): Promise<readonly Record<
     return rows;
   } catch (thrown) {
     void client.end();
-    // The server may have ended the session while it waited: a new one answers, or fails for the same reason.
+    // The server may have ended the session while it waited: a new one succeeds, or fails for the same reason.
     if (thrown instanceof DatabaseError && thrown.code !== adminShutdown) throw thrown;
     return queryAlone(url, text);
   }
@@ -75,8 +75,8 @@ async function connected(url: string): Promise<Client> {
 const adminShutdown = '57P01';
 
 /**
- * Sessions that wait for the next read, by URL. Tests repeat a statement until something has happened. A new session costs
- * 15 ms of CPU, the statement 1 ms.
+ * Sessions that wait for the next read, by URL. Tests repeat a statement until an event has happened. A new session
+ * costs 15 ms of CPU, the statement 1 ms.
  */
 const waiting = new Map<string, readonly Waiting[]>();
 

@@ -1,4 +1,6 @@
-/** What the demo does, at times that never change: a month of history, the upgrade of a package, some minutes of traffic. */
+/**
+ * The traffic of the demo, at constant times: a month of history, the upgrade of a package, some minutes of traffic.
+ */
 import { upgradeLicensing } from '../../packages/ledger-sandbox/src/demo/templates/licensing-templates.ts';
 import { monthBefore, playMonth } from '../../packages/ledger-sandbox/src/demo/month.ts';
 import { Play } from '../../packages/ledger-sandbox/src/demo/play.ts';

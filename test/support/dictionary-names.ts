@@ -1,6 +1,7 @@
 /**
- * The small numbers of templates, choices, synchronizers and combinations of parties as what they stand for. They are given in the order of
- * first appearance: a ledger that sends two updates the other way round changes the numbers and none of the facts.
+ * Replaces the numbers of templates, choices, synchronizers and party sets by the names they represent. Numbers are
+ * assigned in the order of first appearance: a ledger that sends two updates in the other order changes the numbers
+ * and none of the facts.
  */
 import { escapeIdentifier } from 'pg';
 
@@ -23,7 +24,7 @@ const eventParties = (schema: string, number: string): string =>
   `(select jsonb_build_array(d.acting_parties, d.witness_parties, d.implemented_interfaces)::text
       from ${schema}.event_parties d where d.parties_pk = ${number})`;
 
-/** Tables whose rows mean nothing but what others refer to by their numbers. */
+/** Tables whose rows only have a meaning for the rows that refer to their numbers. */
 export const numberedTables: ReadonlySet<string> = new Set(['contract_parties', 'event_parties']);
 
 const withEventParties: ReadonlySet<string> = new Set(['exercises', 'archives', 'reassignments']);

@@ -1,12 +1,12 @@
 /**
- * One SHA-256 over everything a schema says about the ledger: two schemas with the same digest hold the same facts,
- * however many batches, restarts and writers it took. Left out is only what tells of the process that wrote.
+ * One SHA-256 over all facts of the ledger in a schema: two schemas with the same digest hold the same facts, however
+ * many batches, restarts and writers it took. Columns that describe only the writing process are left out.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
 import { namedColumn, numberedTables } from './dictionary-names.ts';
 
-/** Columns that differ from run to run and say nothing about the ledger. */
+/** Columns that differ from run to run and hold no facts of the ledger. */
 const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'participant_pruned_offset'],
   updates: ['batch_offset'],
@@ -16,7 +16,10 @@ const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   redactions: ['redacted_at'],
 };
 
-/** Filled beside the stream, when a package has been read, or as far as completions have come: the history alone does not decide. */
+/**
+ * Filled in the background, when a package has been read, or as far as completions have come: the history alone does
+ * not decide.
+ */
 const besideTheStream: ReadonlySet<string> = new Set([
   'packages',
   'omitted_fields',
@@ -34,7 +37,7 @@ const besideTheStream: ReadonlySet<string> = new Set([
   'reader_tokens',
 ]);
 
-/** Tells in which transactions the writer stored what, and nothing of the ledger. */
+/** In which transactions the writer stored the updates: nothing of the ledger. */
 const ofTheWriter = 'batches';
 
 interface Table {
@@ -51,7 +54,7 @@ export async function digestOf(url: string, schema: string, numbers: 'as stored'
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    // One text form of times and bytes, whatever the server or the role prefers.
+    // One text form of times and bytes, whatever the defaults of the server or the role are.
     await client.query(`begin transaction isolation level repeatable read, read only`);
     await client.query(`set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'`);
     const hash = createHash('sha256');
@@ -90,7 +93,7 @@ async function tablesOf(client: Client, schema: string): Promise<readonly Table[
   return rows.map(({ name, columns, key }) => {
     const skipped = volatileColumns[name] ?? [];
     const compared = columns.filter((column) => !skipped.includes(column));
-    // Without a key, rows that are equal in every column are all that has no order.
+    // Without a key, only rows that are equal in every column have no order.
     return { name, columns: compared, key: key.length === 0 ? compared : key };
   });
 }

@@ -1,8 +1,11 @@
-/** How far a filter is extended, and what a schema must then have in common with one that began with the wider filter. */
+/**
+ * The progress of a filter extension, and the comparison of a schema with one that had the wider filter from the
+ * beginning.
+ */
 import { query } from './database.ts';
 import { namedRow } from './dictionary-names.ts';
 
-/** How far a filter extension is, by what it has left in the database. */
+/** The step of a filter extension, by its traces in the database. */
 export const stages = ['asked', 'set', 'gathering', 'named', 'adding', 'done'] as const;
 export type Stage = (typeof stages)[number];
 
@@ -23,8 +26,8 @@ export async function stageOf(url: string, schema = 'ledger'): Promise<Stage> {
 }
 
 /**
- * Rows of what is active, and of all that happened after an offset: of each table, which rows and which columns of them say the
- * same whether the contract was seeded or followed.
+ * Rows of what is active, and of all that happened after an offset: of each table, which rows and which columns of
+ * them say the same whether the contract was seeded or followed.
  */
 const compared = (
   after: number,
@@ -36,7 +39,7 @@ const compared = (
   reassignments: [`t."offset" > ${after}`, []],
   live: ['true', []],
   ended: [`t.ended_offset > ${after}`, []],
-  // How it was found, and what only its update says.
+  // How it was found, and fields that only its update has.
   contracts: [
     `t."offset" > ${after} or l."offset" is not null`,
     ['origin', 'workflow_id', 'acs_delta', 'reassignment_counter'],
@@ -47,7 +50,7 @@ const compared = (
 /** A join, for a million rows are compared as well. */
 const liveOnes = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
 
-/** What one schema has and another lacks of it, with names instead of numbers; at most so many rows of each. */
+/** Rows that only one of two schemas has, with names instead of numbers; at most so many rows of each. */
 export async function differences(
   url: string,
   one: string,
@@ -69,7 +72,10 @@ export async function differences(
   return found;
 }
 
-/** A list of active contracts names those witnesses that are stakeholders; an update names all. Their order is nobody's. */
+/**
+ * A list of active contracts names those witnesses that are stakeholders; an update names all. Their order is
+ * undefined.
+ */
 function ofList(schema: string, row: string, after: number): string {
   const parties = `(select jsonb_build_array(p.signatories, p.observers,
                              array(select w from unnest(p.witness_parties) w

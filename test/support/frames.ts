@@ -167,7 +167,10 @@ export function topology(offset: number): JsonRecord {
   });
 }
 
-/** What became of the hosting of parties: `Added`, `Changed`, `Onboarding` or `Revoked`, party, and the participant if another. */
+/**
+ * A change of the hosting of a party: `Added`, `Changed`, `Onboarding` or `Revoked`, party, and the participant if
+ * another.
+ */
 export type HostingChange = readonly [kind: string, party: string, participant?: string];
 
 export function hosting(offset: number, changes: readonly HostingChange[], synchronizerId = here): JsonRecord {

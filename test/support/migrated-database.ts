@@ -1,5 +1,6 @@
 /**
- * A database whose schemas have their tables already. Postgres needs 0.5 s of CPU to make the tables and views of one schema, and
+ * A database whose schemas have their tables already. Postgres needs 0.5 s of CPU to make the tables and views of one
+ * schema, and
  * 0.06 s to copy a database that has them. The first file that needs a database makes it, for all files of the run.
  */
 import { createHash } from 'node:crypto';
@@ -34,7 +35,7 @@ async function makeTemplate(server: string, template: string, schemas: readonly 
     if (found.rowCount === 1) return;
     const { url } = await createTestDatabase();
     for (const schema of schemas) await migrated(url, schema);
-    // Under its name only when it is whole.
+    // It gets its final name only when it is complete.
     const name = escapeIdentifier(new URL(url).pathname.slice(1));
     await client.query(`alter database ${name} rename to ${escapeIdentifier(template)}`);
   } finally {

@@ -1,6 +1,6 @@
 /**
  * A real OpenID Connect provider on a free port, with one client that may obtain JWT access tokens by client
- * credentials, and switches for what providers do on bad days.
+ * credentials, and switches for faults of providers.
  */
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,13 +9,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Provider, type Configuration } from 'oidc-provider';
 
 export const clientId = 'indexer';
-/** Looks like nothing else, so that a test can search for it. */
+/** Unlike any other text, so that a test can search for it. */
 export const clientSecret = 'canary-client-secret-7f3a';
-/** What the tokens are for; the default when the client names no resource. */
+/** The audience of the tokens; the default when the client names no resource. */
 export const audience = 'https://daml.com/jwt/aud/participant/sandbox';
 
 export interface OidcOptions {
-  /** Life of a token, whole seconds. Default 2. */
+  /** Lifetime of a token in seconds, an integer. Default 2. */
   readonly tokenSeconds?: number;
   /** Wraps the server that will listen, e.g. in TLS. */
   readonly server?: (listener: RequestListener) => Server;
@@ -30,7 +30,7 @@ export interface Oidc extends AsyncDisposable {
   readonly jwksUrl: string;
   /** Form bodies of the token requests so far. */
   readonly tokenRequests: readonly URLSearchParams[];
-  /** Replaces the answers to token requests; undefined lets the provider answer. May be changed at any time. */
+  /** Replaces the responses to token requests; undefined lets the provider respond. May be changed at any time. */
   answerWith: RequestListener | undefined;
   /** Stops listening and cuts its connections. Can be called again. */
   stop(): Promise<void>;

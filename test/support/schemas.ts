@@ -6,7 +6,7 @@ import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { createMigratedDatabase } from './migrated-database.ts';
 
-/** Of a stream of which it does not matter who asked for what. */
+/** Identity of a stream in tests for which party and filter do not matter. */
 export const identity: StreamIdentity & { readonly participantId: string } = {
   participantId: 'p::1220',
   filter:
@@ -18,7 +18,7 @@ export const identity: StreamIdentity & { readonly participantId: string } = {
 export interface Schemas {
   /** Of the database, once the tests run. */
   readonly url: string;
-  /** A schema as it is, or is not, there; closed at the end. */
+  /** A schema that may or may not exist; closed at the end. */
   open(schema: string): Database;
   /** The same with the tables of this version. */
   migrated(schema: string): Promise<Database>;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Its path; removed when the test that asks for it has ended. */
+/** Writes a file and returns its path; the file is removed when the current test has ended. */
 export function secretFile(text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'secret-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,7 @@ export const noTerminal = /util-linux/.test(version ?? '') ? undefined : 'needs 
 
 export interface OnTerminal {
   readonly ended: Promise<number | null>;
-  /** What it has shown so far, colours and cursor movements included. */
+  /** Its output so far, colors and cursor movements included. */
   shown(): string;
   /** Ctrl-C. */
   interrupt(): void;

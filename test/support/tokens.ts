@@ -7,7 +7,7 @@ import type { CryptoKey, JSONWebKeySet, JWK, JWTPayload } from 'jose';
 export interface Signer {
   readonly algorithm: string;
   readonly key: CryptoKey | Uint8Array;
-  /** What a JWKS says of it; undefined for a shared secret. */
+  /** Its entry in a JWKS; undefined for a shared secret. */
   readonly jwk: JWK | undefined;
 }
 
@@ -23,7 +23,7 @@ export async function keyPair(algorithm: 'RS256' | 'ES256' | 'ES512', keyId: str
   return { algorithm, key: privateKey, jwk };
 }
 
-/** What `exp` is for a token that ends in so many milliseconds; fractions of seconds are legal there. */
+/** `exp` of a token that expires in so many milliseconds; fractions of seconds are legal there. */
 export function endsIn(milliseconds: number): number {
   return (Date.now() + milliseconds) / 1000;
 }

@@ -1,12 +1,14 @@
-/** Waiting on a fact instead of on time; and, in the one place where tests may, on time. */
+/** Waits for a fact instead of a time; and, in the only place where tests may, for a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A probe may cost more than what it waits for: a statement on a connection of its own is 20 ms of two processors. */
+/**
+ * A probe may cost more than the awaited event: a statement on a connection of its own takes 20 ms of two processors.
+ */
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 50;
 
 /**
- * Asks `probe` until it answers something other than undefined, and gives that back.
+ * Calls `probe` until it returns a value other than undefined, and returns that value.
  * @param what the fact waited for, for the error message
  * @param limitMs how long to wait at most, 40 seconds by default: a busy machine starts a process in ten
  * @throws Error naming `what` when the limit has passed; an error of the probe is passed on at once
@@ -27,8 +29,8 @@ export async function waitFor<T>(
 }
 
 /**
- * Lets time pass: for faults that last, for steps that come at random, and before looking whether something that must not
- * happen has happened. Never before something that can be waited for.
+ * Lets time pass: for faults that last, for steps that come at random, and before looking whether something that must
+ * not happen has happened. Never before something that can be waited for.
  */
 export function pause<Value = void>(
   ms: number,

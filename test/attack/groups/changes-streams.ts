@@ -1,4 +1,4 @@
-/** Streams of changes: parameters, places that are lost, and pages that nobody reads. */
+/** Streams of changes: parameters, places that are lost, and pages that are never read. */
 import { waitFor } from '../../support/wait-for.ts';
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, bearer, elsewhere } from '../wire/ask.ts';
@@ -52,8 +52,8 @@ const streams = (world: World): Promise<number> => metric(world, 'indexer_change
 const places: readonly Attempt[] = [
   {
     id: 'changes-places-come-back',
-    what: 'opens and leaves 100 streams in every stage of an answer',
-    expected: 'no place is held when nobody listens',
+    what: 'opens and leaves 100 streams in every stage of a response',
+    expected: 'no place is held without a listener',
     run: async (world) => {
       const bearerLine = `Authorization: Bearer ${world.tokens.all.token}`;
       const text = `GET /changes?after=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearerLine}\r\n\r\n`;
@@ -66,7 +66,7 @@ const places: readonly Attempt[] = [
         async () => ((await streams(world)) === 0 ? 0 : undefined),
         15_000,
       ).catch(() => streams(world));
-      return verdict(left === 0, `${String(left)} streams when nobody listens`);
+      return verdict(left === 0, `${String(left)} streams without a listener`);
     },
   },
   {
@@ -119,13 +119,13 @@ export const changesMaxClients: Group = {
   attempts: [...odd, ...hidden, ...places],
 };
 
-/** Much more than what one page takes, and much less than the pages of the other token take. */
+/** Much longer than one page takes, and much shorter than the pages of the other token take. */
 const firstAnswerMs = 2_000;
 
 const crowded: Attempt = {
   id: 'changes-of-another-token-delayed',
-  what: 'opens 500 streams with 500 filters with one token, while another token asks again and again',
-  expected: `each first answer to the other token comes within ${String(firstAnswerMs / 1000)} s`,
+  what: 'opens 500 streams with 500 filters with one token, while another token sends requests continuously',
+  expected: `each first response to the other token comes within ${String(firstAnswerMs / 1000)} s`,
   run: async (world) => {
     const { limited, all } = world.tokens;
     const text = `GET /changes?event_type=y{n} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${limited.token}\r\n\r\n`;

@@ -1,4 +1,4 @@
-/** Commands of the program: secrets in flags and in what they print, and statements that do more than read. */
+/** Commands of the program: secrets in flags and in output, and statements that do more than read. */
 import { verdict, type Attempt, type Group } from '../attempt.ts';
 import type { World } from '../world/world.ts';
 
@@ -11,9 +11,9 @@ interface Row {
   readonly env?: (world: World) => Readonly<Record<string, string>>;
   /** The command has to fail. Otherwise only its output counts. */
   readonly fails?: boolean;
-  /** Exit codes of a refusal; by default all but those of success and of a defect. */
+  /** Exit codes of a rejection; by default all except those of success and of a bug. */
   readonly codes?: readonly number[];
-  /** What must not be printed. */
+  /** Text that must not be printed. */
   readonly without?: string;
 }
 
@@ -28,7 +28,7 @@ const row = ({ id, what, argv, env, codes, fails = true, without = secret }: Row
     const isRefused = !fails || isCode;
     return verdict(
       isRefused && !isShown,
-      `exit ${String(code)}${isShown ? ', and it shows the secret' : ''}: ${stderr.replaceAll(without, '…')}`,
+      `exit ${String(code)}${isShown ? ', and the secret is printed' : ''}: ${stderr.replaceAll(without, '…')}`,
     );
   },
 });
@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
     id: 'password-flag',
     what: 'a password in the flag --database-url',
     argv: ['migrate', '--database-url', `postgres://a:${secret}@127.0.0.1:9/x`],
-    // 69 says that it tried to connect.
+    // 69: it tried to connect.
     codes: [2, 78],
   },
   {
@@ -70,7 +70,7 @@ const rows: readonly Row[] = [
   },
   {
     id: 'unreachable',
-    what: 'a server that does not answer',
+    what: 'a server that does not respond',
     argv: ['migrate'],
     env: () => ({ DATABASE_URL: `postgres://a:${secret}@127.0.0.1:9/x` }),
   },

@@ -1,4 +1,4 @@
-/** Questions of the query page, as a program of this machine and with tokens. */
+/** Queries of the query page, from a program of this machine and with tokens. */
 import { waitFor } from '../../support/wait-for.ts';
 import { held, verdict, type Attempt, type Group } from '../attempt.ts';
 import { ask, askHere, askWith, bearer, type Answer } from '../wire/ask.ts';
@@ -9,7 +9,7 @@ type Asker = 'here' | 'limited' | 'all';
 const asked = (world: World, by: Asker, statement: string, path?: string): Promise<Answer> =>
   by === 'here' ? askHere(world, statement, path) : askWith(world, world.tokens[by].token, statement, path);
 
-/** The question is refused. */
+/** The query is rejected. */
 const refused = (by: Asker, id: string, statement: string | ((world: World) => string)): Attempt => ({
   id: `question-${by}-${id}`,
   what: `asks ${typeof statement === 'string' ? statement : id}`,
@@ -73,7 +73,7 @@ const plans = [
 const planByXml = (id: string, statement: (world: World) => string): Attempt => ({
   id: `question-limited-explain-by-${id}`,
   what: 'has a function of Postgres run EXPLAIN ANALYZE for a hidden row',
-  expected: 'no plan is shown',
+  expected: 'no plan is returned',
   run: async (world) => {
     const { status, body } = await asked(world, 'limited', statement(world));
     const isPlan = /Seq Scan|Index Scan|Rows Removed|SubPlan|never executed|QUERY_x0020_PLAN|cost=/.test(body);
@@ -134,7 +134,7 @@ const readsHidden = hiddenRows.map(([id, statement]): Attempt => ({
 const byId = ['updateId', 'offset', 'contractId'] as const;
 const explained = byId.map((key): Attempt => ({
   id: `question-limited-explained-${key.toLowerCase()}`,
-  what: `asks /query/explain for the ${key} of a hidden update`,
+  what: `requests /query/explain for the ${key} of a hidden update`,
   expected: 'nothing of it',
   run: async (world) => {
     const headers = { ...bearer(world.tokens.limited.token), 'content-type': 'application/json' };
@@ -164,8 +164,8 @@ const formulas = ['=1+1', ' =1+1', 'a;=1+1', '\t=1', '@SUM(1)', '-2+3', 'a\n=1',
 const sessions: readonly Attempt[] = [
   {
     id: 'question-leaves-no-setting',
-    what: 'changes a setting for the session, and asks again',
-    expected: 'the next question has a new session',
+    what: 'changes a setting for the session, and sends another query',
+    expected: 'the next query has a new session',
     run: async (world) => {
       await askHere(
         world,
@@ -180,7 +180,7 @@ const sessions: readonly Attempt[] = [
   },
   {
     id: 'question-of-a-client-that-left',
-    what: 'asks for 25 seconds, and leaves at once',
+    what: 'sends a query of 25 seconds, and disconnects at once',
     expected: 'its statement is cancelled in Postgres',
     run: async (world) => {
       const mark = 'left at once';
@@ -198,8 +198,8 @@ const sessions: readonly Attempt[] = [
   },
   {
     id: 'questions-more-than-three',
-    what: 'asks five questions at a time with one token',
-    expected: 'three run, two get 503, and another token is answered',
+    what: 'sends five queries at a time with one token',
+    expected: 'three run, two get 503, and another token gets a response',
     run: async (world) => {
       const { all, limited } = world.tokens;
       const five = Array.from({ length: 5 }, () => askWith(world, all.token, 'select pg_sleep(4)'));
@@ -216,7 +216,7 @@ const sessions: readonly Attempt[] = [
 
 export const consoleQuestions: Group = {
   name: 'console-questions',
-  what: 'questions of the query page',
+  what: 'queries of the query page',
   quick: true,
   attempts: [
     ...askers.flatMap((by) => writes.map(([id, statement]) => refused(by, id, statement))),

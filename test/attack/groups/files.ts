@@ -1,4 +1,4 @@
-/** Files and folders of another user, or of a repository that somebody cloned. */
+/** Files and folders of another user, or of a cloned repository. */
 import { createHash } from 'node:crypto';
 import {
   chmod,
@@ -36,7 +36,7 @@ interface Note {
 const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'end'] }: Note): Attempt => ({
   id: `note-${id}`,
   what,
-  expected: 'the listener that the note names gets no token of the victim',
+  expected: 'the listener that the note names does not get a token of the victim',
   run: async (world) => {
     const folder = await mkdtemp(join(world.folder, 'cloned-'));
     const asked: IncomingHttpHeaders[] = [];
@@ -75,7 +75,7 @@ const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'en
 
 const notes: readonly Note[] = [
   { id: 'of-a-checkout', what: 'a note that others can read', mode: 0o644 },
-  { id: 'of-a-living-process', what: 'a note that names a process that lives' },
+  { id: 'of-a-living-process', what: 'a note that names a running process' },
   { id: 'of-init', what: 'a note that names process 1', change: { pid: 1 } },
   { id: 'that-is-a-link', what: 'a note that is a link', link: 'elsewhere.json' },
   {
@@ -92,7 +92,7 @@ const notes: readonly Note[] = [
   { id: 'and-parties', what: 'a note, and the command ledger parties', argv: ['ledger', 'parties'] },
 ];
 
-/** What a cloned repository can hold beside a note. */
+/** Files that a cloned repository can hold in addition to a note. */
 const planted = (id: string, what: string, files: Readonly<Record<string, string>>): Attempt => ({
   id: `planted-${id}`,
   what,
@@ -145,7 +145,10 @@ interface Manifest {
   readonly segments: readonly { readonly path: string; readonly sha256: string }[];
 }
 
-/** Names another path in each entry of the first segment, and changes name and hash of the segment as whoever can write there would. */
+/**
+ * Replaces the path in each entry of the first segment, and updates name and hash of the segment, as an attacker with
+ * write access would.
+ */
 async function changeFiles(lake: string, path: string): Promise<void> {
   const file = join(lake, 'manifest.json');
   const head = JSON.parse(await readFile(file, 'utf8')) as Manifest;
@@ -162,11 +165,11 @@ async function changeFiles(lake: string, path: string): Promise<void> {
   await writeFile(file, JSON.stringify({ ...head, segments: [{ ...first, path: name, sha256 }, ...rest] }));
 }
 
-/** A manifest whose files lie elsewhere, with marks that ask for them to be written again. */
+/** A manifest whose files are elsewhere, with marks that make the export write them again. */
 const manifest = (id: string, path: string): Attempt => ({
   id: `manifest-${id}`,
   what: `a manifest of a lake names ${path}`,
-  expected: 'the export refuses it, and the file stays as it was',
+  expected: 'the export rejects it, and the file stays as it was',
   run: async (world) => {
     const { lake, precious } = await exported(world);
     await changeFiles(lake, path.replace('PRECIOUS', precious));
@@ -212,7 +215,7 @@ const lakes: readonly Attempt[] = [
   },
 ];
 
-/** The embedded parts use a data folder that somebody else prepared. */
+/** The embedded parts use a data folder that another user prepared. */
 const dataFolder = (
   id: string,
   what: string,
@@ -259,7 +262,7 @@ const folders: readonly Attempt[] = [
   dataFolder('with-a-link', 'postgres in the data folder is a link', (data, elsewhere) =>
     symlink(elsewhere, join(data, 'postgres')),
   ),
-  dataFolder('open-to-others', 'postgres in the data folder can be written by everybody', async (data) => {
+  dataFolder('open-to-others', 'postgres in the data folder can be written by any user', async (data) => {
     await mkdir(join(data, 'postgres', 'cluster'), { recursive: true });
     await chmod(join(data, 'postgres'), 0o777);
     await writeFile(join(data, 'postgres', 'cluster', 'PG_VERSION'), '17');
@@ -268,7 +271,7 @@ const folders: readonly Attempt[] = [
 
 export const files: Group = {
   name: 'files',
-  what: 'files and folders of others',
+  what: 'files and folders of other users',
   quick: false,
   attempts: [...notes.map(note), ...plants, ...lakes, ...folders],
 };

@@ -1,4 +1,6 @@
-/** A participant that means harm: frames, answers and words of its own. Each attempt has an indexer and a database of its own. */
+/**
+ * A malicious participant: its own frames, responses and texts. Each attempt has an indexer and a database of its own.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pause, waitFor } from '../../support/wait-for.ts';
@@ -14,16 +16,16 @@ interface Hostility {
   readonly id: string;
   readonly what: string;
   readonly edits: () => Edits;
-  /** What must not be shown. */
+  /** Text that must not be in any output. */
   readonly without?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The process runs while the ledger is hostile, and goes on when the ledger is itself again, also after a restart. */
+/** The process keeps running while the ledger is hostile, and continues afterwards, also after a restart. */
 const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
   id: `ledger-${id}`,
   what,
-  expected: 'the indexer runs, /livez answers, and a clean ledger is followed after a restart',
+  expected: 'the indexer runs, /livez responds, and a clean ledger is followed after a restart',
   run: async (world) => {
     await using ledger = await HostileLedger.before(world.ledgerUrl);
     await using victim = await Victim.open(world, ledger.url, env);
@@ -39,7 +41,7 @@ const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
     const isHeld = during.exit === undefined && during.livez === 200 && continues && isSilent;
     return verdict(
       isHeld,
-      `${continues ? 'continues' : 'does not continue'}${isSilent ? '' : ', shows the secret'}; ${seen}`,
+      `${continues ? 'continues' : 'does not continue'}${isSilent ? '' : ', prints the secret'}; ${seen}`,
     );
   },
 });
@@ -204,23 +206,23 @@ const table: readonly Hostility[] = [
   },
   {
     id: 'error-words-with-secrets',
-    what: 'errors whose words hold a password and a token',
+    what: 'errors whose texts contain a password and a token',
     edits: frames(() => [errorWords]),
     without: secret,
   },
   {
     id: 'error-answers-with-secrets',
-    what: 'answers of status 500 whose words hold a password',
+    what: 'responses of status 500 whose texts contain a password',
     edits: () => ({
       answer: (_, response) => (response.writeHead(500, { 'content-type': 'application/json' }).end(errorWords), true),
       frame: () => [errorWords],
     }),
     without: secret,
   },
-  { id: 'endless-hints', what: 'informational answers without end', edits: answers('', hints) },
+  { id: 'endless-hints', what: 'informational responses without end', edits: answers('', hints) },
   {
     id: 'endless-body',
-    what: 'an answer without end',
+    what: 'a response without end',
     edits: answers('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"offset":', '1'.repeat(65_536)),
   },
   { id: 'endless-header', what: 'a header without end', edits: answers('HTTP/1.1 200 OK\r\nx: ', 'y'.repeat(65_536)) },
@@ -236,14 +238,14 @@ const table: readonly Hostility[] = [
   },
   {
     id: 'handshake-without-end',
-    what: 'an upgrade that answers with hints without end',
+    what: 'an upgrade whose response is hints without end',
     edits: () => ({ frame: () => [], upgrade: (_, socket) => (endlessly(socket, '', hints), true) }),
   },
 ];
 
 export const hostileLedger: Group = {
   name: 'hostile-ledger',
-  what: 'a participant that means harm',
+  what: 'a malicious participant',
   quick: false,
   attempts: table.map(hostility),
 };

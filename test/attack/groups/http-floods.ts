@@ -1,4 +1,4 @@
-/** Many connections and requests at once, and answers that nobody reads. */
+/** Many connections and requests at once, and responses that are never read. */
 import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
 import { ask, bearer } from '../wire/ask.ts';
 import { flood, floodRow, survived, type Flood } from '../wire/flood.ts';
@@ -8,7 +8,7 @@ const get = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n`;
 const holdMs = 15_000;
 
-/** Afterwards everybody is answered again. */
+/** Afterwards every client gets responses again. */
 async function answersAgain(world: World): Promise<Verdict> {
   const paths = ['/livez', '/status', '/metrics', '/', '/wait?offset=1&timeout=0', '/events', '/changes'];
   const statuses: string[] = [];
@@ -66,9 +66,9 @@ const floods: readonly (readonly [string, string, Flood])[] = [
     { connections: 1, text: get('/changes') + get('/events').repeat(60), holdMs: 5_000 },
   ],
   [
-    'changes-pipelined-for-nobody',
+    'changes-pipelined-without-a-match',
     '1,000 requests for /changes on one connection',
-    { connections: 1, text: get('/changes?party=nobody::1220'), repeat: 1_000, holdMs: 5_000 },
+    { connections: 1, text: get('/changes?party=absent::1220'), repeat: 1_000, holdMs: 5_000 },
   ],
   [
     'wait-then-changes-pipelined',
@@ -98,7 +98,7 @@ const floods: readonly (readonly [string, string, Flood])[] = [
   ],
   [
     'questions-without-token',
-    '500 questions from elsewhere without a token',
+    '500 queries from another machine without a token',
     {
       connections: 500,
       text: 'POST /query HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 10.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{"statement":"select 1"}',
@@ -107,7 +107,7 @@ const floods: readonly (readonly [string, string, Flood])[] = [
   ],
   [
     'bodies-that-never-come',
-    '300 questions whose body does not come',
+    '300 queries whose body does not come',
     {
       connections: 300,
       text: 'POST /query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{',
@@ -128,7 +128,7 @@ const floods: readonly (readonly [string, string, Flood])[] = [
 const newcomers: Attempt = {
   id: 'flood-newcomers',
   what: '400 connections that send nothing, while 300 others connect at once and send their request a moment later',
-  expected: 'each of the 300 is answered',
+  expected: 'each of the 300 gets a response',
   run: async (world) => {
     const idle = flood(world, { connections: 400, holdMs: 8_000 });
     const counted = await flood(world, { connections: 300, text: get('/livez'), afterMs: 500, holdMs: 4_000 });

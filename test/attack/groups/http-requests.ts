@@ -66,14 +66,14 @@ const rebinding = [
   ['/status', '/update?offset=1', '/changes', '/metrics'].map((path) =>
     rawRow(
       `rebound-name-${host.replaceAll(/[.:]/g, '-')}${path.replaceAll(/\W+/g, '-')}`,
-      `a page of ${host} whose name leads here reads ${path}`,
+      `a page of ${host} whose name resolves to this machine reads ${path}`,
       [`GET ${path} HTTP/1.1`, `Host: ${host}`],
       [421],
     ),
   ),
 );
 
-/** Headers that load balancers, content networks and platforms add to a request that they pass on. */
+/** Headers that load balancers, content delivery networks and platforms add to a forwarded request. */
 const proxyHeaders = [
   'forwarded',
   'via',
@@ -109,12 +109,12 @@ const proxyHeaders = [
   'x-request-id',
   'remote-user',
   'x_forwarded_for',
-  'something-that-nobody-knows',
+  'an-unknown-header',
 ];
 
 const proxied: readonly Attempt[] = proxyHeaders.map((name) => ({
   id: `proxied-by-${name}`,
-  what: `a proxy on this machine passes on a question with the header ${name}`,
+  what: `a proxy on this machine forwards a query with the header ${name}`,
   expected: 'status 403, because the caller is on another machine',
   run: async ({ httpUrl }) => {
     const headers = { origin: httpUrl, 'content-type': 'application/json', [name]: '203.0.113.7' };
@@ -143,20 +143,24 @@ function crossOrigin(id: string, what: string, change: (url: string) => Readonly
 }
 
 const origins = [
-  crossOrigin('of-another-origin', 'a page of another origin asks', () => ({ origin: 'https://evil.example' })),
-  crossOrigin('of-null-origin', 'a page in a sandboxed frame asks', () => ({ origin: 'null' })),
-  crossOrigin('of-named-origin', 'a page that may read /changes asks', () => ({ origin: 'https://app.example' })),
-  crossOrigin('by-form', 'a form of another page asks', () => ({ 'content-type': 'text/plain' })),
-  crossOrigin('cross-site', 'a browser says that the page is of another site', () => ({
+  crossOrigin('of-another-origin', 'a request from a page of another origin', () => ({
+    origin: 'https://evil.example',
+  })),
+  crossOrigin('of-null-origin', 'a request from a page in a sandboxed frame', () => ({ origin: 'null' })),
+  crossOrigin('of-named-origin', 'a request from a page that may read /changes', () => ({
+    origin: 'https://app.example',
+  })),
+  crossOrigin('by-form', 'a request from a form of another page', () => ({ 'content-type': 'text/plain' })),
+  crossOrigin('cross-site', 'a browser reports that the page is of another site', () => ({
     'sec-fetch-site': 'cross-site',
   })),
-  crossOrigin('same-site', 'a page of another port asks', () => ({ 'sec-fetch-site': 'same-site' })),
+  crossOrigin('same-site', 'a request from a page of another port', () => ({ 'sec-fetch-site': 'same-site' })),
   crossOrigin('by-address-on-network', 'by an address that is not of loopback', () => ({ host: '10.0.0.5' })),
   crossOrigin('with-charset', 'a content type that only begins like JSON', () => ({
     'content-type': 'application/json-seq',
   })),
   {
-    id: 'cors-for-a-stranger',
+    id: 'cors-for-an-unnamed-origin',
     what: 'a page of an origin that is not named reads /changes',
     expected: 'no header that allows it',
     run: async ({ httpUrl }) => {
@@ -168,7 +172,7 @@ const origins = [
   },
   {
     id: 'cors-with-credentials',
-    what: 'the named origin asks for cookies to be allowed',
+    what: 'the named origin requests that cookies are allowed',
     expected: 'the origin alone is allowed, without credentials and never *',
     run: async ({ httpUrl }) => {
       const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' };
@@ -193,7 +197,7 @@ const overview = ['/status', '/update?offset=1', '/events', '/changes?after=0'].
 const bodies: readonly Attempt[] = [
   {
     id: 'question-of-a-megabyte',
-    what: 'a question that is longer than 64 KiB',
+    what: 'a query that is longer than 64 KiB',
     expected: 'status 413',
     run: async (world) => {
       const { status } = await askHere(world, `select '${'x'.repeat(1_000_000)}'`);
@@ -210,7 +214,7 @@ const bodies: readonly Attempt[] = [
     '{',
   ].map((body, at): Attempt => ({
     id: `malformed-question-${String(at + 1)}`,
-    what: `a question whose body is ${body === '' ? 'empty' : body}`,
+    what: `a query whose body is ${body === '' ? 'empty' : body}`,
     expected: 'status 400',
     run: async ({ httpUrl }) => {
       const headers = { origin: httpUrl, 'content-type': 'application/json' };
@@ -243,7 +247,7 @@ const slow: readonly Attempt[] = [
   {
     id: 'half-a-request',
     what: 'a header that never ends, on 50 connections',
-    expected: 'each is closed within seconds, and /livez answers meanwhile',
+    expected: 'each is closed within seconds, and /livez responds meanwhile',
     run: async ({ port, httpUrl }) => {
       const talks = Array.from({ length: 50 }, () => talk(port, 'GET /livez HTTP/1.1\r\nHost: x\r\n'));
       const { status } = await ask(`${httpUrl}/livez`);

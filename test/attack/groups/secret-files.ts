@@ -1,4 +1,4 @@
-/** Files that the operator names for a secret, replaced by another user who can write to their folder. */
+/** Configured secret files, replaced by another user who can write to their folder. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ const attempt = (kind: string, what: string, prepare: Prepare): Attempt => ({
 
 export const secretFiles: Group = {
   name: 'secret-files',
-  what: 'pipes, large files and devices where a secret is read',
+  what: 'pipes, large files and devices in place of secret files',
   quick: true,
   attempts: Object.entries(kinds).map(([kind, [what, prepare]]) => attempt(kind, what, prepare)),
 };

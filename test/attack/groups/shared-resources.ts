@@ -1,4 +1,7 @@
-/** Readers that use up what the whole server of Postgres shares: connections, locks, notices, memory, files, processors. */
+/**
+ * Readers that use up what all databases of a Postgres server share: connections, locks, notices, memory, files,
+ * processors.
+ */
 import type { Client } from 'pg';
 import { pause } from '../../support/wait-for.ts';
 import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
@@ -22,7 +25,7 @@ async function sessions(world: World, as: Login, most: number): Promise<readonly
   return opened;
 }
 
-/** Ends them, whatever they are doing. */
+/** Ends them in any state. */
 async function end(world: World, clients: readonly Client[]): Promise<void> {
   await world.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'attacker'`);
   await Promise.allSettled(clients.map((client) => client.end()));
@@ -34,9 +37,9 @@ function outcome(world: World, seen: string): Verdict {
   return verdict(found.held && stoppedSeconds <= longestStopSeconds, found.seen);
 }
 
-const expected = 'the indexer runs, /livez answers, and ingestion stops for at most 2 s';
+const expected = 'the indexer runs, /livez responds, and ingestion stops for at most 2 s';
 
-/** Sessions of a login, each of which does something and holds what it got. */
+/** Sessions of a login, each of which acquires something and holds it. */
 const holding = (as: Login, id: string, what: string, most: number, texts: readonly string[]): Attempt => ({
   id: `${as}-${id}`,
   what,
@@ -46,7 +49,7 @@ const holding = (as: Login, id: string, what: string, most: number, texts: reado
     const failures = new Set<string>();
     for (const client of clients) {
       for (const text of texts) {
-        // Not waited for: some take as long as they are let.
+        // Not awaited: some run until they are ended.
         client.query(text).catch((thrown: unknown) => failures.add(String(Reflect.get(thrown as object, 'code'))));
       }
     }
@@ -79,7 +82,7 @@ const ofLogins: readonly Attempt[] = [
     ['begin', everyLock],
   ),
   holding('limited', 'holds-snapshots', 'holds 20 transactions open in which it has read everything', 20, [readAll]),
-  holding('limited', 'burns-processors', 'counts without end in 6 sessions', 6, [
+  holding('limited', 'burns-processors', 'counts endlessly in 6 sessions', 6, [
     'set statement_timeout = 0',
     'select count(*) from generate_series(1, 1000000000000)',
   ]),
@@ -97,7 +100,7 @@ const ofLogins: readonly Attempt[] = [
   ]),
 ];
 
-/** Sends notices until Postgres takes no more, for a minute at most. */
+/** Sends notices until Postgres accepts no more, for a minute at most. */
 async function fillQueue(sender: Client | undefined): Promise<string> {
   const deadline = Date.now() + 60_000;
   try {
@@ -127,7 +130,7 @@ const notices: Attempt = {
   },
 };
 
-/** A change of the tables waits for a reader, and whoever writes waits for the change. */
+/** A change of the tables waits for a reader, and writers wait for the change. */
 const behindReader: Attempt = {
   id: 'limited-holds-up-a-command',
   what: 'holds a transaction open in which it has read, while an operator limits another reader',
@@ -144,7 +147,7 @@ const behindReader: Attempt = {
   },
 };
 
-/** Questions of the query page, three of each token. */
+/** Queries of the query page, three of each token. */
 const questions = (id: string, what: string, statement: string): Attempt => ({
   id: `questions-${id}`,
   what,
@@ -164,18 +167,14 @@ const questions = (id: string, what: string, statement: string): Attempt => ({
 const ofQuestions: readonly Attempt[] = [
   questions(
     'of-60-megabytes',
-    'nine questions whose answers have 60 MB',
+    'nine queries whose results have 60 MB',
     `select repeat('x', 600000) from generate_series(1, 100)`,
   ),
-  questions('of-one-large-row', 'nine questions whose answer is one text of 50 MB', `select repeat('x', 50000000)`),
-  questions(
-    'of-many-rows',
-    'nine questions of a hundred million rows',
-    'select i from generate_series(1, 100000000) i',
-  ),
+  questions('of-one-large-row', 'nine queries whose result is one text of 50 MB', `select repeat('x', 50000000)`),
+  questions('of-many-rows', 'nine queries of a hundred million rows', 'select i from generate_series(1, 100000000) i'),
   questions(
     'of-many-columns',
-    'nine questions of 1,600 columns',
+    'nine queries of 1,600 columns',
     `select ${Array.from({ length: 1_600 }, (_, at) => `repeat('y', 1000) c${String(at)}`)
       .join(', ')
       .slice(0, 60_000)
@@ -183,29 +182,29 @@ const ofQuestions: readonly Attempt[] = [
   ),
   questions(
     'of-temporary-files',
-    'nine questions that sort for 30 s',
+    'nine queries that sort for 30 s',
     'select i from generate_series(1, 1000000000) i order by i desc offset 999999999',
   ),
   questions(
     'that-recurse',
-    'nine questions that recurse without end',
+    'nine queries that recurse endlessly',
     'with recursive r(a) as (values (1) union all select a + 1 from r) select count(*) from r',
   ),
   questions(
     'of-deep-expressions',
-    'nine questions of 20,000 brackets',
+    'nine queries of 20,000 brackets',
     `select ${'('.repeat(20_000)}1${')'.repeat(20_000)}`,
   ),
   questions(
     'of-backtracking',
-    'nine questions whose regular expression backtracks',
+    'nine queries whose regular expression backtracks',
     `select repeat('a', 5000) ~ '(a*)*(a*)*(a*)*b\\1\\2\\3'`,
   ),
 ];
 
 export const sharedResources: Group = {
   name: 'shared-resources',
-  what: 'readers that use up what the server shares',
+  what: 'readers that use up shared resources of the server',
   quick: false,
   attempts: [...ofLogins, notices, behindReader, ...ofQuestions],
 };

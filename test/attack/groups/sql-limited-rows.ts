@@ -1,4 +1,4 @@
-/** Statements of a limited reader that are one row each: what it must not read, and what it must not do. */
+/** Statements of a limited reader, one row each: forbidden reads, and forbidden actions. */
 import type { Attempt } from '../attempt.ts';
 import { emptyRow, refusedRow } from '../wire/rows.ts';
 import type { World } from '../world/world.ts';
@@ -16,7 +16,7 @@ const rows: readonly Attempt[] = [
   emptyRow(
     as,
     'hidden-by-cast',
-    'casts a hidden value, so that an error would show it',
+    'casts a hidden value, so that an error would contain it',
     (w) => `select command_id::int from ledger.updates where ${hiddenRow(w)}`,
   ),
   emptyRow(

@@ -1,4 +1,4 @@
-/** A login of a reader that is limited to one party, with every statement it likes. */
+/** A login of a reader that is limited to one party, with arbitrary statements. */
 import type { Client } from 'pg';
 import { callables, callsOf, relations, rowsOf } from '../../read/reader-attempts.ts';
 import { breachesOf } from '../../security/code-of-a-reader.ts';
@@ -45,7 +45,7 @@ async function leaks(world: World, sources: readonly string[]): Promise<readonly
 const relationsOf = (schema: string): Attempt => ({
   id: `${as}-reads-every-relation-of-${schema}`,
   what: `reads every table and view of schema ${schema}`,
-  expected: 'no row shows an id of a hidden update',
+  expected: 'no row has an id of a hidden update',
   run: async (world) => {
     const all = (await relations(world.databaseUrl)).filter(({ name }) => name.startsWith(`${schema}.`));
     const found = await leaks(
@@ -59,7 +59,7 @@ const relationsOf = (schema: string): Attempt => ({
 const functionsOf = (schema: string): Attempt => ({
   id: `${as}-calls-every-function-of-${schema}`,
   what: `calls every function of schema ${schema} with the ids of a hidden update`,
-  expected: 'no row shows an id that was not a parameter, and none a hidden one',
+  expected: 'no row has an id that was not a parameter, and none a hidden one',
   run: async (world) => {
     const all = (await callables(world.databaseUrl)).filter(({ name }) => name.startsWith(`${schema}.`));
     const { offset, commandId } = world.hidden;
@@ -111,7 +111,7 @@ const others: readonly Attempt[] = [
       within(world, async (client) => {
         const text = `select 1 from ledger.updates where ${hiddenRow(world)} and 1 / (case when command_id < '~' then 0 else 1 end) = 1`;
         const outcome = await rowsOf(client, text.replace('select 1', `select '1' as line`));
-        return outcome === '22012' ? broken('division by zero shows the value') : held(JSON.stringify(outcome));
+        return outcome === '22012' ? broken('division by zero reveals the value') : held(JSON.stringify(outcome));
       }),
   },
 ];

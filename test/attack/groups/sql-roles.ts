@@ -68,7 +68,7 @@ const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger
 const ofWriter: readonly Attempt[] = [
   table('writer', 'writer'),
   keeps('writer', 'clears-the-seed', 'calls the function that clears a seed', [clear]),
-  keeps('writer', 'clears-after-unpublishing', 'says that the seed was not published, and clears it', [
+  keeps('writer', 'clears-after-unpublishing', 'marks the seed as unpublished, and clears it', [
     'update ledger.stream set seeded_at = null, checkpoint = null',
     clear,
   ]),
@@ -221,13 +221,13 @@ const ofRedactor: readonly Attempt[] = [
   refusedRow(
     'redactor',
     'last-pruned-to-offset',
-    'says that all history is pruned, to the greatest offset',
+    'marks all history as pruned, to the greatest offset',
     'update ledger.stream set pruned_to_offset = 9223372036854775807',
   ),
   refusedRow(
     'redactor',
     'pruned-to-offset-back',
-    'says that pruned history is here again',
+    'marks pruned history as stored again',
     'update ledger.stream set pruned_to_offset = checkpoint; update ledger.stream set pruned_to_offset = 0',
   ),
   refusedRow(

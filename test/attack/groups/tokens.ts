@@ -11,7 +11,7 @@ import type { TokenOf, World } from '../world/world.ts';
 
 const wrong = `lir_${'A'.repeat(43)}`;
 
-/** A token shown in a way that does not count, or that is none. */
+/** An invalid token, or a token sent in a way that does not count. */
 const shown = (
   id: string,
   what: string,
@@ -128,7 +128,7 @@ const logins: readonly Attempt[] = [
   },
 ];
 
-/** A new token whose stream and session are open; what ends them. */
+/** A new token whose stream and session are open, and the action that ends them. */
 const ended = (
   id: string,
   what: string,
@@ -202,7 +202,7 @@ const endings: readonly Attempt[] = [
   {
     id: 'token-guessed-200-times',
     what: 'guesses 200 tokens at once',
-    expected: 'each gets 401 or 503, and a holder of a token is answered meanwhile',
+    expected: 'each gets 401 or 503, and a holder of a token gets responses meanwhile',
     run: async (world) => {
       const guess = (nth: number): string => `lir_${String(nth).padStart(43, 'B')}`;
       const guesses = Array.from({ length: 200 }, (_, nth) => askWith(world, guess(nth), 'select 1'));
@@ -214,7 +214,7 @@ const endings: readonly Attempt[] = [
   },
   {
     id: 'token-in-the-log',
-    what: 'shows tokens in every place of a request, and reads the log',
+    what: 'sends tokens in every part of a request, and reads the log',
     expected: 'no token in the log',
     run: async (world) => {
       const { token } = world.tokens.all;

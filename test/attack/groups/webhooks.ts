@@ -1,4 +1,4 @@
-/** Receivers of webhooks that mean harm, and addresses that no delivery may reach. */
+/** Malicious webhook receivers, and addresses that no delivery may reach. */
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { pause, waitFor } from '../../support/wait-for.ts';
@@ -7,7 +7,7 @@ import { connected } from '../world/server.ts';
 import { Victim } from '../world/victim.ts';
 import type { World } from '../world/world.ts';
 
-/** What a receiver sends; how it goes on after that. */
+/** The response of a receiver, and its behavior after that. */
 interface Receiver {
   readonly id: string;
   readonly what: string;
@@ -21,10 +21,10 @@ interface Receiver {
 const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(100);
 
 const receivers: readonly Receiver[] = [
-  { id: 'endless-103', what: 'informational answers without end', first: '', part: hints },
+  { id: 'endless-103', what: 'informational responses without end', first: '', part: hints },
   {
     id: 'slow-103',
-    what: 'an informational answer every 100 ms',
+    what: 'an informational response every 100 ms',
     first: '',
     part: 'HTTP/1.1 103 Early Hints\r\n\r\n',
     everyMs: 100,
@@ -44,7 +44,7 @@ const receivers: readonly Receiver[] = [
     first: 'HTTP/1.1 500 No\r\n\r\n',
     part: 'x'.repeat(65_536),
   },
-  { id: 'byte-by-byte', what: 'an answer byte by byte', first: 'HTTP/1.1 2', part: '0', everyMs: 200 },
+  { id: 'byte-by-byte', what: 'a response byte by byte', first: 'HTTP/1.1 2', part: '0', everyMs: 200 },
   { id: 'garbage', what: 'bytes that are not HTTP', first: '\u0000\u0001'.repeat(10_000) },
   {
     id: 'redirect-to-metadata',
@@ -85,7 +85,7 @@ async function listen({ first, part, everyMs }: Receiver): Promise<Listening> {
   };
 }
 
-/** CPU time of a process so far, seconds; 0 where the system does not say. */
+/** CPU time of a process so far, seconds; 0 if the system does not provide it. */
 function cpuSeconds(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
@@ -97,13 +97,13 @@ function cpuSeconds(pid: number): number {
   }
 }
 
-/** Half of a processor would be burnt by a receiver, unless each delivery is cheap and there are many. */
+/** A receiver could use half of a processor, unless deliveries are many and each is cheap. */
 const mostCpu = 0.5;
 const mostMsOfDelivery = 10;
 
 const receiver = (given: Receiver): Attempt => ({
   id: `receiver-${given.id}`,
-  what: `a receiver answers with ${given.what}`,
+  what: `a receiver responds with ${given.what}`,
   expected: 'few bytes are read, little CPU is used, and the ledger is followed',
   run: async (world) => {
     const listening = await listen(given);
@@ -175,7 +175,10 @@ const addresses = [
 /** Long enough for several deliveries: events come ten times a second. */
 const deliveryMs = 5_000;
 
-/** The command may take an address that another reach of the indexer allows. With the usual reach nothing connects to it. */
+/**
+ * The command may accept an address that other webhook networks allow. With the default networks nothing connects to
+ * it.
+ */
 const address = (url: string, at: number): Attempt => ({
   id: `webhook-address-${String(at + 1)}`,
   what: `adds a webhook with the address ${url}`,

@@ -1,9 +1,9 @@
-/** Requests of a program of this machine, or of one that a proxy stands in front of and that holds a token. */
+/** Requests of a program on this machine, or of one behind a proxy that holds a token. */
 import { request } from 'node:http';
 import type { World } from '../world/world.ts';
 
 export interface Answer {
-  /** 0: the connection ended without an answer. */
+  /** 0: the connection ended without a response. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;
@@ -13,7 +13,7 @@ export interface AskOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Give up an endless answer after so many characters. */
+  /** Stop reading an endless response after so many characters. */
   readonly most?: number;
   readonly limitMs?: number;
 }

@@ -1,10 +1,13 @@
-/** Attempts that send much from a process of its own, while the watcher looks whether the indexer still answers and stores. */
+/**
+ * Attempts that send much from a process of its own, while the watcher checks whether the indexer still responds and
+ * stores.
+ */
 import { join } from 'node:path';
 import { verdict, type Attempt, type Verdict } from '../attempt.ts';
 import { projectRoot, startNode } from '../world/program.ts';
 import type { World } from '../world/world.ts';
 
-/** What `clients/flood.mjs` does. */
+/** Parameters of `clients/flood.mjs`. */
 export interface Flood {
   readonly connections: number;
   /** `{n}` is the number of the connection, `{token}` one that reads everything. */
@@ -12,7 +15,7 @@ export interface Flood {
   readonly repeat?: number;
   /** Between the connection and its text. */
   readonly afterMs?: number;
-  /** Read the answers. */
+  /** Read the responses. */
   readonly read?: boolean;
   /** Sent five times a second. */
   readonly drip?: string;
@@ -24,7 +27,7 @@ const longestLivezSeconds = 1;
 
 const client = join(projectRoot, 'test', 'attack', 'clients', 'flood.mjs');
 
-/** Runs it to its end; what it counted, as JSON. */
+/** Runs it to its end; returns its counts as JSON. */
 export async function flood(world: World, what: Flood): Promise<string> {
   const text = what.text?.replaceAll('{token}', world.tokens.all.token);
   const running = startNode(client, [JSON.stringify({ port: world.port, ...what, text })]);
@@ -43,12 +46,12 @@ export function survived(world: World, counted: string): Verdict {
   return verdict(livezSeconds < longestLivezSeconds, seen);
 }
 
-/** A flood that the indexer has to survive. @param after what else has to hold then */
+/** A flood that the indexer has to survive. @param after a further condition that has to hold then */
 export function floodRow(id: string, what: string, spec: Flood, after?: (world: World) => Promise<Verdict>): Attempt {
   return {
     id,
     what,
-    expected: `the indexer runs and stores, and /livez answers within ${String(longestLivezSeconds)} s`,
+    expected: `the indexer runs and stores, and /livez responds within ${String(longestLivezSeconds)} s`,
     run: async (world) => {
       const counted = await flood(world, spec);
       const found = survived(world, counted);

@@ -1,16 +1,16 @@
-/** Stands between an indexer and its ledger, and changes what the ledger says. */
+/** A proxy between an indexer and its ledger that changes the responses of the ledger. */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 
-/** What it does: by default, nothing. */
+/** The changes to make: by default, none. */
 export interface Edits {
   /** Frames sent instead of one of `/v2/updates`. */
   readonly frame?: (text: string) => readonly (string | Buffer)[];
-  /** Answers a request instead of the ledger; false: does not. */
+  /** Responds to a request instead of the ledger; false: does not. */
   readonly answer?: (path: string, response: ServerResponse) => boolean;
-  /** Has the socket of the upgrade instead of a WebSocket; false: does not. */
+  /** Uses the socket of the upgrade instead of a WebSocket; false: does not. */
   readonly upgrade?: (path: string, socket: Duplex) => boolean;
 }
 
@@ -74,7 +74,7 @@ export class HostileLedger implements AsyncDisposable {
     const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
     outer.on('open', () => outer.send(asked));
     outer.on('message', (frame: Buffer) => {
-      // What the indexer does not take must not fill the memory of this process.
+      // Frames that the indexer does not read must not fill the memory of this process.
       if (inner.readyState !== inner.OPEN || inner.bufferedAmount > mostUnsent) return;
       const text = frame.toString();
       const edit = path.startsWith('/v2/updates') ? this.edits.frame : undefined;

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 export interface Talk {
   readonly socket: Socket;
-  /** The answer so far. */
+  /** The response so far. */
   readonly heard: () => string;
   /** Resolves when the server has closed the connection. */
   readonly closed: Promise<void>;
@@ -22,7 +22,7 @@ export function talk(port: number, text = ''): Talk {
   return { socket, heard: () => parts.join(''), closed };
 }
 
-/** The whole answer: until the server closes, or for half a minute. */
+/** The complete response: until the server closes, or for half a minute. */
 export async function exchange(port: number, text: string): Promise<string> {
   const { socket, heard, closed } = talk(port, text);
   const limit = setTimeout(() => socket.destroy(), limitMs);
@@ -31,14 +31,17 @@ export async function exchange(port: number, text: string): Promise<string> {
   return heard();
 }
 
-/** A request that ends its connection. @param lines request line and headers; without `Host`, one of this machine is added */
+/**
+ * A request that ends its connection. @param lines request line and headers; without `Host`, one of this machine is
+ * added
+ */
 export function head(...lines: readonly string[]): string {
   const [first = '', ...headers] = lines;
   const hosts = headers.some((line) => /^host:/i.test(line)) ? [] : ['Host: 127.0.0.1'];
   return `${[first, ...hosts, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`;
 }
 
-/** Status of an answer; 0: there was none. */
+/** Status of a response; 0: there was none. */
 export function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? 0);
 }

@@ -8,14 +8,14 @@ import { exchange, head, statusOf } from './raw.ts';
 /** SQLSTATE of a missing right. */
 const noRight = '42501';
 
-/** A text, or one that needs what only a running world knows. */
+/** A text, or a function that derives it from the running world. */
 export type Text = string | ((world: World) => string);
 
 export function textOf(text: Text, world: World): string {
   return typeof text === 'string' ? text : text(world);
 }
 
-/** The request as bytes is answered with one of these statuses. 0: the connection is closed without an answer. */
+/** The request as bytes gets one of these statuses. 0: the connection is closed without a response. */
 export function rawRow(id: string, what: string, lines: readonly string[], statuses: readonly number[]): Attempt {
   return {
     id,
@@ -39,7 +39,7 @@ export interface RequestRow {
   readonly without?: (world: World) => readonly string[];
 }
 
-/** The request is answered with one of these statuses, and without certain words. */
+/** The request gets one of these statuses, without certain words in the body. */
 export function requestRow({ id, what, path, options = {}, statuses, without }: RequestRow): Attempt {
   return {
     id,

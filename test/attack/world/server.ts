@@ -95,7 +95,7 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-attack-'));
   const server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
-    // The smallest queue of notices: filling it shows the same as filling 8 GB.
+    // The smallest queue of notices: filling it has the same effect as filling 8 GB.
     settings: { max_notify_queue_pages: '64', shared_buffers: '64MB', temp_file_limit: '2GB' },
   });
   const abandoned = (): void => {

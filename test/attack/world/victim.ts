@@ -1,4 +1,6 @@
-/** A second indexer with a database of its own, for peers that may ruin what it stores. It runs with the same small heap. */
+/**
+ * A second indexer with a database of its own, for peers that may damage its rows. It runs with the same small heap.
+ */
 import { ask } from '../wire/ask.ts';
 import { connected } from './server.ts';
 import { startProgram, type Program } from './program.ts';
@@ -6,7 +8,7 @@ import type { World } from './world.ts';
 
 export interface VictimState {
   readonly exit: number | string | undefined;
-  /** Of `/livez`; 0: no answer. */
+  /** Of `/livez`; 0: no response. */
   readonly livez: number;
   /** Body of `/status`. */
   readonly status: string;
@@ -35,7 +37,7 @@ export class Victim implements AsyncDisposable {
     return this.#program;
   }
 
-  /** Starts it, after it has ended, with what it has stored. */
+  /** Starts it again after it has ended, with its stored rows. */
   async start(ledgerUrl: string): Promise<void> {
     await this.#program?.kill();
     const env = {

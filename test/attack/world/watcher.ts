@@ -1,6 +1,6 @@
 /**
- * Watches the indexer from outside during all attempts: how long the checkpoint stood still while the ledger was ahead, and how
- * long `/livez` took. The clients of floods are other processes, so the watcher is not held up by them.
+ * Watches the indexer from outside during all attempts: how long the checkpoint did not move while the ledger was
+ * ahead, and how long `/livez` took. The clients of floods are other processes, so the watcher is not held up by them.
  */
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -17,8 +17,9 @@ export interface Observation {
   /** Longest time that the checkpoint stood still, seconds. */
   readonly stoppedSeconds: number;
   /**
-   * Longest time of `/livez`, seconds, without the time in which the indexer was ready to run and other processes had the processors: what
-   * else runs on this machine, the attackers included, is no fault of it.
+   * Longest response time of `/livez`, seconds, without the time in which the indexer was ready to run but other
+   * processes had the processors: the load of other processes on this machine, the attackers included, is not a fault
+   * of the indexer.
    */
   readonly livezSeconds: number;
   /** The same with that time. */
@@ -66,7 +67,10 @@ export class Watcher implements AsyncDisposable {
     };
   }
 
-  /** Waits until the checkpoint moves again, so that a stop counts for the attempt that caused it; false if it does not. */
+  /**
+   * Waits until the checkpoint moves again, so that a stop counts for the attempt that caused it; false if it does
+   * not.
+   */
   settled(): Promise<boolean> {
     const moves = (): true | undefined =>
       this.#isBehind && performance.now() - this.#movedAt > 3 * everyMs ? undefined : true;
@@ -92,7 +96,7 @@ export class Watcher implements AsyncDisposable {
     const checkpoint = await this.#stored();
     this.#isBehind = checkpoint < end;
     if (checkpoint !== this.#checkpoint || !this.#isBehind) this.#movedAt = performance.now();
-    // Only what both ends of the interval show counts: this process may have waited for the processor in between.
+    // Only a state at both ends of the interval counts: this process may have waited for the processor in between.
     else this.#stoppedMs = Math.max(this.#stoppedMs, begin - this.#movedAt);
     this.#checkpoint = checkpoint;
   }
@@ -126,7 +130,10 @@ export class Watcher implements AsyncDisposable {
   }
 }
 
-/** How long the main thread of a process has waited for a processor so far, milliseconds; 0 where the system does not say. */
+/**
+ * How long the main thread of a process has waited for a processor so far, milliseconds; 0 where the system does not
+ * say.
+ */
 function queuedMs(pid: number): number {
   try {
     const [, nanoseconds] = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/schedstat`, 'utf8').split(' ');

@@ -1,6 +1,7 @@
 /**
- * What is attacked: an indexer set up as docs/how-to/secure recommends, behind a ledger with live traffic. The indexer is its own
- * process with a small heap and logs in as the writer of `grant-roles`. Readers have logins and tokens, limited to a party or not.
+ * The target of the attacks: an indexer set up as docs/how-to/secure recommends, behind a ledger with live traffic. The
+ * indexer is its own process with a small heap and logs in as the writer of `grant-roles`. Readers have logins and
+ * tokens, limited to a party or not.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +20,7 @@ export interface TokenOf {
   readonly token: string;
   readonly id: string;
   readonly role: string;
-  /** The login in Postgres that was made for the token. */
+  /** The login in Postgres that was created for the token. */
   readonly login: string;
 }
 
@@ -204,7 +205,7 @@ export class World implements AsyncDisposable {
     [, this.httpUrl = ''] = await this.#indexer.said(/"http":"(http:[^"]+)"/);
   }
 
-  /** The party that sees most, though not everything, is the one that readers are limited to. */
+  /** Readers are limited to the party that sees most, though not everything. */
   async #limitReaders(): Promise<void> {
     const { rows } = await this.admin.query<{ party: string }>(
       `select p as party from explore.events e cross join unnest(e.parties) p group by p

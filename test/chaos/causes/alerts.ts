@@ -1,6 +1,6 @@
 /**
- * Which of the product's alerts fire when a cause has lasted: promtool evaluates the rules over what was scraped, continued as
- * it was going.
+ * Alerts that fire when a cause has lasted: promtool evaluates the rules over the scraped metrics,
+ * extrapolated.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,12 +9,12 @@ import { promtool } from '../../support/skips/promtool.ts';
 import type { Samples, Seen } from './surfaces.ts';
 
 const intervalSeconds = 15;
-/** Before the cause everything was well, for so long. */
+/** Healthy time before the cause. */
 const wellSeconds = 1_800;
-/** When the alerts are read: the slowest rule waits for a quarter of an hour over ten minutes. */
+/** Time at which the alerts are read: the slowest rule waits for a quarter of an hour over ten minutes. */
 const lastingSeconds = 1_200;
 
-/** What was scraped: before the cause, a moment into it, minutes into it, and minutes after that. */
+/** Scrapes of the metrics: before the cause, a moment into it, minutes into it, and minutes after that. */
 export interface Scrapes {
   readonly well: Seen;
   readonly soon: Seen;
@@ -31,7 +31,7 @@ export function firing(rules: string, scrapes: Scrapes): readonly string[] {
     const file = join(folder, 'cause.test.yaml');
     writeFileSync(file, JSON.stringify(caseOf(rules, scrapes)));
     const { stdout, stderr } = promtool(['test', 'rules', file]);
-    // An expression without an expected sample fails, and the failure has the samples there are.
+    // An expression without an expected sample fails, and the failure lists the actual samples.
     const found = [...(stdout + stderr).matchAll(/alertname="(\w+)"/g)].map(([, name]) => name ?? '');
     if (!/got/.test(stdout + stderr)) throw new Error(`promtool: ${(stdout + stderr).slice(-500)}`);
     return [...new Set(found)].sort();
@@ -76,10 +76,13 @@ function labelled(name: string): string {
 const isTime = (name: string): boolean => /_timestamp_seconds(?:\{|$)|_start_time_seconds(?:\{|$)/.test(name);
 const counts = (name: string): boolean => /_(?:total|count|sum|bucket)(?:\{|$)/.test(name);
 
-/** Counts and times go on as they went; other values stay. */
+/** Counters and times continue to rise as before; other values stay. */
 const goesOn = (name: string): boolean => counts(name) || isTime(name);
 
-/** One value each fifteen seconds: as it was while all was well, as it was scraped, and from then on as it went in between. */
+/**
+ * One value each fifteen seconds: the healthy value, the scraped values, and after them the same slope as in
+ * between.
+ */
 function valuesOf(name: string, { well, soon, later, last, wellAt }: Scrapes): string {
   const base = isTime(name) ? wellAt - wellSeconds : 0;
   const [before, first, then, end] = [well, soon, later, last].map(({ samples }) => valueOf(samples, name, base));

@@ -1,10 +1,13 @@
-/** A cause: something that goes wrong around an indexer, and what every surface of it has to say of that. */
+/**
+ * A cause: something that goes wrong around an indexer, and the report of it that every surface of the indexer has to
+ * give.
+ */
 import type { ErrorCode } from '../../../src/errors/catalogue.ts';
 import type { CauseWorld, WorldOptions } from './world.ts';
 
 export type CauseGroup = 'Participant' | 'Token' | 'Postgres' | 'Disk' | 'Pooler';
 
-/** What is named, and the state it is named in. */
+/** The reported code, and the state it is reported in. */
 export interface Named {
   /** Absent where nothing fails. */
   readonly code?: ErrorCode;
@@ -17,13 +20,13 @@ export interface Cause {
   readonly what: string;
   /** Within ten seconds, or `within`. */
   readonly soon: Named;
-  /** Seconds, where only a time limit shows the cause. */
+  /** Seconds; only if the indexer detects the cause by a time limit. */
   readonly within?: number;
-  /** After five minutes, if something else than `soon`. */
+  /** After five minutes, if different from `soon`. */
   readonly later?: Named;
   /** The clock of the indexer is not accelerated. */
   readonly isRealTime?: boolean;
-  /** Codes that may be counted besides: of the connection that the cause ended, and of what was tried on the way. */
+  /** Further codes that may be counted: of the connection that the cause ended, and of retries until then. */
   readonly also?: readonly ErrorCode[];
   /** Alerts that fire when it has lasted for twenty minutes; all of them. */
   readonly alerts: readonly string[];
@@ -31,6 +34,6 @@ export interface Cause {
   readonly missing?: string | undefined;
   readonly world?: WorldOptions;
   readonly provoke: (world: CauseWorld) => Promise<void> | void;
-  /** Takes the cause away. Absent: the indexer needs a person, or the world ends with it. */
+  /** Removes the cause. Absent: the indexer needs an operator, or the world ends with it. */
   readonly end?: (world: CauseWorld) => Promise<void> | void;
 }

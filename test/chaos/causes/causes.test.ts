@@ -1,4 +1,4 @@
-/** The causes as a table: docs have it, and no code of a running indexer is forgotten. */
+/** The causes as a table: it is in the docs, and it has every code of a running indexer. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -19,7 +19,7 @@ it('links to the runbook section of each alert', () => {
   expect(causesMarkdown(allCauses, join(root, 'docs/runbook'))).not.toMatch(/[ ,|]Indexer/);
 });
 
-it('has each code of a running indexer, or says where it is provoked', () => {
+it('has each code of a running indexer, or names the test that provokes it', () => {
   const provoked = new Set(allCauses.flatMap(({ soon, later }) => [soon.code, later?.code]));
   const codes = Object.keys({ ...ledgerCodes, ...storeCodes, ...streamCodes });
   const expected = codes.filter((code) => !provoked.has(code as never));
@@ -29,13 +29,13 @@ it('has each code of a running indexer, or says where it is provoked', () => {
 /** The test, or the folder of tests, that the text names. */
 const pathIn = (text: string): string | undefined => /^test\/[\w./-]*\w/.exec(text)?.[0];
 
-it('names tests that there are', () => {
+it('names existing tests', () => {
   const named = Object.values(elsewhere).flatMap((text) => pathIn(text) ?? []);
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-it('names tests in which the code is', () => {
+it('names tests that contain the code', () => {
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`);
   const isIn = (code: string, path: string): boolean =>
     files

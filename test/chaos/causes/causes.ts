@@ -1,6 +1,7 @@
 /**
- * What operators meet, provoked one after the other around the built program: each surface has to name the cause of now and its
- * remedy, within ten seconds and after five minutes, and nothing of it once the cause has ended.
+ * Faults that operators meet, provoked one after the other around the built program: each surface has to name the
+ * current cause and its remedy, within ten seconds and after five minutes, and must not name it once the cause has
+ * ended.
  */
 import { fileURLToPath } from 'node:url';
 import { existsSync } from 'node:fs';
@@ -22,9 +23,9 @@ export const allCauses: readonly Cause[] = [...participantCauses, ...tokenCauses
 
 /** Seconds, from the cause until it is named. */
 const usuallyWithin = 10;
-/** By the clock of the indexer: what is tried for five minutes ends with the attempt after them. */
+/** By the clock of the indexer: retries for five minutes end with the attempt after them. */
 const laterSeconds = 345;
-/** As long as an alert looks back, so that how it goes can be continued. */
+/** As long as the range of an alert, so that the metrics can be extrapolated. */
 const afterwardsSeconds = 150;
 const endsWithinMs = 60_000;
 const mostLanes = 2;
@@ -67,7 +68,7 @@ async function tryCause(context: TierContext, cause: Cause): Promise<void> {
     });
 }
 
-/** What is not as the cause says; empty if all is. */
+/** Differences between a cause and the reports of it; empty if there are none. */
 async function contradictions(cause: Cause): Promise<readonly string[]> {
   await using world = await CauseWorld.open(cause.world);
   const wellAt = Date.now() / 1000;
@@ -91,7 +92,7 @@ async function contradictions(cause: Cause): Promise<readonly string[]> {
   ];
 }
 
-/** What `/readyz` said where it answered 200 after it had not, in so many seconds of the indexer's clock. */
+/** The body of `/readyz` if it returned 200 after another status, in so many seconds of the indexer's clock. */
 async function readyMeanwhile(world: CauseWorld, seconds: number): Promise<string | undefined> {
   const until = world.seconds() + seconds;
   let wasUnready = false;
@@ -106,7 +107,7 @@ async function readyMeanwhile(world: CauseWorld, seconds: number): Promise<strin
   return found;
 }
 
-/** What is retried has another state for a moment: one more look is taken then. */
+/** A retry changes the state for a moment: in that case the surfaces are read again. */
 async function lookAt(world: CauseWorld, { state }: Named): Promise<Seen> {
   for (let left = 4; ; left -= 1) {
     const seen = await look(world);
@@ -143,11 +144,11 @@ function wrong(when: string, seen: Seen, { code, state }: Named): readonly strin
     if (state === 'parked' && seen.ready) found.push(`${when} a parked indexer is ready`);
     if (seen.samples.get(`indexer_phase{phase="${state}"}`) !== 1) found.push(`${when} the metrics have another phase`);
   }
-  if (!seen.alive) found.push(`${when} /livez wants a restart`);
+  if (!seen.alive) found.push(`${when} /livez demands a restart`);
   return found;
 }
 
-/** Codes that were counted and are not those of the cause. */
+/** Counted codes that are not those of the cause. */
 function strays({ soon, later, also = [] }: Cause, well: Seen, seen: Seen): readonly string[] {
   const allowed = new Set<string | undefined>([soon.code, later?.code, ...also]);
   const counted = [...seen.samples].flatMap(([name, value]) => {
@@ -165,10 +166,10 @@ function wrongAlerts({ alerts }: Cause, fired: readonly string[]): readonly stri
   return found === wanted ? [] : [`alerts: ${found || 'none'} instead of ${wanted || 'none'}`];
 }
 
-/** What they look at takes ten times as long by a clock that runs ten times faster. */
+/** Alerts on durations, which are ten times longer by a clock that runs ten times faster. */
 const ofTime = new Set(['IndexerCommitsSlow', 'IndexerCommitsVerySlow', 'IndexerLatencyHigh', 'IndexerEventLoopSlow']);
 
-/** Once the cause has ended, the indexer continues and nothing names it any more. */
+/** Once the cause has ended, the indexer continues and no surface names it any more. */
 async function afterwards({ end }: Cause, world: CauseWorld): Promise<readonly string[]> {
   if (end === undefined) return [];
   await end(world);

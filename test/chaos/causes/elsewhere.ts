@@ -1,4 +1,4 @@
-/** Codes of a running indexer that no cause here provokes, and the test that does, or why nothing can. */
+/** Codes of a running indexer that no cause here provokes, and the test that does, or why no test can. */
 export const elsewhere: Readonly<Record<string, string>> = {
   LEDGER_TOKEN_EXPIRED: 'test/e2e/oidc.slow.test.ts: passes with the next token',
   LEDGER_TOKEN_MALFORMED: 'test/faults/authorization.slow.test.ts',
@@ -7,7 +7,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   LEDGER_STALE_AUTHORIZATION: 'test/e2e/ledger-errors.slow.test.ts: passes with the next connection',
   LEDGER_OFFSET_AFTER_END: 'test/history/parks.long.test.ts',
   LEDGER_FILTER_UNKNOWN: 'test/e2e/bad-input.slow.test.ts',
-  LEDGER_REQUEST_INVALID: 'test/ledger/errors/ledger-error.test.ts: only for a defect of the request',
+  LEDGER_REQUEST_INVALID: 'test/ledger/errors/ledger-error.test.ts: only for a bug in the request',
   LEDGER_CONTINUATION_TOKEN_INVALID: 'test/pipeline/seed.test.ts: passes with the next list',
   LEDGER_STREAM_TRUNCATED: 'test/faults/cut-lists.long.test.ts',
   LEDGER_API_DISABLED: 'test/faults/seed.slow.test.ts',
@@ -22,7 +22,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   STORE_SESSION_TIMEOUT: 'test/faults/refusals.long.test.ts',
   STORE_TRANSACTION_ABORTED: 'test/faults/refusals.long.test.ts: passes with the next attempt',
   STORE_DATA_REFUSED: 'test/e2e/quarantine.slow.test.ts',
-  STORE_WRAPAROUND: 'not provoked: no server is brought there in the time of a test',
+  STORE_WRAPAROUND: 'not provoked: no server gets into that state in the time of a test',
   STORE_DUPLICATE: 'test/faults/repeated-keys.long.test.ts',
   STORE_FAILED: 'test/store/connection/store-error.test.ts: of an SQLSTATE that no rule names',
   STORE_TLS_REFUSED: 'test/store/connection/postgres-tls.slow.test.ts',

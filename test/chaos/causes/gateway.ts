@@ -1,6 +1,6 @@
 /**
- * What stands between an indexer and a server: passes bytes on, and fails as ports, networks, proxies and gateways do. Knows
- * nothing of what is said, but for the first bytes of an HTTP request, which it can answer itself.
+ * A proxy between an indexer and a server: passes bytes on, and fails as ports, networks, proxies and gateways do. It
+ * does not interpret the bytes, except the first ones of an HTTP request, to which it can respond itself.
  */
 import { once } from 'node:events';
 import { connect, createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
-  /** Of requests with this in their first line; absent: of all. */
+  /** Only for requests with this in their first line; absent: for all. */
   readonly to?: string;
 }
 
@@ -24,7 +24,7 @@ export class Gateway implements AsyncDisposable {
   target: number;
   /** Answers every request in place of the server; existing connections pass until `cut`. */
   answer: Answer | undefined;
-  /** Accepts connections and bytes, and answers nothing. */
+  /** Accepts connections and bytes, and sends no response. */
   #hangs = false;
   readonly port: number;
   readonly #certificate: Certificate | undefined;
@@ -44,7 +44,7 @@ export class Gateway implements AsyncDisposable {
     return new Gateway(target, await listening(0, certificate), certificate);
   }
 
-  /** Ends every connection, without a word. */
+  /** Ends every connection without a message. */
   cut(): void {
     for (const [near, far] of this.#pairs) {
       near.destroy();
@@ -61,13 +61,13 @@ export class Gateway implements AsyncDisposable {
     await closed;
   }
 
-  /** Opens the port again. @param certificate instead of that of before; null: without TLS */
+  /** Opens the port again. @param certificate that replaces the previous one; null: without TLS */
   async open(certificate: Certificate | null | undefined = this.#certificate): Promise<void> {
     this.#server = await listening(this.port, certificate ?? undefined);
     this.#serve(this.#server);
   }
 
-  /** What is open stays open, and nothing passes in either direction. */
+  /** Keeps open connections open, and passes nothing in either direction. */
   hang(): void {
     this.#hangs = true;
     for (const [near, far] of this.#pairs) {
@@ -76,7 +76,7 @@ export class Gateway implements AsyncDisposable {
     }
   }
 
-  /** Ends what hung, and passes again. */
+  /** Ends the hanging connections, and passes new ones. */
   resume(): void {
     this.#hangs = false;
     this.cut();

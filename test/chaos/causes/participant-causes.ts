@@ -1,4 +1,4 @@
-/** Causes on the side of the participant, and of what stands before it. */
+/** Causes on the side of the participant, and of the proxies before it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -12,7 +12,7 @@ const updatesPath = '/v2/updates';
 
 type Ways = Pick<Cause, 'provoke' | 'end'>;
 
-/** Requests and streams are answered so while the cause lasts, those that are open included. */
+/** Requests and streams get this response while the cause lasts, open ones included. */
 const answered = (answer: Answer): Ways => ({
   provoke: ({ gateway }) => {
     gateway.answer = answer;
@@ -23,7 +23,7 @@ const answered = (answer: Answer): Ways => ({
   },
 });
 
-/** A fault of the ledger. @param when `at once`: streams that are open are cut, because it is one of new streams */
+/** A fault of the ledger. @param when `at once`: open streams are closed, because the fault affects new streams */
 function fault<Name extends keyof Faults>(name: Name, value: Faults[Name], when: 'next' | 'at once' = 'next'): Ways {
   return {
     provoke: ({ sandbox, gateway }) => {
@@ -50,7 +50,7 @@ const refusal = (status: number, code: string, grpcCodeValue: number): Answer =>
   body: JSON.stringify({ code, cause: 'refused', context: {}, errorCategory: -1, grpcCodeValue, resources: [] }),
 });
 
-/** Another participant, or another history, takes the place of the one that is followed. */
+/** Another participant, or another history, replaces the followed one. */
 const replacedBy =
   (options: { readonly participantId?: string; readonly updates: number }) =>
   async (world: CauseWorld): Promise<void> => {

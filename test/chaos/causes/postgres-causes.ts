@@ -1,4 +1,4 @@
-/** Causes inside Postgres: what an administrator changed, what a session holds, what the server has run out of. */
+/** Causes inside Postgres: changes of an administrator, locks of a session, exhausted resources of the server. */
 import type { Client } from 'pg';
 import { noBouncer, startBouncer } from '../../support/bouncer.ts';
 import type { Cause } from './cause.ts';
@@ -18,7 +18,7 @@ const sql =
     await world.sql(text);
   };
 
-/** Sessions that hold something until the cause ends. */
+/** Sessions that hold a resource until the cause ends. */
 const holders = new WeakMap<CauseWorld, Client>();
 
 /** Another session runs these statements, one after the other, and stays open. The last one may fail. */
@@ -164,7 +164,7 @@ export const postgresCauses: readonly Cause[] = [
     later: { code: 'STORE_STATEMENT_TIMEOUT', state: 'parked' },
     also: ['STORE_LOCKED'],
     alerts: ['IndexerParked'],
-    // The time limit is that of the server, whose clock is not accelerated.
+    // The server, whose clock is not accelerated, has the time limit.
     isRealTime: true,
     world: { env: () => ({ POSTGRES_STATEMENT_TIMEOUT: '2s' }) },
     provoke: heldBy('begin', 'lock table ledger.updates in access exclusive mode'),
@@ -176,7 +176,7 @@ export const postgresCauses: readonly Cause[] = [
     soon: { code: 'STORE_OUT_OF_RESOURCES', state: 'backing_off' },
     alerts: ['IndexerNoWriter'],
     world: { settings: { max_locks_per_transaction: '20' } },
-    // They stay after the statement has failed for want of room.
+    // They stay after the statement has failed because the lock table is full.
     provoke: heldBy('select pg_advisory_lock(n) from generate_series(1, 100000) n'),
     end: letGo,
   },

@@ -1,4 +1,4 @@
-/** What an indexer says of itself at one moment, on every surface that an operator or a machine looks at. */
+/** The state of an indexer at one moment, on every surface that an operator or a machine reads. */
 import { startDaemon } from '../../e2e/runs/daemon.ts';
 import type { CauseWorld } from './world.ts';
 
@@ -14,7 +14,7 @@ export type Samples = ReadonlyMap<string, number>;
 export interface Seen {
   /** Seconds since the world was opened, by the clock of the indexer. */
   readonly at: number;
-  /** Whether `/readyz` answers 200. */
+  /** Whether `/readyz` returns 200. */
   readonly ready: boolean;
   readonly alive: boolean;
   readonly readyz: Said;
@@ -28,7 +28,7 @@ export interface Seen {
   readonly logged: readonly string[];
 }
 
-/** All of it. The command is a process of its own, and so takes longest. */
+/** All surfaces. The command is a separate process, and so takes longest. */
 export async function look(world: CauseWorld): Promise<Seen> {
   const command = await statusCommand(world);
   const [readyz, livez, status, page, samples] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Causes on the side of access tokens: the file they are in, the provider they come from. */
+/** Causes on the side of access tokens: their file, and their provider. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';
@@ -34,7 +34,7 @@ const fromFile: WorldOptions = {
   },
 };
 
-/** Without an end. Nothing but the sandbox's comparison looks at it. */
+/** A token that does not expire. Only the sandbox compares it. */
 function jwt(subject: string): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ sub: subject, aud: audience })}.c2lnbmF0dXJl`;

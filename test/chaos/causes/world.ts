@@ -17,13 +17,13 @@ import { Gateway, type Certificate } from './gateway.ts';
 
 export interface WorldOptions {
   readonly sandbox?: (world: CauseWorld) => Promise<SandboxOptions> | SandboxOptions;
-  /** Of the gateway before the ledger, which then speaks TLS. */
+  /** Certificate of the gateway before the ledger, which then speaks TLS. */
   readonly certificate?: Certificate;
   /** Of the Postgres server. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Prepares the server before the database is made; gives words for `create database`. */
+  /** Prepares the server before the database is made; returns lines for `create database`. */
   readonly prepare?: (world: CauseWorld) => Promise<string>;
-  /** Puts something between the indexer's gateway and the server. */
+  /** Adds a proxy between the indexer's gateway and the server. */
   readonly pooler?: (world: CauseWorld) => Promise<void>;
   /** More variables of the indexer. */
   readonly env?: (world: CauseWorld) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
@@ -37,14 +37,14 @@ const updatesPerSecond = 5;
 /** That of `faster-clock.mjs`. */
 export const acceleration = 10;
 
-/** A preparation of Node, not part of what is compiled. */
+/** A preparation of Node, which is not compiled. */
 const clock = ['./faster-clock.mjs', '../../../../../test/chaos/causes/faster-clock.mjs']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
 
 export class CauseWorld implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-cause-'));
-  /** What ends with the world, the newest first. */
+  /** Cleanup steps of the world, the newest first. */
   readonly closing: (() => unknown)[] = [];
   sandbox!: Sandbox;
   gateway!: Gateway;
@@ -74,7 +74,7 @@ export class CauseWorld implements AsyncDisposable {
     }
   }
 
-  /** How long the indexer has been there, by its own clock. */
+  /** How long the indexer has run, by its own clock. */
   seconds(): number {
     const now = performance.now();
     const fast = this.#acceleratedAt === undefined ? 0 : now - this.#acceleratedAt;
@@ -97,7 +97,7 @@ export class CauseWorld implements AsyncDisposable {
     }
   }
 
-  /** The database as the role of the indexer. @param port of the server, or of what stands before it */
+  /** The database as the role of the indexer. @param port of the server, or of the proxy before it */
   urlOfRole(port: number): string {
     return at(this.postgres.url, { path: databaseName, port, role });
   }
@@ -119,13 +119,13 @@ export class CauseWorld implements AsyncDisposable {
     await this.postgres.stop();
   }
 
-  /** On the port of before. @param settings instead of those of before */
+  /** On the same port. @param settings that replace the previous ones */
   async startServer(settings = this.#settings): Promise<void> {
     const port = this.postgres.port;
     this.postgres = await startEmbeddedPostgres({ dataDir: join(this.folder, 'postgres'), settings, port });
   }
 
-  /** What is open is ended by the end of the world. */
+  /** Runs the cleanup steps. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.daemon?.kill();
     for (const close of this.closing.toReversed()) await close();

@@ -1,4 +1,4 @@
-/** What a kind of fault is, and what it may lay hands on. */
+/** A kind of fault, and the parts of a run that it may affect. */
 import type { ChaosDatabase } from '../databases.ts';
 import type { ModelLedger } from '../model/model-ledger.ts';
 import type { Seeded } from '../history/random.ts';
@@ -17,9 +17,9 @@ export interface FaultKind {
   /** When it can happen: while the indexer seeds or while it follows. */
   readonly moments: readonly ('seed' | 'follow')[];
   /**
-   * What the indexer may need to get over it. `restart`: it may wait for an operator, who starts it again. `death`: the
-   * fault is its own death. `takeover`: the same, with a second indexer standing by. Absent: nothing, it gets over it by
-   * itself.
+   * The help that the indexer may need to recover. `restart`: it may wait for an operator, who starts it again.
+   * `death`: the fault is the death of the indexer. `takeover`: the same, with a second indexer as a standby. Absent:
+   * none, it recovers automatically.
    */
   readonly needs?: 'restart' | 'death' | 'takeover';
   /** Prepares it; resolves once it has happened. Never rejects. */

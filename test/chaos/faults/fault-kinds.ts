@@ -1,4 +1,4 @@
-/** All kinds of faults that happen within the process of the campaign. */
+/** All kinds of faults that happen within the process of the suite. */
 import type { FaultKind } from './fault-kind.ts';
 import { ledgerFaults } from './faults-ledger.ts';
 import { postgresFaults } from './faults-postgres.ts';

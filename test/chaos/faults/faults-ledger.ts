@@ -1,4 +1,4 @@
-/** Faults of the ledger itself: errors, endings and answers that a participant or a proxy before it gives. */
+/** Faults of the ledger itself: errors, closes and responses of a participant or of a proxy before it. */
 import type { ServerResponse } from 'node:http';
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import { ledgerErrors, type LedgerErrorFrame } from '../model/ledger-errors.ts';
@@ -22,9 +22,9 @@ function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?:
 
 const both = ['seed', 'follow'] as const;
 const json = 'application/json';
-/** A silence is asked about after a fraction of it. */
+/** Time without frames: the indexer probes the ledger after a fraction of it. */
 const askedWithinMs = 400;
-/** A frame sent is a frame received; what was passed over by mistake is committed. */
+/** Time in which a sent frame is received, and a wrongly passed range is committed. */
 const arrivesWithinMs = 15;
 const storedWithinMs = 60;
 
@@ -62,11 +62,11 @@ function sends(
 }
 
 /**
- * The stream brings nothing more although there is more, long enough for the ledger to be asked; then it is cut. What was
- * passed over comes no more.
+ * The stream sends nothing although there are more updates, long enough for the indexer to probe the ledger; then it is
+ * closed. An update that the checkpoint has passed does not come again.
  */
 function owes(name: string, arm: (moment: StreamMoment) => Promise<void>): FaultKind[] {
-  return inStream(`silent, then cut, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
+  return inStream(`silent, then closed, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
     await Promise.race([arm(moment), pause(askedWithinMs)]);
     await pause(storedWithinMs);
     moment.socket.terminate();
@@ -90,7 +90,7 @@ const streamFaults: readonly FaultKind[] = [
   ...errorFrame('pruned', ledgerErrors.pruned(1), ['follow'], 'restart'),
   ...errorFrame('permission denied', ledgerErrors.denied, ['follow'], 'restart'),
   ...[1000, 1001, 1008, 1011, 1012, 1013].flatMap(closes),
-  ...inStream('cut without a close frame (1006)', both, ({ socket }) => {
+  ...inStream('closed without a close frame (1006)', both, ({ socket }) => {
     socket.terminate();
     return 'over';
   }),
@@ -124,7 +124,7 @@ const streamFaults: readonly FaultKind[] = [
   ...owes('a question without a list', ({ ledger }) =>
     ledger.arm({ at: 'request', path: '/v2/updates?', act: reply(200, json, '[]') }),
   ),
-  ...owes('an answer that is older than the newest frame', ({ ledger, socket, frame }) => {
+  ...owes('a response that is older than the newest frame', ({ ledger, socket, frame }) => {
     void ledger.arm({
       at: 'bounded',
       act: (question) => {
@@ -154,7 +154,7 @@ const streamFaults: readonly FaultKind[] = [
   ...sends('a binary frame', ({ frame }) => Buffer.from(frame)),
 ];
 
-/** A frame that begins as data and does not end: nothing behind it may be stored before it was read whole. */
+/** A frame that begins as data and does not end: nothing after it may be stored before it was read completely. */
 const brokenFrames: readonly FaultKind[] = inStream(
   'a frame without its end',
   ['follow'],
@@ -172,7 +172,7 @@ const paths = [
   '/v2/updates/update-by-offset',
 ];
 
-/** An answer to one of the requests of the next connection, which an end of the stream brings about. */
+/** A response to one of the requests of the next connection, which follows the end of a stream. */
 function onRequest(
   name: string,
   answer: (response: ServerResponse) => Promise<'go' | 'over'>,
@@ -184,7 +184,7 @@ function onRequest(
     moments: path === undefined ? both : ['follow'],
     ...(needs === undefined ? {} : { needs }),
     arm: ({ ledger, random }) => {
-      // Until an update is stored there is none to ask for.
+      // Until an update is stored there is none to request.
       const asked = path ?? random.pick(paths.slice(0, 3));
       const happened = ledger.arm({ at: 'request', path: asked, act: answer });
       ledger.closeStreams(1001);
@@ -200,11 +200,11 @@ const requestFaults: readonly FaultKind[] = [
   onRequest('500', reply(500, json, JSON.stringify(ledgerErrors.internal))),
   onRequest('502 as a web page', reply(502, 'text/html', '<html>Bad Gateway</html>')),
   onRequest('401', reply(401, json, JSON.stringify(ledgerErrors.unauthenticated))),
-  onRequest('no answer, cut', (response) => {
+  onRequest('closed without a response', (response) => {
     response.socket?.destroy();
     return Promise.resolve('over');
   }),
-  onRequest('half an answer, cut', (response) => {
+  onRequest('closed within a response', (response) => {
     response
       .writeHead(200, { 'content-type': json, 'content-length': '40' })
       .write('{"off', () => response.socket?.destroy());
@@ -223,7 +223,7 @@ const requestFaults: readonly FaultKind[] = [
   ),
 ];
 
-/** An answer to the question that proves a list whole, once its stream has ended. */
+/** The response to the request that checks whether a list is complete, once its stream has ended. */
 function onProof(name: string, answer: (response: ServerResponse) => Promise<'go' | 'over'>): FaultKind {
   return {
     name: `ledger proof of a list: ${name}`,

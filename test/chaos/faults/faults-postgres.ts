@@ -1,4 +1,4 @@
-/** Faults of the Postgres server, brought about by statements of an administrator. */
+/** Faults of the Postgres server, caused by statements of an administrator. */
 import { Client, escapeIdentifier } from 'pg';
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import { schema } from '../databases.ts';
@@ -6,7 +6,7 @@ import { pause } from '../../support/wait-for.ts';
 
 const always = ['seed', 'follow'] as const;
 
-/** Done when so many messages have gone to the server: at a moment of the work, not of the clock. */
+/** Happens after so many messages to the server: at a moment of the work, not of the clock. */
 function whileWorking(
   name: string,
   act: (world: ChaosWorld) => Promise<boolean>,
@@ -16,7 +16,7 @@ function whileWorking(
     name: `postgres: ${name}`,
     moments,
     arm: async (world) => {
-      // Some are of no effect when nothing is at work at that moment: then another moment is tried.
+      // Some have no effect if no session is active at that moment: then another moment is tried.
       for (let tries = 0; tries < 5; tries += 1) {
         await world.wires.armAfter('postgres', 'up', world.random.between(0, 60), () => ({ act: 'pass' }));
         if (await act(world).catch(() => false)) return;

@@ -1,11 +1,11 @@
-/** Faults of the two wires: connections that end, freeze or lose what was on its way. */
+/** Faults of the connections to both servers: connections that end, freeze or lose messages in transit. */
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import type { Verdict } from './wire-proxy.ts';
 import type { Direction, Protocol, Unit } from './wire-units.ts';
 
 const always = ['seed', 'follow'] as const;
 
-/** How many units pass before: what one batch or a start costs on this wire. */
+/** How many units pass before the fault: the number in one batch or a start on this connection. */
 function some({ random }: ChaosWorld, protocol: Protocol, direction: Direction): number {
   if (protocol === 'postgres') return random.between(0, 60);
   return direction === 'up' ? random.between(0, 2) : random.between(0, 8);
@@ -34,9 +34,9 @@ const withinUnit =
 
 function endings(protocol: Protocol, direction: Direction): FaultKind[] {
   return [
-    onWire('cut between messages', protocol, direction, () => ({ act: 'cut', keepBytes: 0 })),
+    onWire('closed between messages', protocol, direction, () => ({ act: 'cut', keepBytes: 0 })),
     onWire('reset between messages', protocol, direction, () => ({ act: 'reset', keepBytes: 0 })),
-    onWire('cut within a message', protocol, direction, withinUnit('cut')),
+    onWire('closed within a message', protocol, direction, withinUnit('cut')),
     onWire('reset within a message', protocol, direction, withinUnit('reset')),
     onWire('delay', protocol, direction, (_, { random }) => ({
       act: 'freeze',
@@ -59,7 +59,7 @@ function isCommit(unit: Unit): boolean {
   return unit.type === 'Q' && /commit/i.test(unit.bytes.toString('latin1', 5, 16));
 }
 
-/** What is asked for between a commit's statement and its reply. */
+/** Faults between the statement of a commit and its reply. */
 function armAtCommit({ wires, random }: ChaosWorld, lose: 'reply' | 'request'): Promise<void> {
   let left = random.between(0, 3);
   const committed = new Set<number>();
@@ -81,7 +81,7 @@ function armAtCommit({ wires, random }: ChaosWorld, lose: 'reply' | 'request'): 
   });
 }
 
-/** The server has done it and says so, and nobody hears it. */
+/** The server has committed and replied, and the reply is lost. */
 function afterCommit(unit: Unit, done: () => void): Verdict | undefined {
   if (unit.direction === 'up') return undefined;
   if (unit.type !== 'Z') return { act: 'drop' };
@@ -89,7 +89,7 @@ function afterCommit(unit: Unit, done: () => void): Verdict | undefined {
   return { act: 'reset', keepBytes: 0 };
 }
 
-/** Long enough for the indexer's own pings to find out. */
+/** Long enough for the indexer's own pings to detect it. */
 const untilNoticedMs = 800;
 
 function frozenStream(direction: Direction, name: string): FaultKind {
@@ -110,7 +110,7 @@ export const wireFaults: readonly FaultKind[] = [
   ...endings('ledger', 'down'),
   ...endings('ledger', 'up').filter(({ name }) => name.includes('between') || name.includes('delay')),
   { name: 'postgres: the reply to a commit is lost', moments: always, arm: (world) => armAtCommit(world, 'reply') },
-  { name: 'postgres: cut before a commit arrives', moments: always, arm: (world) => armAtCommit(world, 'request') },
+  { name: 'postgres: closed before a commit arrives', moments: always, arm: (world) => armAtCommit(world, 'request') },
   frozenStream('down', 'ledger: the stream freezes, pings stay unanswered'),
   {
     name: 'postgres: the connection of the lock is reset',

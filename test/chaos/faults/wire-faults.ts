@@ -1,8 +1,8 @@
-/** Faults waiting at the proxies of one indexer: each is asked about every unit until it has happened. */
+/** Faults waiting at the proxies of one indexer: each receives every unit until the fault has happened. */
 import { pass, type Tap, type Verdict } from './wire-proxy.ts';
 import type { Direction, Protocol, Unit } from './wire-units.ts';
 
-/** Undefined: nothing of this fault's concern. `done` is called when it has happened. */
+/** Undefined: the unit does not concern this fault. `done` is called when it has happened. */
 export type WireFault = (unit: Unit, connection: number, done: () => void) => Verdict | undefined;
 
 interface Waiting {
@@ -44,17 +44,17 @@ export class WireFaults {
     });
   }
 
-  /** Whether the connection is the one that holds the writer's lock. */
+  /** Whether the connection holds the writer lock. */
   isLock(connection: number): boolean {
     return this.#lockConnections.has(connection);
   }
 
-  /** What has not happened will not. */
+  /** Cancels the faults that have not happened. */
   disarm(): void {
     this.#waiting = [];
   }
 
-  /** Another life of the indexer: connections are counted anew. */
+  /** A restart of the indexer: connections are counted from 0 again. */
   reborn(): void {
     this.#lockConnections.clear();
   }

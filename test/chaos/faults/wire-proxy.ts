@@ -1,23 +1,23 @@
 /**
- * A TCP proxy between the indexer and one server that understands where messages begin and end. Before a message it
- * asks what to do with it: pass it on, hold it back for a while, drop it, or end the connection before or within it.
+ * A TCP proxy between the indexer and one server that recognizes the beginning and end of each message. For each
+ * message a callback decides: pass it on, delay it, drop it, or end the connection before or within it.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { resetNow } from '../../../packages/ledger-sandbox/src/faults/connection.ts';
 import { splitters, type Direction, type Protocol, type Unit } from './wire-units.ts';
 
-/** What happens to one unit. */
+/** The decision for one unit. */
 export type Verdict =
   | { readonly act: 'pass' }
   /** Ends both sides with FIN (`cut`) or RST (`reset`), after so many bytes of the unit. */
   | { readonly act: 'cut' | 'reset'; readonly keepBytes: number }
-  /** Nothing more in this direction for so long; then it goes on, or is reset. */
+  /** Nothing more in this direction for so long; then the connection continues, or is reset. */
   | { readonly act: 'freeze'; readonly ms: number; readonly end: 'thaw' | 'reset' }
   | { readonly act: 'drop' };
 
 export const pass: Verdict = { act: 'pass' };
 
-/** Asked for every unit. `connection` counts from 0 for each proxy. */
+/** Called for every unit. `connection` counts from 0 for each proxy. */
 export type Tap = (unit: Unit, connection: number) => Verdict;
 
 interface Pair {
@@ -64,7 +64,7 @@ export class WireProxy implements AsyncDisposable {
     for (const pair of this.#pairs) reset(pair);
   }
 
-  /** Ends every connection and refuses new ones: whoever is behind this proxy is dead to the world. */
+  /** Ends every connection and refuses new ones: the process behind this proxy counts as dead. */
   sever(): void {
     this.#refusing = true;
     this.resetAll();
@@ -103,7 +103,7 @@ export class WireProxy implements AsyncDisposable {
     let frozen = false;
     let ending = false;
     const flush = (): void => {
-      // What passes together goes out together: one call of the system instead of one for each message.
+      // Units that pass together are written together: one system call instead of one for each message.
       sink.cork();
       const open = passOn();
       sink.uncork();
@@ -151,7 +151,7 @@ export class WireProxy implements AsyncDisposable {
 
 type Ending = Extract<Verdict, { readonly act: 'cut' | 'reset' }>;
 
-/** Ends the connection within a unit; what came before it has been sent. */
+/** Ends the connection within a unit; earlier units have been sent. */
 function end({ act, keepBytes }: Ending, unit: Unit, sink: Socket, pair: Pair): void {
   const kept = unit.bytes.subarray(0, keepBytes);
   if (act === 'cut') {

@@ -1,6 +1,6 @@
 /**
- * Bytes of a connection cut into the units of its protocol: messages of Postgres, frames of a WebSocket, and what HTTP
- * sends around them. A unit is whole, so that a connection can be ended exactly before, within or behind it.
+ * Bytes of a connection split into the units of its protocol: messages of Postgres, frames of a WebSocket, and the HTTP
+ * around them. A unit is complete, so that a connection can be ended exactly before, within or behind it.
  */
 
 /** `up`: from the indexer to the server. */
@@ -23,7 +23,7 @@ export function splitters(protocol: Protocol): Readonly<Record<Direction, Splitt
   return { up: ledgerSplitter('up'), down: ledgerSplitter('down') };
 }
 
-/** Cuts off whole units as long as `lengthOf` can tell how long the next one is. */
+/** Splits off complete units as long as `lengthOf` returns the length of the next one. */
 function splitter(
   direction: Direction,
   next: (buffer: Buffer) => { type: string; length: number } | undefined,

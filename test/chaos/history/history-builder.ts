@@ -36,7 +36,7 @@ export class HistoryBuilder {
   /** One more update, and sometimes an OffsetCheckpoint behind it. */
   step(): void {
     const random = this.#random;
-    // Offsets that this reader does not see are lawful and common.
+    // Offsets outside the rights of this reader are valid and common.
     this.#offset += random.chance(0.3) ? random.between(2, 9) : 1;
     this.#micros += random.chance(0.1) ? random.between(1, 90) * 60_000_000 : random.between(1, 2_000_000);
     this.#events.next(this.#offset, this.#micros);
@@ -84,7 +84,7 @@ export class HistoryBuilder {
       traceContext: random.chance(0.7)
         ? null
         : { traceparent: `00-${random.hex(32)}-${random.hex(16)}-01`, tracestate: '' },
-      // Beyond what a JavaScript number holds exactly, now and then.
+      // Now and then beyond the exact range of JavaScript numbers.
       paidTrafficCost: random.chance(0.1) ? 9007199254740993n : random.chance(0.5) ? null : random.between(0, 90_000),
     };
   }
@@ -130,7 +130,7 @@ export class HistoryBuilder {
     return standing;
   }
 
-  /** An exercise with what it creates as its children; a consuming one ends the contract. */
+  /** An exercise with the contracts that it creates as its children; a consuming one ends the contract. */
   #exercise(live: Live, consuming: boolean): Json[] {
     const random = this.#random;
     const { template } = live;
@@ -145,13 +145,13 @@ export class HistoryBuilder {
     return [{ ExercisedEvent: { ...exercised, lastDescendantNodeId: this.#events.lastNode } }, ...children];
   }
 
-  /** Ends the contract where it is active; one that began at this very offset never stood. */
+  /** Ends the contract where it is active; one that began at this very offset was never active. */
   #end(live: Live): void {
     live.standing.to = this.#offset;
     this.#live.splice(this.#live.indexOf(live), 1);
   }
 
-  /** Created and archived by the same transaction: both are told, neither changes what is active. */
+  /** Created and archived by the same transaction: the update has both events, and active contracts do not change. */
   #transient(): Json[] {
     const contractId = this.#events.contractId();
     const template = this.#random.pick(templates);

@@ -1,20 +1,22 @@
-/** What contracts say: ordinary values, and those that databases and parsers are known to change, refuse or choke on. */
+/**
+ * Contents of contracts: ordinary values, and those that databases and parsers are known to change, reject or fail on.
+ */
 import { RawJson, jsonText, type Json } from './json-text.ts';
 import type { Seeded } from './random.ts';
 
 /** Sizes with a long tail: most payloads are small, a few are large. */
 function textOfSomeLength(random: Seeded): string {
   const length = Math.min(40_000, Math.floor(4 / Math.max(0.0004, random.next() ** 1.5)));
-  // Hexadecimal digits do not compress, which is what makes long values hard for indexes.
+  // Hexadecimal digits do not compress, which makes long values hard for indexes.
   return random.hex(length);
 }
 
 const nested = (depth: number): RawJson => new RawJson(`${'{"in":'.repeat(depth)}"core"${'}'.repeat(depth)}`);
 
-/** By name, so that a failure can tell which it was. */
+/** By name, so that a failure can report which one it was. */
 const odd: Readonly<Record<string, (random: Seeded) => Json>> = {
   nul: () => `before\u0000after`,
-  'nul beside other keys': () => ({ text: '\u0000', other: 'readable' }),
+  'nul next to other keys': () => ({ text: '\u0000', other: 'readable' }),
   'lone surrogate': () => 'half \ud800 a pair',
   'surrogates the wrong way round': () => '\udc00\ud800',
   'backslash u0000': () => String.raw`\u0000`,

@@ -23,7 +23,7 @@ const interfaceId = `${'c3'.repeat(32)}:Chaos.Api:Holding`;
 /** Writes the events of one update after the other. */
 export class EventWriter {
   readonly #random: Seeded;
-  /** Of the update at hand; its time in microseconds since 1970. */
+  /** Of the current update; its time in microseconds since 1970. */
   offset = 0;
   micros = Date.UTC(2026, 0, 5, 8) * 1000;
   #node = 0;
@@ -116,7 +116,7 @@ export class EventWriter {
   }
 }
 
-/** ISO-8601 with 0, 3 or 6 digits of a second, as few as tell the time. */
+/** ISO-8601 with 0, 3 or 6 digits of a second, as few as represent the time exactly. */
 export function isoOf(micros: number): string {
   const millis = new Date(Math.floor(micros / 1000)).toISOString();
   const rest = micros % 1000;

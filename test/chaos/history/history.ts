@@ -1,6 +1,6 @@
 /**
- * A ledger's history as a pure function of a seed: what its update stream delivers, in order, and what is active at
- * every offset. Written from the description of the wire alone; the product's own code has no part in it.
+ * A ledger's history as a pure function of a seed: the frames of its update stream, in order, and the active contracts
+ * at every offset. Written from the description of the wire alone, without code of the product.
  */
 import { HistoryBuilder } from './history-builder.ts';
 import type { Fields } from './history-events.ts';
@@ -13,7 +13,7 @@ export interface Item {
   /** Undefined for an OffsetCheckpoint. */
   readonly updateId: string | undefined;
   readonly events: number;
-  /** What it is called in the frame, and what it says. */
+  /** Its key in the frame; `value` is its content. */
   readonly name: string;
   readonly value: Fields;
   readonly frame: string;
@@ -29,7 +29,7 @@ export interface Standing {
   /** First offset at which it does not hold any more; undefined while it holds. */
   to: number | undefined;
   readonly workflowId: string;
-  /** What `contractEntry` says, and its JSON. */
+  /** Arguments of `contractEntry`; `entry` is the resulting JSON. */
   readonly told: Fields;
   readonly entry: string;
 }
@@ -49,12 +49,12 @@ export interface HistorySize {
 export function historyOf(seed: number, size: HistorySize): History {
   const builder = new HistoryBuilder(new Seeded(seed));
   for (let update = 0; update < size.updates; update += 1) builder.step();
-  // Whoever has read everything stands at the end of the ledger, whatever came last.
+  // A reader that has read everything is at the ledger end, whatever the last update was.
   builder.checkpoint();
   return { seed, items: builder.items, standings: builder.standings };
 }
 
-/** What the active contracts stream tells at an offset, in an order of its own that is always the same. */
+/** The entries of the active contracts stream at an offset, always in the same order. */
 export function standingAt(history: History, offset: number): readonly Standing[] {
   return history.standings.filter(({ from, to }) => from <= offset && (to === undefined || to > offset));
 }
@@ -72,8 +72,8 @@ export function offsetAfter({ items }: History, count: number): number {
 }
 
 /**
- * The ledger end when the first `count` items are shown: offsets up to the next item are taken as well, by rejected
- * commands and by what this reader does not see.
+ * The ledger end when the first `count` items are visible: rejected commands and updates outside the rights of this
+ * reader also take offsets, up to the next item.
  */
 export function endAfter(history: History, count: number): number {
   const next = history.items[count]?.offset ?? 0;

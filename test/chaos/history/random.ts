@@ -1,4 +1,4 @@
-/** Random numbers that one seed decides: the same seed gives the same history and the same faults. */
+/** Random numbers from one seed: the same seed gives the same history and the same faults. */
 
 export class Seeded {
   #state: number;
@@ -18,7 +18,7 @@ export class Seeded {
     return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both included. */
   between(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }

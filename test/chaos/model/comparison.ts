@@ -1,4 +1,4 @@
-/** Compares what a run left with what an undisturbed one left, and counts the rows that differ. */
+/** Compares the rows of a run with those of an undisturbed one, and counts the differences. */
 import type { ChaosDatabase } from '../databases.ts';
 import { rowsThatDiffer, type Outcome } from './oracle.ts';
 import type { Report } from '../report.ts';
@@ -8,7 +8,7 @@ interface Run {
   readonly outcome: Outcome;
 }
 
-/** What is wrong, in words; empty when both hold the same. */
+/** Differences as sentences; empty when both hold the same. */
 export async function differences(report: Report, wanted: Run, found: Run): Promise<readonly string[]> {
   if (wanted.outcome.digest === found.outcome.digest) return [];
   const { lost, duplicated, altered, examples } = await rowsThatDiffer(wanted.database, found.database);

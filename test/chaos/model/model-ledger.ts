@@ -1,6 +1,6 @@
 /**
- * A participant of our own over real HTTP and WebSocket on loopback, for the calls the indexer makes. It serves a
- * history, shows only as much of it as it was told to, and misbehaves once each time it was told to.
+ * A participant of our own over real HTTP and WebSocket on loopback, for the calls the indexer makes. It serves the
+ * visible part of a history, and misbehaves once for each armed fault.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ export type StreamName = 'updates' | 'acs';
 export interface StreamMoment {
   readonly ledger: ModelLedger;
   readonly socket: WebSocket;
-  /** The frame that is next. */
+  /** The next frame. */
   readonly frame: string;
   /** Frames of this history that this stream has sent, oldest first. */
   readonly sent: readonly string[];
@@ -29,7 +29,7 @@ export interface StreamMoment {
   readonly index: number;
 }
 
-/** What becomes of the stream: `go` sends the frame, `over` ends the service of this stream. */
+/** The effect on the stream: `go` sends the frame, `over` ends the service of this stream. */
 export type StreamOutcome = 'go' | 'over';
 
 /** Happens once. */
@@ -40,7 +40,7 @@ export type LedgerFault =
       readonly after: number;
       readonly act: (moment: StreamMoment) => StreamOutcome | Promise<StreamOutcome>;
     }
-  /** A stream that was asked for with an end. */
+  /** A stream with an end. */
   | { readonly at: 'bounded'; readonly act: (socket: WebSocket) => StreamOutcome }
   | {
       readonly at: 'request';
@@ -90,7 +90,7 @@ export class ModelLedger implements AsyncDisposable {
     server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
-  /** Serves the first `visible` items; `grow` shows more. */
+  /** Serves the first `visible` items; `grow` makes more of them visible. */
   static async start(history: History, visible: number): Promise<ModelLedger> {
     const server = createServer();
     await new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ export class ModelLedger implements AsyncDisposable {
     return `http://127.0.0.1:${String(this.port)}`;
   }
 
-  /** The ledger end: at or after the newest item that is shown. */
+  /** The ledger end: at or after the newest visible item. */
   get end(): number {
     return endAfter(this.history, this.#visible);
   }
@@ -112,26 +112,26 @@ export class ModelLedger implements AsyncDisposable {
     return this.#visible;
   }
 
-  /** Shows the first `count` items; never fewer than before. */
+  /** Makes the first `count` items visible; never fewer than before. */
   grow(count: number): void {
     this.#visible = Math.min(this.history.items.length, Math.max(this.#visible, count));
     this.#wake();
   }
 
-  /** Misbehaves once, when it comes to that. Resolves when it has happened. */
+  /** Misbehaves once, at the first occasion. Resolves when it has happened. */
   arm(fault: LedgerFault): Promise<void> {
     return new Promise((resolve) => {
       this.#armed.push({ fault, left: 'after' in fault ? fault.after : 0, fired: resolve });
     });
   }
 
-  /** What was armed and has not happened will not happen. */
+  /** Cancels the armed faults that have not happened. */
   disarm(): void {
     this.#armed = [];
     this.frameDelayMs = 0;
   }
 
-  /** Ends the streams that are open, with a close frame. */
+  /** Ends the open streams with a close frame. */
   closeStreams(code: number): void {
     for (const socket of this.#sockets.clients) socket.close(code);
   }

@@ -8,7 +8,7 @@ export interface ListRequest {
   readonly includeIncompleteReassignments?: boolean;
 }
 
-/** The participant of a seed: one in three leaves out what is in flight unless it is requested. */
+/** The participant of a seed: one in three omits reassignments in flight unless they are requested. */
 export function versionOf(seed: number): string {
   return seed % 3 === 0 ? '3.7.4' : '3.5.10';
 }
@@ -21,7 +21,7 @@ export function entriesAt(history: History, version: string, request: ListReques
   return all.filter(({ entry }) => !entry.startsWith('{"JsIncomplete'));
 }
 
-/** The frame of an entry, whose token says how many have come with it. */
+/** The frame of an entry, whose token contains the number of entries up to it. */
 export function entryFrame({ workflowId, entry }: Standing, index: number, tokens: boolean): string {
   const token = tokens ? Buffer.from(String(index + 1)).toString('base64') : '';
   return `{"workflowId":${JSON.stringify(workflowId)},"contractEntry":${entry},"streamContinuationToken":"${token}"}`;

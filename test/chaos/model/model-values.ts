@@ -1,7 +1,7 @@
 /**
- * What has to stand in the tables by the history alone, value by value: payloads, choices, parties, times, counters,
- * views and keys, dictionaries and sums. Nothing of it went through the indexer, so a value that every run of the same
- * program gets wrong in the same way is found.
+ * Expected contents of the tables, computed from the history alone, value by value: payloads, choices, parties, times,
+ * counters, views and keys, dictionaries and sums. None of these values went through the indexer, so a value that
+ * every run of the same program gets wrong in the same way is found.
  */
 import type { Client } from 'pg';
 import { compareRelations } from '../../recordings/comparison.ts';
@@ -15,10 +15,10 @@ import { standingAt, type History, type Item } from '../history/history.ts';
 import { modelParticipant } from './model-ledger.ts';
 import { StoredJson } from './stored-json.ts';
 
-/** Enough to see what it is about. */
+/** Enough to recognize the problem. */
 const mostShown = 8;
 
-/** What differs, one sentence each; empty is good. */
+/** Differences, one sentence each; empty is good. */
 export async function valuesThatDiffer(client: Client, history: History, seedOffset: number): Promise<string[]> {
   const rows = await expectedRows(client, history, seedOffset);
   const { all } = await compareRelations(client, rows, tables);
@@ -26,7 +26,7 @@ export async function valuesThatDiffer(client: Client, history: History, seedOff
   return [...all.slice(0, mostShown), ...(more > 0 ? [`and ${String(more)} more values`] : [])];
 }
 
-/** The rows of an indexer that has read the whole history from the active contracts at the seed offset on. */
+/** The rows of an indexer that has read the complete history from the active contracts at the seed offset. */
 async function expectedRows(client: Client, history: History, seedOffset: number): Promise<Rows> {
   const entries = standingAt(history, seedOffset);
   const items = history.items.filter(({ offset }) => offset > seedOffset);
@@ -39,7 +39,7 @@ async function expectedRows(client: Client, history: History, seedOffset: number
     expected.entry({ json: stored.tree(fields) });
   }
   for (const { kind, name, value } of updates) {
-    // As a whole it is kept only where nobody knows what it is.
+    // The complete message is stored only if its kind is unknown.
     const update = kind === 'unknown' ? stored.kept({ [name]: { value } }) : null;
     const json = new JsonObject(new Map([['update', update]]));
     expected.update({ kind: name, value: asObject(stored.tree(value)), json });
@@ -65,7 +65,7 @@ async function expectedRows(client: Client, history: History, seedOffset: number
   return rows;
 }
 
-/** Where the items have led to. */
+/** The state after all items. */
 function progressOf(items: readonly Item[]): Row {
   const times = new Map<string, string>();
   let last: Row = {};

@@ -1,6 +1,6 @@
 /**
- * What a run has to end with: the same facts as a run that nobody disturbed, and what the model ledger says itself.
- * Where they differ, the rows that are lost, duplicated or altered are counted and named.
+ * Expected result of a run: the same facts as an undisturbed run, and the facts of the model ledger itself.
+ * Rows that are lost, duplicated or altered are counted and named.
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { namedRow, numberedTables } from '../../support/dictionary-names.ts';
@@ -12,11 +12,11 @@ import { valuesThatDiffer } from './model-values.ts';
 export interface Outcome {
   readonly digest: string;
   readonly seedOffset: number;
-  /** What contradicts the model ledger itself; empty is good. */
+  /** Contradictions to the model ledger itself; empty is good. */
   readonly contradictions: readonly string[];
 }
 
-/** What the tables hold now. */
+/** The current contents of the tables. */
 export async function outcomeOf(database: ChaosDatabase, history: History): Promise<Outcome> {
   const { rows } = await database.client.query<{ seed_offset: string; checkpoint: string }>(
     `select seed_offset, checkpoint from ${schema}.stream`,
@@ -44,7 +44,7 @@ function prove(history: History, digest: string): void {
   proven.set(history, digests.add(digest));
 }
 
-/** Compares with the history, which no other run has a part in. */
+/** Compares with the history, independent of any other run. */
 async function contradictionsOf(client: Client, history: History, seed: number, checkpoint: number): Promise<string[]> {
   const found: string[] = [];
   const end = history.items.at(-1)?.offset ?? 0;
@@ -60,7 +60,7 @@ async function contradictionsOf(client: Client, history: History, seed: number, 
   for (const { offset, events } of told) {
     const count = counts.get(offset);
     if (count !== undefined && count !== events) {
-      found.push(`update ${String(offset)} has ${String(count)} events, the ledger told ${String(events)}`);
+      found.push(`update ${String(offset)} has ${String(count)} events, the ledger sent ${String(events)}`);
     }
   }
   const active = await client.query<{ name: string }>(
@@ -73,7 +73,7 @@ async function contradictionsOf(client: Client, history: History, seed: number, 
   return found;
 }
 
-/** What is lost, too many or twice, in words. */
+/** Rows that are lost, surplus or duplicated, as sentences. */
 export function difference(what: string, wanted: readonly string[], found: readonly string[]): string[] {
   const wantedSet = new Set(wanted);
   const foundSet = new Set(found);
@@ -95,7 +95,7 @@ export interface RowDifference {
   readonly examples: readonly string[];
 }
 
-/** Columns that say nothing about the ledger; the digest leaves them out as well. */
+/** Columns without facts of the ledger; the digest leaves them out as well. */
 const volatile = new Set([
   'epoch',
   'writer',
@@ -116,7 +116,7 @@ const besideTheStream = new Set([
   'schema_migrations',
 ]);
 
-/** Compares row by row. Reads whole tables: for runs whose digests differ. */
+/** Compares row by row. Reads complete tables: for runs whose digests differ. */
 export async function rowsThatDiffer(wanted: ChaosDatabase, found: ChaosDatabase): Promise<RowDifference> {
   const total = { lost: 0, duplicated: 0, altered: 0, examples: [] as string[] };
   for (const table of await keyedTables(wanted.client)) {

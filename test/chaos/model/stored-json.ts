@@ -1,11 +1,11 @@
-/** JSON of a history as Postgres has to hold it: contents as jsonb prints them, everything else as it was sent. */
+/** JSON of a history as Postgres has to store it: contents as jsonb prints them, all other fields as they were sent. */
 import type { Client } from 'pg';
 import { JsonNumber, JsonObject, parseJson, type Json as Tree } from '../../recordings/json.ts';
 import { jsonText, RawJson, type Json } from '../history/json-text.ts';
 
-/** Fields whose values are the business of the ledger's users, and are stored as they are whatever is in them. */
+/** Fields whose values belong to the users of the ledger, and are stored unchanged. */
 const contents = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
-/** Somewhere between what contracts may be and what overflows the stack of a server. */
+/** Between the depth of contracts and a depth that overflows the stack of a server. */
 const deepest = 500;
 
 export class StoredJson {
@@ -15,7 +15,7 @@ export class StoredJson {
     this.#printed = printed;
   }
 
-  /** Asks Postgres how it prints all that is in there: numbers and repeated keys are its own matter. */
+  /** Lets Postgres print all values: its formats of numbers and repeated keys are not computed here. */
   static async of(client: Client, values: readonly Json[]): Promise<StoredJson> {
     const texts = [...new Set(values.flatMap((value) => [...contentsOf(value, '')]))].filter(isHeld);
     const { rows } = await client.query<{ printed: string }>(
@@ -25,7 +25,7 @@ export class StoredJson {
     return new StoredJson(new Map(texts.map((text, index) => [text, rows[index]?.printed ?? ''])));
   }
 
-  /** As it has to be read again. */
+  /** As readers have to get it. */
   tree(value: Json, name = ''): Tree {
     if (isContents(value, name)) return this.#content(jsonText(value));
     if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
@@ -34,7 +34,7 @@ export class StoredJson {
     return new JsonObject(new Map(Object.entries(value).map(([key, field]) => [key, this.tree(field as Json, key)])));
   }
 
-  /** A whole message that is kept as it came: in a column of type json, which prints nothing anew. */
+  /** A complete message that is stored as it came: in a column of type json, which does not reformat it. */
   kept(value: Json): Tree {
     const text = jsonText(value);
     return isHeld(text) ? parseJson(text) : escaped(text);
@@ -61,7 +61,7 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** What jsonb cannot hold is there as text, under a key of its own. */
+/** A value that jsonb cannot hold is stored as text, under a key of its own. */
 function escaped(text: string): Tree {
   return new JsonObject(new Map([['$escaped', text]]));
 }

@@ -1,4 +1,4 @@
-/** How many planted defects the fast tier notices: measured by `npm run chaos`, printed by every fast run. */
+/** How many injected bugs the fast tier detects: measured by `npm run chaos`, printed by every fast run. */
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The planted bugs of the campaign can still be planted: each line is there once in the compiled program. */
+/** The bugs of the suite can still be injected: each line occurs once in the compiled program. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { mutants } from './mutants.ts';

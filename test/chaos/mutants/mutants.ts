@@ -1,4 +1,4 @@
-/** Planted bugs: one line of the compiled program each, wrong in a way that an indexer could really be wrong. */
+/** Injected bugs: one line of the compiled program each, wrong in a way that an indexer could really be wrong. */
 
 export interface Mutant {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Mutant {
   /** Occurs once. */
   readonly line: string;
   readonly instead: string;
-  /** In the name of the fault that it takes to notice; absent: any. */
+  /** Part of the name of the fault that reveals it; absent: any. */
   readonly fault?: string;
 }
 
@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
     instead: 'const written = write(this.#underWay.at(-1)).catch(() => undefined);',
   },
   {
-    name: 'a session goes on from the checkpoint of the last one in memory',
+    name: 'a session continues from the checkpoint of the last one in memory',
     file: 'pipeline/run.js',
     line: 'return this.#follow$(connected, session.state.checkpoint);',
     instead:
@@ -50,13 +50,13 @@ export const mutants: readonly Mutant[] = [
     instead: 'const request = { beginExclusive: beginExclusive + 1, updateFormat: updateFormat(filter) };',
   },
   {
-    name: 'the last frame of a batch is forgotten',
+    name: 'the last frame of a batch is lost',
     file: 'pipeline/intake/batch-builder.js',
     line: 'of frames.entries()) {',
     instead: 'of frames.slice(0, Math.max(1, frames.length - 1)).entries()) {',
   },
   {
-    name: 'an OffsetCheckpoint forgets the proof of the history',
+    name: 'an OffsetCheckpoint drops the update that identifies the history',
     file: 'store/write/stream-row.js',
     line: 'checkpoint_update_offset = coalesce($4, checkpoint_update_offset),',
     instead: 'checkpoint_update_offset = $4,',
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
     instead: 'if (offset >= 0)',
   },
   {
-    name: 'what is found behind the last entry of a list is neither read nor missed',
+    name: 'an entry after the last one of a list is neither read nor reported as missing',
     file: 'pipeline/proof/list-proof.js',
     line: 'return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;',
     instead: 'return (await somethingAfter(list, read.token, questions)) ? undefined : undefined;',
@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
     instead: 'return undefined;',
   },
   {
-    name: 'a reseed gives away what could be followed',
+    name: 'a reseed skips offsets that could be followed',
     file: 'pipeline/reseed.js',
     line: 'return earliest > refusedAt ? earliest : parts.ledger.state.ledgerEnd();',
     instead: 'return parts.ledger.state.ledgerEnd();',
@@ -104,13 +104,13 @@ export const mutants: readonly Mutant[] = [
     instead: 'where true',
   },
   {
-    name: 'a seed that begins again keeps what the last one left',
+    name: 'a restarted seed keeps the rows of the last one',
     file: 'store/write/stream-row.js',
     line: "const { rows } = await client.query('select clear_unfinished_seed($1) as cleared', [epoch]);",
     instead: 'const rows = [{ cleared: true }];',
   },
   {
-    name: 'the seed goes on one entry after its token',
+    name: 'the seed resumes one entry after its token',
     file: 'pipeline/seed.js',
     line: 'return { offset: seedOffset, token: seedToken, written: seedContracts };',
     instead:
@@ -159,7 +159,7 @@ export const mutants: readonly Mutant[] = [
     instead: ';',
   },
   {
-    name: 'an error frame is passed over',
+    name: 'an error frame is ignored',
     file: 'ledger/transport/frame-stream.js',
     line: 'return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;',
     instead: 'return undefined;',
@@ -171,20 +171,20 @@ export const mutants: readonly Mutant[] = [
     instead: 'paid_traffic_cost = least(excluded.paid_traffic_cost,',
   },
   {
-    name: 'what is in the inbox survives the stream it came from',
+    name: 'frames in the buffer survive their stream',
     file: 'pipeline/intake/inbox.js',
     line: 'end(error) {',
     instead: 'end(error) { return;',
   },
   {
-    name: 'new dictionary entries are written once more after a failure',
+    name: 'new dictionary entries are written again after a failure',
     file: 'model/dictionary.js',
     line: 'takeAdded() {',
     instead:
       'takeAdded() { if (globalThis.once !== this) { globalThis.once = this; return { templates: [], choices: [], synchronizers: [], implementations: [] }; }',
   },
   {
-    name: 'the hour of a batch is counted once more when the batch is written again',
+    name: 'the hour of a batch is counted again when the batch is written again',
     file: 'store/write/batch-writer.js',
     line: 'set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,',
     instead: 'set creates = excluded.creates, archives = excluded.archives,',
@@ -215,7 +215,7 @@ export const mutants: readonly Mutant[] = [
     instead: "result: payloadOf(event['choiceArgument']),",
   },
   {
-    name: 'whoever sees an exercise counts as whoever acted',
+    name: 'informees of an exercise count as acting parties',
     file: 'ledger/frames/decode-event.js',
     line: "actingParties: textsAt(event, 'actingParties', path),",
     instead: "actingParties: textsAt(event, 'witnessParties', path),",
@@ -238,32 +238,32 @@ export const mutants: readonly Mutant[] = [
     line: "payload: payloadOf(event['createArgument']),",
     instead: "payload: payloadOf(event['contractKey']) ?? payloadOf(event['createArgument']),",
   },
-  // A silent stream that is asked about.
+  // Probes of an idle stream.
   {
-    name: 'the checkpoint moves to the ledger end without asking',
+    name: 'the checkpoint moves to the ledger end without a probe',
     file: 'pipeline/proof/idle-probe.js',
     line: "answer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'undelivered';",
     instead: "answer = 'empty';",
   },
   {
-    name: 'one clean close before any update is taken for an empty stretch',
+    name: 'one clean close before any update is taken for an empty range',
     file: 'pipeline/proof/idle-probe.js',
     line: 'return nothingLeft(this.#parts, checkpoint, ledgerEnd);',
     instead: 'return true;',
-    fault: 'silent, then cut',
+    fault: 'silent, then closed',
   },
   {
-    name: 'one empty list is taken for an empty stretch',
+    name: 'one empty list is taken for an empty range',
     file: 'pipeline/proof/idle-probe.js',
     line: 'if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal))',
     instead: 'if (false)',
-    fault: 'silent, then cut',
+    fault: 'silent, then closed',
   },
   {
-    name: 'a stretch is passed although a frame came since it was asked for',
+    name: 'a range is passed although a frame came since it was requested',
     file: 'pipeline/proof/idle-probe.js',
     line: 'return frames.lastFrameAt() === heardAt && following.checkpoint === checkpoint && this.#isIdle;',
     instead: 'return true;',
-    fault: 'silent, then cut',
+    fault: 'silent, then closed',
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * Whether the campaign would notice: the compiled program is copied, one bug is planted in the copy, and a short campaign
- * over it has to fail. First the copy without a bug has to pass, or nothing is proven.
+ * Checks that the suite detects bugs: the compiled program is copied, one bug is injected into the copy, and a short
+ * run over it has to fail. First the copy without a bug has to pass; otherwise a failure is no evidence.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,16 +15,16 @@ import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
 /** Where the compiled program and this file are. */
 const compiled = fileURLToPath(new URL('../../..', import.meta.url));
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
-/** Links that a campaign has made in the compiled folder. */
+/** Links that a run has created in the compiled folder. */
 const beside = ['/migrations', '/src/observe/page/browser', '/package.json'];
-/** Longer than any short campaign; a bug that makes it hang is noticed as well. */
+/** Longer than any short run; a bug that makes it hang is detected as well. */
 const limitMs = 240_000;
 const campaign = [
   '--tier',
   'crash-points,seeded,reseeds',
   '--stride',
   '53',
-  // Fixed: whether a bug is noticed does not depend on chance.
+  // Fixed: whether a bug is detected does not depend on chance.
   '--seed',
   '1',
   '--seeds',
@@ -38,10 +38,10 @@ const campaign = [
 
 export const mutation: Tier = {
   name: 'mutants',
-  what: `${String(mutants.length)} planted bugs, each of which a short campaign has to notice`,
+  what: `${String(mutants.length)} injected bugs, each of which a short run of the suite has to detect`,
   run: async (context) => {
     const wanted = mutants.filter(({ name }) => context.point === undefined || name.includes(context.point));
-    // Each campaign that a mutant is sought with has to pass without one.
+    // Each run that searches for a mutant has to pass without one.
     for (const fault of new Set([undefined, ...wanted.map((mutant) => mutant.fault)])) {
       const { code, output } = await tryCopy(undefined, fault);
       if (code !== 0) {
@@ -62,13 +62,13 @@ const replay = 'npm run chaos -- --tier mutants';
 async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<void> {
   const { code, output } = await tryCopy(mutant, mutant.fault);
   report.mutants += 1;
-  // Ended for any other reason, the campaign has noticed nothing.
+  // A run that ended for any other reason has detected nothing.
   if (code !== null && !output.startsWith('FAILED')) {
-    report.fail({ tier: 'mutants', replay, found: [`not noticed: ${mutant.name}`, output] });
+    report.fail({ tier: 'mutants', replay, found: [`not detected: ${mutant.name}`, output] });
     return;
   }
   report.mutantsCaught += 1;
-  say(`noticed: ${mutant.name}: ${output}`);
+  say(`detected: ${mutant.name}: ${output}`);
 }
 
 /** Undefined code: it had to be ended. */

@@ -1,4 +1,4 @@
-/** The defects planted in the sources can still be planted, and the tests that have to notice them are there. */
+/** The bugs in test/planted can still be injected, and the tests that have to detect them exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,12 +14,12 @@ describe('test/planted', () => {
     expect([...named, 'areas', 'planted'].sort()).toEqual(files.sort());
   });
 
-  it('has three defects in each area, and no name twice', () => {
+  it('has at least three bugs in each area, and unique names', () => {
     expect(areas.filter(({ defects }) => defects.length < 3)).toEqual([]);
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   });
 
-  it('plants each defect in one place, for a test file that is there', () => {
+  it('injects each bug at one position, for an existing test file', () => {
     const wrong = all.flatMap(({ area, name, file, line, instead, test }) => {
       const times = existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8').split(line).length - 1 : 0;
       return [

@@ -1,6 +1,7 @@
 /**
- * Whether the tests would notice: defects of areas that were blind once are planted in copies of the project, one at a
- * time, and a test has to fail. First the tests have to pass in a copy without one, or nothing is proven.
+ * Checks that the tests detect bugs: bugs in areas that once had blind spots are injected into copies of the project,
+ * one at a time, and a test has to fail. First the tests have to pass in a copy without one; otherwise a failure is no
+ * evidence.
  */
 import { areas } from '../../planted/areas.ts';
 import { fastTestsOf, type PlantedArea, type PlantedDefect, type TestSelection } from '../../planted/planted.ts';
@@ -10,23 +11,23 @@ import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
 
 /** Each of these runs starts Postgres and processes of its own. */
 const mostLanes = 2;
-/** Fewer say nothing about an area. */
+/** Fewer bugs do not represent an area. */
 const leastOfArea = 3;
 
 interface Trial {
   readonly area: PlantedArea;
   readonly defect: PlantedDefect;
-  /** The tests that have to notice. */
+  /** The tests that have to fail. */
   readonly tests: TestSelection;
 }
 
 export const planted: Tier = {
   name: 'planted',
-  what: `defects planted in ${String(areas.length)} areas, each of which a test has to notice`,
+  what: `bugs injected in ${String(areas.length)} areas, each of which a test has to detect`,
   run: async (context) => {
     for (const { name, defects } of areas) {
       if (defects.length < leastOfArea) {
-        context.report.fail({ tier: 'planted', replay, found: [`${name} has ${String(defects.length)} defects`] });
+        context.report.fail({ tier: 'planted', replay, found: [`${name} has ${String(defects.length)} bugs`] });
       }
     }
     const { trials, untested } = selectTrials(context);
@@ -38,7 +39,7 @@ export const planted: Tier = {
 
 const replay = 'npm run chaos -- --tier planted';
 
-/** What to try. Only with `--tests fast` are there defects without a test. */
+/** The selected trials. Only with `--tests fast` are there bugs without a test. */
 function selectTrials(context: TierContext): { trials: readonly Trial[]; untested: readonly Omit<Trial, 'tests'>[] } {
   const wanted = areas.flatMap((area) => area.defects.map((defect) => ({ area, defect }))).filter(isMeant(context));
   const tested = wanted.map((each) => ({ ...each, tests: context.fastOnly ? fastTestsOf(each.defect) : each.defect }));
@@ -48,7 +49,7 @@ function selectTrials(context: TierContext): { trials: readonly Trial[]; unteste
   };
 }
 
-/** How many were noticed. */
+/** How many were detected. */
 async function tryAll(context: TierContext, trials: readonly Trial[]): Promise<number> {
   await using project = await ProjectCopy.make();
   const blind = new Set<string>();
@@ -58,7 +59,7 @@ async function tryAll(context: TierContext, trials: readonly Trial[]): Promise<n
   });
   let noticed = 0;
   await inLanes(lanes, trials, async ({ area, defect, tests }) => {
-    // Tests that fail anyway, or that do not run here, notice nothing.
+    // Tests that fail anyway, or that do not run here, detect nothing.
     const caught = !blind.has(keyOf(tests)) && (await catches(context, project, defect, tests));
     context.report.planted(area.name, caught);
     if (caught) noticed += 1;
@@ -66,9 +67,9 @@ async function tryAll(context: TierContext, trials: readonly Trial[]): Promise<n
   return noticed;
 }
 
-/** The figure is that of all defects, so a part of them is printed and not written. */
+/** The file has the result of all bugs, so the result of a part of them is printed and not written. */
 async function reportFast({ point }: TierContext, noticed: number, of: number): Promise<void> {
-  process.stdout.write(`the fast tier notices ${String(noticed)} of ${String(of)} planted defects\n`);
+  process.stdout.write(`the fast tier detects ${String(noticed)} of ${String(of)} injected bugs\n`);
   if (point === undefined) await writeFastFigure({ noticed, of });
 }
 
@@ -100,21 +101,21 @@ async function catches(
   try {
     const run = await project.runWith(defect, tests);
     if (run.failed.length > 0) {
-      say(`noticed: ${defect.name}: ${run.failed[0] ?? ''}`);
+      say(`detected: ${defect.name}: ${run.failed[0] ?? ''}`);
       return true;
     }
     const outcome = run.ok ? [`test/${tests.test} passes`] : ['no test failed', ...whatWasSeen(run)];
-    report.fail({ tier: 'planted', replay: again(defect), found: [`not noticed: ${defect.name}`, ...outcome] });
+    report.fail({ tier: 'planted', replay: again(defect), found: [`not detected: ${defect.name}`, ...outcome] });
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    report.fail({ tier: 'planted', replay: again(defect), found: [`not planted: ${defect.name}`, why] });
+    report.fail({ tier: 'planted', replay: again(defect), found: [`not injected: ${defect.name}`, why] });
   }
   return false;
 }
 
 const again = ({ name }: PlantedDefect): string => `${replay} --point ${JSON.stringify(name)}`;
 
-/** A run without a failed test is told by its output: tests that were left out, or a set-up that failed. */
+/** A run without a failed test is reported by its output: tests that were skipped, or a setup that failed. */
 function whatWasSeen({ failed, said }: TestRun): readonly string[] {
   return failed.length > 0 ? failed : [said];
 }

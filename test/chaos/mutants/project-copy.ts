@@ -1,4 +1,4 @@
-/** Copies of the whole project in which a defect is planted and one test file is run, as a developer would see it. */
+/** Copies of the complete project in which a bug is injected and one test file is run, as a developer would see it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -11,17 +11,17 @@ import { replaceOnce } from './replace-once.ts';
 
 /** Of the project; this file is compiled before it runs. */
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
-/** Made by tools, installed, or somebody's data. */
+/** Generated, installed, or local data. */
 const left = new Set(['.git', '.bench', '.ledger-indexer', 'coverage', 'dist', 'node_modules']);
-/** A defect that makes tests hang is noticed by their own limits, which are shorter. */
+/** A bug that makes tests hang is detected by their own limits, which are shorter. */
 const limitMs = 900_000;
 
 export interface TestRun {
-  /** Whether all went well and some test ran. */
+  /** Whether some test ran and none failed. */
   readonly ok: boolean;
-  /** The test that failed, with the first line of why; those after it are not run. */
+  /** The failed test, with the first line of its error; later tests are not run. */
   readonly failed: readonly string[];
-  /** What was printed last, for a run that neither passed nor failed a test. */
+  /** The last output, for a run that neither passed nor failed a test. */
   readonly said: string;
 }
 
@@ -54,7 +54,7 @@ export class ProjectCopy implements AsyncDisposable {
     return this.#within((folder) => this.#test(folder, tests));
   }
 
-  /** Runs the tests that have to notice the defect. @throws Error when it cannot be planted or does not compile */
+  /** Runs the tests that have to detect the bug. @throws Error when it cannot be injected or does not compile */
   async runWith({ file, line, instead }: PlantedDefect, tests: TestSelection): Promise<TestRun> {
     return this.#within(async (folder) => {
       await replaceOnce(join(folder, file), line, instead);
@@ -83,7 +83,7 @@ export class ProjectCopy implements AsyncDisposable {
     const folder = join(this.#folder, String(this.#copies));
     await mkdir(folder);
     for (const name of await readdir(source)) {
-      // The program in `dist` is that of the copy, never what was built here before.
+      // The program in `dist` is that of the copy, never an earlier build.
       if (left.has(name) && (source === root || name !== 'dist')) continue;
       await cp(join(source, name), join(folder, name), { recursive: true });
     }
@@ -91,7 +91,7 @@ export class ProjectCopy implements AsyncDisposable {
     return folder;
   }
 
-  /** A defect is a program that compiles; only what it leaves unused is overlooked. */
+  /** A program with the bug has to compile; only unused names are ignored. */
   async #compile(folder: string): Promise<void> {
     const compiler = join(root, 'node_modules/typescript/bin/tsc');
     const overlooked = ['--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
@@ -106,7 +106,7 @@ export class ProjectCopy implements AsyncDisposable {
       join(root, 'node_modules/vitest/vitest.mjs'),
       'run',
       `test/${test}`,
-      // One is enough, and a defect may make each of many wait for as long as it can.
+      // One failure is enough, and a bug may make each of many tests wait for its full limit.
       '--bail=1',
       '--reporter=default',
       '--reporter=json',
@@ -138,7 +138,7 @@ export class ProjectCopy implements AsyncDisposable {
   }
 }
 
-/** Of the report that vitest writes. */
+/** From the report that vitest writes. */
 interface Told {
   readonly testResults: readonly { readonly assertionResults: readonly Assertion[] }[];
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run chaos -- --operations`: what an operator may do while the indexer runs (widen, rebuild, move), with processes that
- * are killed at any moment, and the result held against a fresh index. Prints a line for each and writes the figures.
+ * `npm run chaos -- --operations`: operations of an operator while the indexer runs (widen, rebuild, move), with
+ * processes that are killed at any moment, and the result compared with a fresh index. Prints a line for each and
+ * writes the results.
  */
 import { writeFileSync } from 'node:fs';
 import { run as move } from './move.ts';
@@ -8,20 +9,20 @@ import { run as rebuild } from './rebuild.ts';
 import { run as widen } from './widen.ts';
 
 export interface OperationsOptions {
-  /** Name of the only one that is run; absent: all. */
+  /** Name of the only operation to run; absent: all. */
   readonly only: string | undefined;
   /** Random seed of the first run of each. */
   readonly firstSeed: number;
-  /** Runs of each; the default is what is claimed. */
+  /** Runs of each; the default is the claim of the docs. */
   readonly seeds: number | undefined;
-  /** In the database before it begins. */
+  /** Contracts in the database before it begins. */
   readonly contracts: number;
   readonly madeContracts: number | undefined;
   readonly patienceMs: number;
   readonly json: string | undefined;
 }
 
-/** What is claimed: so many runs of each, and at least a kill in each. */
+/** The claim in the docs: so many runs of each, and at least a kill in each. */
 const operations = [
   { name: 'widen', seeds: 20, run: widen },
   { name: 'rebuild', seeds: 20, run: rebuild },
@@ -37,7 +38,7 @@ export async function runOperations(
     throw new TypeError(`there is no operation ${only}`);
   }
   const figures: Record<string, Readonly<Record<string, number>>> = {};
-  // After each run: a campaign that is cut has what it found.
+  // After each run: an interrupted run of the suite has its results up to then.
   const note = (name: string, found: Readonly<Record<string, number>>): void => {
     figures[name] = found;
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);

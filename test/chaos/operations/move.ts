@@ -1,7 +1,7 @@
 /**
- * `move` under kills: an indexer of a network whose participants show the same at other offsets is killed at random, moved to
- * another participant by a command that is killed at random as well, and started there, to be killed again; back and forth.
- * In the end everything has to be there once, as a fresh index of the participant has it.
+ * `move` under kills: an indexer of a network whose participants return the same updates at other offsets is killed at
+ * random, moved to another participant by a command that is killed at random as well, and started there, to be killed
+ * again; back and forth. In the end every row has to exist once, as in a fresh index of the participant.
  */
 import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
 import { brokenRules } from '../../history/rules.ts';
@@ -18,12 +18,12 @@ interface MoveFigures extends OperationFigures {
   readonly lost: number;
   readonly duplicated: number;
   readonly altered: number;
-  /** Kills of the command itself, with and without having moved the stream. */
+  /** Kills of the command itself, before and after it has switched the stream. */
   readonly commandKills: number;
   readonly moved: number;
   /** Times that the checkpoint was seen smaller than before. */
   readonly fell: number;
-  /** Moves to a participant of another history, each of which has to be refused. */
+  /** Switches to a participant of another history, each of which has to be rejected. */
   readonly accepted: number;
   readonly [figure: string]: number;
 }
@@ -137,7 +137,7 @@ class Moves {
     });
   }
 
-  /** Until everything that the participant shows now is stored. */
+  /** Until everything that the participant returns now is stored. */
   async #follow(of: string): Promise<void> {
     await using daemon = this.#start(of);
     const [newest] = this.#network.participants[this.#participant]?.ledger.range(0, Infinity, 1, true) ?? [];
@@ -155,7 +155,7 @@ class Moves {
     await waitFor(`update ${newest?.updateId} is stored`, isStored, this.#patienceMs);
   }
 
-  /** While more happens, for a random time that may end before it has begun. */
+  /** During new traffic, for a random time that may end before it has begun. */
   async #followKilled(random: Random): Promise<void> {
     const daemon = this.#start(schema);
     const end = performance.now() + random.between(200, 2_500);
@@ -169,7 +169,9 @@ class Moves {
     await this.#look();
   }
 
-  /** The command is killed at a random time, or when it has proven the overlap; then it is left alone until it is done. */
+  /**
+   * The command is killed at a random time, or when it has verified the overlap; then it runs until it is done.
+   */
   async #moveKilled(random: Random, participant: number): Promise<void> {
     const command = this.#start(schema, ['switch-participant', '--yes'], this.#network, participant);
     const end = performance.now() + random.between(100, 1_500);
@@ -192,7 +194,7 @@ class Moves {
     const { code } = await command.exited;
     if (code === 0) return true;
     const output = command.output();
-    // It lags, as a participant may; or the lock of the one that was killed has not ended yet.
+    // The participant lags; or the lock of the killed process is still held.
     if (!/SWITCH_BEHIND|WRITER_ACTIVE/.test(output)) throw new Error(`the move failed:\n${output.slice(-2_000)}`);
     this.#network.happen(3);
     return undefined;
@@ -204,7 +206,7 @@ class Moves {
     if (code === 0 || !/SWITCH_NO_OVERLAP|WRITER_ACTIVE/.test(command.output())) this.#counts.accepted += 1;
   }
 
-  /** The checkpoint, which readers hold on to. */
+  /** The checkpoint that readers see. */
   async #look(): Promise<void> {
     const { rows } = await this.#database.client.query<{ checkpoint: string | null }>(
       `select checkpoint from ${schema}.stream`,

@@ -1,24 +1,24 @@
-/** What an operation of the campaign is told and what it found. */
+/** Input and result of an operation of the chaos suite. */
 
 export interface OperationOptions {
   /** Random seed of the first run; the next one has the next number. */
   readonly firstSeed: number;
   /** Runs. */
   readonly seeds: number;
-  /** On the ledger, or added by what is done, about. */
+  /** About so many contracts on the ledger, or added by the operation. */
   readonly contracts: number;
-  /** For each wait. */
+  /** Limit of each wait. */
   readonly patienceMs: number;
-  /** Contracts made by SQL in both storages, for the pause of a rebuild alone: no ledger needs to have them. */
+  /** Contracts created by SQL in both storages, only for the pause of a rebuild: no ledger needs to have them. */
   readonly madeContracts?: number | undefined;
-  /** Told after each run what was found up to then. */
+  /** Called after each run with the results up to then. */
   readonly progress: (figures: Readonly<Record<string, number>>) => void;
 }
 
-/** Counts, and figures of its own, whose names end with their units. */
+/** Counts, and own measurements, whose names end with their units. */
 export interface OperationFigures {
   readonly runs: number;
-  /** SIGKILLs of who did it, or followed the ledger meanwhile. */
+  /** SIGKILLs of the operation and of the indexer that ran meanwhile. */
   readonly kills: number;
   readonly lost: number;
   readonly duplicated: number;

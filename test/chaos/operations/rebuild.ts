@@ -1,6 +1,6 @@
 /**
- * `rebuild` of the built program beside an indexer that goes on, over and over: killed at its steps and at random moments,
- * the indexer too, and run again until it has swapped. What is stored is compared with an index that nobody disturbed.
+ * `rebuild` of the built program while an indexer continues, over and over: killed at its steps and at random moments,
+ * the indexer too, and run again until it has swapped. The rows are compared with an undisturbed index.
  */
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { Steps } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -21,7 +21,7 @@ const lookEveryMs = 10;
 const kills = 3;
 const env = { INDEXER_START: 'genesis', INDEXER_LEASE: '2s' };
 
-/** @throws Error when a run does not come to its end in time */
+/** @throws Error when a run does not end in time */
 export async function run(options: OperationOptions): Promise<OperationFigures> {
   await using server = await openChaosServer();
   await using world = await RebuildWorld.open(await server.lend(), await server.lend(), options);
@@ -41,7 +41,7 @@ export async function run(options: OperationOptions): Promise<OperationFigures> 
   return { ...found, pause_over_made_s: await world.overMade(options.madeContracts) };
 }
 
-/** Rows as an indexer has them: one of ten is active. Their offsets are below all others. */
+/** Rows like those of an indexer: one of ten is active. Their offsets are below all others. */
 function madeContracts(storage: string, contracts: number): readonly string[] {
   const made = `(select n, sha256(int8send(n)) as id from generate_series(1, ${String(contracts)}) n) made`;
   return [
@@ -81,7 +81,9 @@ class RebuildWorld implements AsyncDisposable {
     return world;
   }
 
-  /** One rebuild, killed as the seed says and run again until it has swapped; then the former storage is dropped. */
+  /**
+   * One rebuild, killed as the seed decides and run again until it has swapped; then the previous storage is dropped.
+   */
   async rebuilt(random: Seeded): Promise<{ readonly killed: number; readonly pauseS: number }> {
     let killed = 0;
     const wanted = random.between(1, kills);
@@ -101,7 +103,7 @@ class RebuildWorld implements AsyncDisposable {
     return { killed, pauseS };
   }
 
-  /** One that comes to its end, with so many contracts made in both storages before. Resolves to the pause, seconds. */
+  /** A complete rebuild, with so many contracts created in both storages before. Resolves to the pause, seconds. */
   async overMade(contracts: number): Promise<number> {
     await this.#carriedOut(['--no-swap', '--yes']);
     for (const name of [schema, `${schema}_next`]) {
@@ -115,7 +117,7 @@ class RebuildWorld implements AsyncDisposable {
     }
   }
 
-  /** Of its pause nobody's death is a part. */
+  /** Without kills: their restarts are not a part of the measured pause. */
   async #undisturbed(): Promise<number> {
     const watch = this.#watchPause();
     await this.#carriedOut(['--yes']);
@@ -134,7 +136,7 @@ class RebuildWorld implements AsyncDisposable {
     const digests = await Promise.all([this.#disturbed, this.#calm].map(({ url }) => digestOf(url, schema, 'named')));
     if (digests[0] === digests[1]) return { lost: 0, duplicated: 0, altered: 0 };
     const { lost, duplicated, altered } = await rowsThatDiffer(this.#calm, this.#disturbed);
-    // Digests that differ where no row does: still a difference.
+    // Digests that differ although no row does: still a difference.
     return { lost, duplicated, altered: Math.max(altered, lost + duplicated === 0 ? 1 : 0) };
   }
 
@@ -167,7 +169,7 @@ class RebuildWorld implements AsyncDisposable {
       await this.#stored();
       const made = await this.#count(this.#calm, 'contracts');
       if (made >= contracts) return;
-      // About one contract in an update; in pieces, so that the ledger answers in between.
+      // About one contract in an update; in pieces, so that the ledger responds in between.
       this.#grow(Math.min(2_000, contracts - made));
     }
   }
@@ -195,7 +197,7 @@ class RebuildWorld implements AsyncDisposable {
 
   async #isSwapped(): Promise<boolean> {
     const { client } = this.#disturbed;
-    // What was killed within the swap ends when the server notices.
+    // A session that was killed within the swap ends when the server notices.
     await waitFor('the session of the rebuild is over', async () => {
       const { rows } = await client.query<{ left: string }>(
         `select count(*) as left from pg_stat_activity
@@ -207,11 +209,11 @@ class RebuildWorld implements AsyncDisposable {
     return rowCount === 1;
   }
 
-  /** At a step or at any moment; one time in five it is the indexer beside it. */
+  /** At a step or at any moment; one time in five the indexer is killed instead. */
   async #violate(child: RebuildProcess, random: Seeded): Promise<void> {
     const step = random.pick(steps);
     const moment = random.between(0, 3) === 0 ? pause(random.between(0, 4_000)) : child.says(step);
-    // A run that goes on does not come by all steps again.
+    // A resumed run does not reach all steps again.
     await Promise.race([moment.catch(() => undefined), child.ended()]);
     if (random.between(0, 4) === 0) {
       await this.#indexer.kill();
@@ -220,7 +222,7 @@ class RebuildWorld implements AsyncDisposable {
     } else await child.kill();
   }
 
-  /** The longest time for which readers saw no newer checkpoint although the ledger had one, seconds. */
+  /** The longest time in which readers saw no newer checkpoint although the ledger had one, seconds. */
   #watchPause(): { stop(): number } {
     let longest = 0;
     const over = new AbortController();

@@ -1,8 +1,8 @@
 /**
- * A filter that is extended while the built program runs, is killed at named steps and at random, and goes on: what is active
- * and all that happened since is held against an index that had the filter from the beginning. All runs are of one ledger, on
- * which more happens in each. One more, without kills and under a steady load, measures how far the stream falls behind while
- * contracts are added.
+ * A filter that is extended while the built program runs, is killed at named steps and at random, and resumes: active
+ * contracts and all later events are compared with an index that had the filter from the beginning. All runs are of one
+ * ledger, with new traffic in each. One more run, without kills and under a steady load, measures how far the stream
+ * falls behind while contracts are added.
  */
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { accountTemplate } from '../../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
@@ -26,10 +26,10 @@ const updatesPerSecond = { killed: 100, measured: 500 };
 const tickMs = 20;
 /** Contracts that one update of the load makes; the one made a while before is archived. */
 const loadKept = 200;
-/** Contracts on their way to another synchronizer, about: a list of 3.7 has them only where they are requested. */
+/** About so many contracts in flight to another synchronizer: a list of 3.7 has them only if they are requested. */
 const inFlightKept = 20;
 
-/** @returns figures of all runs; `lag_max_s` is of the one that nobody killed */
+/** @returns totals of all runs; `lag_max_s` is of the run without kills */
 export async function run({
   firstSeed,
   seeds,
@@ -70,7 +70,7 @@ class World implements AsyncDisposable {
   readonly #patienceMs: number;
   #made = 0;
   readonly #open: string[] = [];
-  /** Those that the added party alone sees are all that `inFlightAt` needs. */
+  /** Contracts that are also visible to other parties: `inFlightAt` needs only those of the added party alone. */
   readonly #shared = new Set<string>();
   readonly #inFlight: Journey[] = [];
   /** In the order in which they began. */
@@ -95,7 +95,7 @@ class World implements AsyncDisposable {
     this.database.giveBack();
   }
 
-  /** An indexer with the narrow filter, which has what is active now. Nothing is left of the run before. */
+  /** An indexer with the narrow filter and the currently active contracts. No rows of the previous run are left. */
   async begin(): Promise<Daemon> {
     await this.database.endOthers();
     await this.database.empty();
@@ -109,7 +109,7 @@ class World implements AsyncDisposable {
     return this.sandbox.ledger;
   }
 
-  /** Contracts of the party that is added, a tenth of them shared with the one that is followed already. */
+  /** Contracts of the added party, a tenth of them shared with the indexed party. */
   fill(contracts: number): void {
     for (let made = 0; made < contracts; made += contractsOfUpdate) {
       const commands = Array.from({ length: Math.min(contractsOfUpdate, contracts - made) }, (_, index) => {
@@ -158,7 +158,7 @@ class World implements AsyncDisposable {
     this.#journeys.push(journey);
   }
 
-  /** Contracts that only the party that is added sees, and that were on their way after this offset. */
+  /** Contracts that only the added party sees, and that were in flight after this offset. */
   inFlightAt(offset: number): readonly string[] {
     return this.#journeys
       .filter(({ contractId, leftAt, arrivedAt = Infinity }) => {
@@ -211,7 +211,7 @@ class World implements AsyncDisposable {
     return Number(rows[0]?.checkpoint ?? -1);
   }
 
-  /** How far the stream is, and what is done beside it. */
+  /** The checkpoint of the stream, and the current step of the background job. */
   async place(): Promise<{ readonly checkpoint: number; readonly step: string }> {
     const { rows } = await this.database.client.query<{ checkpoint: string | null; step: string | null }>(
       `select checkpoint, (select step from ledger.jobs where name = 'filter-extend' and state = 'working') as step from ledger.stream`,
@@ -249,7 +249,7 @@ const wide = { LEDGER_PARTIES: `${added},${former}` };
 
 interface Found {
   readonly kills: number;
-  /** Contracts on their way when the filter came into force, which the former filter did not show. */
+  /** Contracts in flight when the filter came into force, outside of the previous filter. */
   readonly in_flight: number;
   readonly lost: number;
   readonly duplicated: number;
@@ -285,7 +285,7 @@ async function killAt(world: World, daemon: Daemon, random: Random, place: numbe
 
 async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>> {
   const { url } = world.database;
-  // It begins with the first update, and goes on in each run: what it has is what one has that was never extended.
+  // It begins with the first update, and continues in each run: its rows are those of an index that was never extended.
   const fresh = world.start('fresh', { ...wide, INDEXER_START: 'genesis' });
   await world.reaches('fresh', end);
   await fresh.kill();
@@ -294,7 +294,7 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
   const inFlight = world.inFlightAt(from);
   const found = await differences(url, 'ledger', 'fresh', from, Infinity);
   found.push(...(await lackingOf(inFlight, url)));
-  // A row that both sides have, and not alike, is one of each.
+  // A row that differs between both sides is one of each.
   const places = (side: string): readonly string[] =>
     found
       .filter((line) => line.startsWith(side))
@@ -305,7 +305,7 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
   return { in_flight: inFlight.length, lost: theirs.length - altered, duplicated: ours.length - altered, altered };
 }
 
-/** Contracts that were on their way when the filter came into force: the list alone has them, updates have not. */
+/** Contracts in flight when the filter came into force: only the list has them, not the updates. */
 async function lackingOf(inFlight: readonly string[], url: string): Promise<readonly string[]> {
   const stored = await query(
     url,
@@ -315,7 +315,7 @@ async function lackingOf(inFlight: readonly string[], url: string): Promise<read
   return inFlight.filter((id) => !ids.has(id)).map((id) => `only fresh: in flight ${id}`);
 }
 
-/** How long the oldest update that is not stored has waited, at most, from the question until all is added. */
+/** Longest wait of the oldest update that is not stored, from the request until everything is added. */
 async function lagRun(world: World) {
   const daemon = await world.begin();
   const traffic = world.traffic(new Random(7), updatesPerSecond.measured);
@@ -330,11 +330,11 @@ async function lagRun(world: World) {
   traffic.stop();
   await daemon.kill();
   const longest = (lags: ReadonlyMap<string, number>): number => Math.max(...lags.values());
-  console.log(`  seconds behind, by what was done beside the stream: ${JSON.stringify(Object.fromEntries(during))}`);
+  console.log(`  seconds behind, by step of the background job: ${JSON.stringify(Object.fromEntries(during))}`);
   return { lag_max_s: longest(during), lag_before_max_s: longest(before), widen_s: seconds };
 }
 
-/** The longest wait in each step of the work, seconds. */
+/** The longest wait in each step of the job, seconds. */
 async function lagWhile(world: World, work: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
   const over = new AbortController();
   const longest = new Map<string, number>([['nothing', 0]]);

@@ -1,9 +1,9 @@
-/** Waits for the checkpoint in the database, told by its own notifications. */
+/** Waits for the checkpoint in the database, with its own notifications. */
 import { schema, type ChaosDatabase } from '../databases.ts';
 import type { IndexerLife } from './indexer-life.ts';
 import { pause } from '../../support/wait-for.ts';
 
-/** So often it looks without having been told, milliseconds. */
+/** Interval of checks without a notification, milliseconds. */
 const lookEveryMs = 100;
 
 export class CheckpointWatch implements AsyncDisposable {
@@ -31,8 +31,8 @@ export class CheckpointWatch implements AsyncDisposable {
   }
 
   /**
-   * True once the checkpoint is at least `offset`; false when that takes too long, when `giveUp` says so, or when the
-   * indexer has ended.
+   * True once the checkpoint is at least `offset`; false when that takes too long, when `giveUp` returns true, or when
+   * the indexer has ended.
    */
   async reaches(
     offset: number,
@@ -52,7 +52,7 @@ export class CheckpointWatch implements AsyncDisposable {
     }
   }
 
-  /** Looks again now. */
+  /** Checks again now. */
   nudge(): void {
     this.#wake();
   }

@@ -1,6 +1,7 @@
 /**
  * Every crash point: a short history is indexed again and again, and each time the indexer dies before another message
- * on one of its wires. What it has done to the world changes with messages only, so this is a death at every moment.
+ * on one of its connections. Its effects outside the process change with messages only, so this is a death at every
+ * moment.
  */
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import { differences } from '../model/comparison.ts';
@@ -34,7 +35,7 @@ const limitMs = 60_000;
 
 interface Setting {
   readonly history: History;
-  /** Items shown before the indexer follows. */
+  /** Items visible before the indexer follows. */
   readonly before: number;
 }
 
@@ -96,7 +97,9 @@ interface PointRun {
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** Indexes the history from nothing to a clean stop; dies on the way at the point, and then once more without. */
+/**
+ * Indexes the history from nothing to a clean stop; dies on the way at the point, and then runs again without a death.
+ */
 async function runPoint(
   database: ChaosDatabase,
   { history, before }: Setting,
@@ -143,7 +146,7 @@ export const crashPoints: Tier = {
       fail([`undisturbed: ${String(thrown)}`]);
       return undefined;
     });
-    // Without a run that nothing disturbs there is nothing to compare with.
+    // Without an undisturbed run there are no rows to compare with.
     if (undisturbed === undefined) return;
     if (undisturbed.outcome.contradictions.length > 0) fail(undisturbed.outcome.contradictions);
     const all = [...pointsOf(undisturbed.counts, context.stride)];
@@ -159,7 +162,7 @@ export const crashPoints: Tier = {
 function* pointsOf(counts: ReadonlyMap<string, number>, stride: number) {
   let turn = 0;
   for (const wire of wires) {
-    // What runs beside the stream makes the number of messages differ a little from run to run.
+    // Background work makes the number of messages differ a little from run to run.
     const most = counts.get(nameOf(wire)) ?? 0;
     for (let at = 1; at <= most; at += 1) {
       turn += 1;

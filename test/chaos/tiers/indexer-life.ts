@@ -1,4 +1,7 @@
-/** One life of the indexer inside this process: started as the program starts it, stopped by an operator, or dropped dead. */
+/**
+ * One life of the indexer inside this process: started as the program starts it, stopped by an operator, or dropped
+ * dead.
+ */
 import { openAccess } from '../../../src/ledger/open-access.ts';
 import { loadConfig, type Config } from '../../../src/config/config.ts';
 import { startIndexer, type Indexer } from '../../../src/indexer/indexer.ts';
@@ -20,19 +23,19 @@ export interface LifeOptions {
 export interface IndexerLife {
   /** The newest lines of its log. */
   readonly log: readonly string[];
-  /** Why it ended by itself; undefined while it runs or after a stop. */
+  /** Why it ended without a stop; undefined while it runs or after a stop. */
   ended(): string | undefined;
   /** Whether it waits for an operator. */
   parked(): boolean;
-  /** As an operator stops it. */
+  /** Stops it like an operator. */
   stop(): Promise<void>;
-  /** Dead at once: its connections are reset and it gets no new ones. What is left of it is swept up by `swept`. */
+  /** Dead at once: its connections are reset and it gets no new ones. `swept` cleans up the rest. */
   drop(): void;
   readonly swept: () => Promise<void>;
   readonly proxies: { readonly postgres: WireProxy; readonly ledger: WireProxy } | undefined;
 }
 
-/** What every indexer of a campaign is configured with. */
+/** The configuration of every indexer of the suite. */
 export const defaults: Readonly<Record<string, string>> = {
   INDEXER_HTTP_PORT: '0',
   INDEXER_RETRY_MAX_DELAY: '10ms',
@@ -40,7 +43,7 @@ export const defaults: Readonly<Record<string, string>> = {
   INDEXER_STOP_TIMEOUT: '5s',
   INDEXER_BATCH_UPDATES: '5',
   POSTGRES_MIGRATE: 'never',
-  // Only so that a stream can be told that its token has expired.
+  // Only so that a stream can report an expired token.
   LEDGER_TOKEN: 'chaos-token',
 };
 
@@ -62,12 +65,12 @@ export async function startLife(options: LifeOptions): Promise<IndexerLife> {
   return lifeOf(indexer, log, proxies);
 }
 
-/** Sooner than any operator may: a campaign waits for many silences. */
+/** Shorter limits than an operator may set: the suite waits for many of them. */
 function withHaste(config: Config): Config {
   return { ...config, indexer: { ...config.indexer, idleProbeAfterMs } };
 }
 
-/** The two wires of an indexer, to two servers. */
+/** The connections of an indexer to two servers. */
 export async function startProxies(
   { ledgerUrl, databaseUrl }: Pick<LifeOptions, 'ledgerUrl' | 'databaseUrl'>,
   taps: { readonly postgres: Tap; readonly ledger: Tap },

@@ -1,4 +1,4 @@
-/** One life of the built program as a process of its own, between two proxies, until something is done to it. */
+/** One life of the built program as a process of its own, between two proxies, until it is ended. */
 import { startDaemon, type Daemon, type Exit } from '../../e2e/runs/daemon.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { schema } from '../databases.ts';
@@ -6,7 +6,7 @@ import type { ModelLedger } from '../model/model-ledger.ts';
 import { pass, WireProxy, type Tap } from '../faults/wire-proxy.ts';
 import { pause } from '../../support/wait-for.ts';
 
-/** The access token of every process; nothing it shows may hold it. */
+/** The access token of every process; none of its output may contain it. */
 export const token = 'chaos-token-kanari7f3e91';
 
 const settings = {
@@ -16,11 +16,11 @@ const settings = {
   POSTGRES_MIGRATE: 'never',
 };
 
-/** The two wires of a run; every process of it is behind the same proxies. */
+/** The proxies of a run, between its processes and both servers. */
 export interface Wires extends AsyncDisposable {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
-  /** Resolves when so many more messages have passed, of either wire and direction. */
+  /** Resolves when so many more messages have passed, in both connections and directions. */
   messages(count: number): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function openWires(ledger: ModelLedger, database: ChaosDatabase): P
   };
 }
 
-/** Starts the program behind the wires. */
+/** Starts the program behind the proxies. */
 export function startProcess(wires: Wires): Daemon {
   return startDaemon({ ledgerUrl: wires.ledgerUrl, databaseUrl: wires.databaseUrl, schema, env: settings });
 }
@@ -75,7 +75,7 @@ export async function untilStored(database: ChaosDatabase, offset: number, daemo
   }
 }
 
-/** Ends it as an operator does. @throws Error when it does not end with 0 */
+/** Stops it like an operator. @throws Error when it does not end with 0 */
 export async function stopCleanly(daemon: Daemon): Promise<void> {
   daemon.signal('SIGTERM');
   const exit = await Promise.race([daemon.exited, pause(15_000, undefined, { ref: false })]);

@@ -1,6 +1,6 @@
 /**
- * The built program as real processes, over and over: killed at a message of its wires, frozen, stopped, and two of them
- * for one stream. What is stored in the end is what a run stores that nobody disturbed.
+ * The built program as real processes, over and over: killed at a message of its connections, frozen, stopped, and two
+ * of them for one stream. In the end the rows are those of an undisturbed run.
  */
 import type { Daemon } from '../../e2e/runs/daemon.ts';
 import { Canary } from '../../support/canary.ts';
@@ -17,7 +17,7 @@ import { pause } from '../../support/wait-for.ts';
 
 const updates = 90;
 const seededUpdates = 30;
-/** Of the seeds of a campaign: processes take their time to start. */
+/** Share of the seeds of a run: processes are slow to start. */
 const share = 0.4;
 /** Deaths of one seed. */
 const deaths = 7;
@@ -34,7 +34,7 @@ const kinds = {
 } as const;
 type Violence = keyof typeof kinds;
 
-/** Most are plain kills: those are what the promise is about. */
+/** Most are plain kills: the promise is about those. */
 const drawn: readonly Violence[] = [
   ...Array.from({ length: 12 }, () => 'kill' as const),
   'killIdle',
@@ -100,7 +100,7 @@ async function disturbed(
   const run: Run = { context, history, ledger, database, wires, random };
   let survivor: Daemon | undefined;
   for (let death = 1; death <= deaths; death += 1) {
-    // Nothing is shown before the seed is published, so that every run seeds at the same offset.
+    // Nothing is visible before the seed is published, so that every run seeds at the same offset.
     const shown = seededUpdates + Math.ceil(((history.items.length - seededUpdates) * death) / (deaths + 1));
     ledger.onFollow = () => {
       ledger.grow(shown);
@@ -126,18 +126,18 @@ async function isSeeded(database: ChaosDatabase): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Does it; gives back the process that lives on, if one does. */
+/** Carries it out; returns the surviving process, if there is one. */
 async function violate(run: Run, daemon: Daemon, violence: Violence, shown: number): Promise<Daemon | undefined> {
   const { wires, random, context } = run;
   const moment = wires.messages(random.between(1, sessionMessages));
   const calm = untilStored(run.database, offsetAfter(run.history, shown), daemon).catch((thrown: unknown) => {
-    // Of no interest once the process is dead; before, it is a defect.
+    // Irrelevant once the process is dead; before, it is a bug.
     if (daemon.exit() === undefined) throw thrown;
   });
-  // The message may never come: then it is caught idle, which is a moment as well.
+  // The message may never come: then the process is killed while idle, which is a valid moment as well.
   if (violence === 'killIdle') await calm;
   else await Promise.race([moment, calm.then(() => pause(random.between(0, 30)))]);
-  if (daemon.exit() !== undefined) throw new Error(`it ended by itself: ${daemon.output().slice(-1_500)}`);
+  if (daemon.exit() !== undefined) throw new Error(`it ended without a stop: ${daemon.output().slice(-1_500)}`);
   const survivor = await carryOut(violence, run, daemon);
   context.report.hit(kinds[violence]);
   if (survivor !== daemon) await calm.catch(() => undefined);

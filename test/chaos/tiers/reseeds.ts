@@ -1,7 +1,7 @@
 /**
- * A participant prunes past the checkpoint of an indexer that stood still; `reseed` bridges the gap while
- * lists and wires are cut, as often as it takes. What is active at the end of the gap, and what is stored beside it, is
- * what the model ledger says, and all tables are those of a reseed that nothing disturbed.
+ * A participant prunes past the checkpoint of a stopped indexer; `reseed` bridges the gap while lists and connections
+ * are interrupted, as often as it takes. Active contracts at the end of the gap, and the rows stored before, are those
+ * of the model ledger, and all tables are those of an undisturbed reseed.
  */
 import { reseedCommand } from '../../../src/cli/maintain/reseed.ts';
 import { CheckpointWatch } from './checkpoint-watch.ts';
@@ -20,35 +20,35 @@ import { runCommand } from '../../support/run-command.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { WireFaults } from '../faults/wire-faults.ts';
 
-/** Of the seeds of a campaign. */
+/** Share of the seeds of a run. */
 const share = 0.2;
 const updates = 70;
-/** As often as an operator runs the command again. */
+/** How often an operator runs the command again. */
 const mostRuns = 12;
 const clean = 'ledger acs: closed with 1000';
 
 interface ReseedPlan {
   readonly seed: number;
   readonly history: History;
-  /** The checkpoint when it stood still. */
+  /** The checkpoint of the stopped indexer. */
   readonly checkpoint: number;
-  /** Items shown then, and when it is bridged. */
+  /** Items visible then, and when it is bridged. */
   readonly shown: readonly [number, number];
-  /** Up to here the participant is pruned; before the checkpoint: there is no gap. */
+  /** Pruned offset of the participant; if it is before the checkpoint, there is no gap. */
   readonly pruned: number;
   readonly tokens: boolean;
   readonly listLimit: number;
   readonly faults: readonly FaultKind[];
 }
 
-/** What can happen to the reading of a list and leaves it where it is; the first of them happens each time. */
+/** Faults that can interrupt the reading of a list and do not change it; the first of them happens each time. */
 const kinds = faultKinds.filter(
   ({ moments, needs, name }) => moments.includes('seed') && needs === undefined && !name.includes('pruned'),
 );
 
 /**
- * The first number of items from this one on whose last is at the ledger end. Elsewhere the checkpoint where it stands still would be that of
- * the last item, or of the ledger end, as time allows: another gap in each run.
+ * The first number of items from this one on whose last is at the ledger end. Elsewhere the checkpoint of the stopped
+ * indexer would be that of the last item, or of the ledger end, depending on timing: another gap in each run.
  */
 function atItsEnd(history: History, items: number): number {
   const number = history.items.findIndex(
@@ -72,7 +72,7 @@ function planOf(seed: number): ReseedPlan {
     shown: [stopped, resumed],
     pruned: seed % 4 === 3 ? 0 : offsetAfter(history, random.between(stopped + 5, resumed - 5)),
     tokens,
-    // Without tokens a longer list cannot be proven, and nothing is ended by it.
+    // Without tokens a longer list cannot be confirmed complete, and ends no contract.
     listLimit: tokens ? random.pick([200, 3]) : 200,
     faults: [...faults, ...Array.from({ length: random.between(0, 2) }, () => random.pick(kinds))],
   };
@@ -80,7 +80,7 @@ function planOf(seed: number): ReseedPlan {
 
 export const reseeds: Tier = {
   name: 'reseeds',
-  what: 'gaps bridged by reseed while lists and wires are cut',
+  what: 'gaps bridged by reseed while lists and connections are interrupted',
   run: async (context) => {
     context.report.expect(clean);
     const seeds = Math.ceil(context.seeds * share);
@@ -115,7 +115,7 @@ async function tryReseed(context: TierContext, plan: ReseedPlan): Promise<void> 
   }
 }
 
-/** Follows to the checkpoint, stands still, bridges the gap and follows to the end. */
+/** Follows to the checkpoint, stops, bridges the gap and follows to the end. */
 async function runReseed(context: TierContext, database: ChaosDatabase, plan: ReseedPlan): Promise<Outcome> {
   const { history, checkpoint, shown, pruned } = plan;
   await using ledger = await ModelLedger.start(history, shown[0]);
@@ -137,7 +137,7 @@ const gapEnd = ({ checkpoint, pruned }: ReseedPlan): number => Math.max(checkpoi
 
 async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, patienceMs: number): Promise<void> {
   await using watch = await CheckpointWatch.over(database);
-  // Asked about offsets that bring no update, the ledger would move the checkpoint on, if there was time for it.
+  // A probe of offsets without an update would move the checkpoint on, if there was time for it.
   const env = { INDEXER_START: 'genesis', INDEXER_IDLE_PROBE_AFTER: '10m' };
   const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, env });
   const reached = await watch.reaches(to, patienceMs, life, () => life.parked());
@@ -145,7 +145,7 @@ async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, 
   if (!reached) throw new Error(`it did not get to ${String(to)}: ${life.ended() ?? life.log.slice(-3).join(' ')}`);
 }
 
-/** The command behind wires on which everything planned happens, run again until it says that it is done. */
+/** The command behind proxies with the planned faults, run again until it reports that it is done. */
 async function bridge(
   { report }: TierContext,
   database: ChaosDatabase,

@@ -1,4 +1,4 @@
-/** One seed: a history, faults drawn from the seed and paced by progress, a quiet phase, and what came of it. */
+/** One seed: a history, faults drawn from the seed and paced by progress, a quiet phase, and the outcome. */
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import type { ChaosWorld, FaultKind } from '../faults/fault-kind.ts';
@@ -13,11 +13,11 @@ import { WireFaults } from '../faults/wire-faults.ts';
 
 const mostFaults = 8;
 
-/** What a seed decides before anything runs. */
+/** Choices that a seed makes before anything runs. */
 export interface Plan {
   readonly seed: number;
   readonly history: History;
-  /** Items shown while the indexer seeds. */
+  /** Items visible while the indexer seeds. */
   readonly before: number;
   readonly seedFaults: readonly FaultKind[];
   readonly followFaults: readonly FaultKind[];
@@ -29,17 +29,17 @@ export interface Plan {
 
 const follows = faultKinds.filter(({ moments }) => moments.includes('follow'));
 const seeds = faultKinds.filter(({ moments }) => moments.includes('seed'));
-/** What can happen to a seed only; these have fewer chances. */
+/** Faults that can only happen to a seed; these have fewer chances. */
 const seedsOnly = seeds.filter(({ moments }) => !moments.includes('follow'));
 
-/** Kinds by chance, after the one whose turn it is with this seed: chance alone leaves some kinds out for long. */
+/** The kind whose turn it is with this seed, then random ones: random ones alone omit some kinds for long. */
 function draw(seed: number, random: Seeded, count: number, kinds: Record<'turns' | 'all', readonly FaultKind[]>) {
   const turn = kinds.turns[seed % kinds.turns.length];
   const others = Array.from({ length: count }, () => random.pick(kinds.all));
   return [...(turn === undefined ? [] : [turn]), ...others].slice(0, count);
 }
 
-/** @param fault in the name of those of which each seed has one while it follows; undefined: all */
+/** @param fault part of the names of the faults of which each seed has one while it follows; undefined: all */
 export function planOf(seed: number, fault = ''): Plan {
   const random = new Seeded(seed ^ 0x5eed);
   const history = historyOf(seed, { updates: random.between(40, 110) });
@@ -73,7 +73,10 @@ export interface SeededOutcome {
   readonly log: readonly string[];
 }
 
-/** Indexes the history under the faults of the plan. @param patienceMs for what was shown, faults included, and for the rest in peace */
+/**
+ * Indexes the history under the faults of the plan. @param patienceMs for the visible items, faults included, and for
+ * the rest without faults
+ */
 export async function runSeed(database: ChaosDatabase, plan: Plan, patienceMs: number): Promise<SeededOutcome> {
   await using ledger = await ModelLedger.start(plan.history, plan.before);
   ledger.version = versionOf(plan.seed);
@@ -104,7 +107,7 @@ class SeededRun {
   #olderLog: string[] = [];
   readonly #patienceMs: number;
   readonly #gone: IndexerLife[] = [];
-  /** Whether what was done to it may leave it waiting for an operator. */
+  /** Whether its faults may leave it waiting for an operator. */
   #mayPark = false;
 
   constructor(database: ChaosDatabase, plan: Plan, ledger: ModelLedger, watch: CheckpointWatch, patienceMs: number) {
@@ -137,7 +140,7 @@ class SeededRun {
     }
   }
 
-  /** Nothing is wrong any more: it must get to the end now. */
+  /** No fault is left: it must get to the end now. */
   async quietly(): Promise<void> {
     const { history } = this.#plan;
     this.#world.ledger.grow(history.items.length);
@@ -196,7 +199,7 @@ class SeededRun {
     await this.#start();
   }
 
-  /** The life is over; what it said is kept. */
+  /** The life is over; its log is kept. */
   #bury(): IndexerLife | undefined {
     const life = this.#life;
     if (life === undefined) return undefined;
@@ -230,7 +233,7 @@ class SeededRun {
   async #unpark(life: IndexerLife, what: string): Promise<void> {
     if (!this.#mayPark) {
       const reason = life.log.findLast((line) => line.includes('parked')) ?? '';
-      this.problems.push(`${what}: it parked for no good reason: ${reason.slice(0, 600)}`);
+      this.problems.push(`${what}: it parked without a cause: ${reason.slice(0, 600)}`);
     }
     await this.#restart();
   }

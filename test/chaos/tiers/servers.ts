@@ -1,6 +1,6 @@
 /**
- * Postgres itself ended and started again under a running daemon: killed, so that it recovers from its log, with and
- * without commits it had promised, and restarted as an administrator does it.
+ * Postgres itself stopped and restarted under a running daemon: killed, so that it recovers from its log, with and
+ * without confirmed commits, and restarted by an administrator.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,12 +25,12 @@ import { pause } from '../../support/wait-for.ts';
 const updates = 150;
 const seededUpdates = 20;
 const endsPerSeed = 3;
-/** Of the seeds of a campaign: each needs a server of its own. */
+/** Share of the seeds of a run: each needs a server of its own. */
 const share = 0.02;
 
 const kinds = {
   kill: 'server: SIGKILL, recovers from its log',
-  lose: 'server: SIGKILL, commits it had promised are lost',
+  lose: 'server: SIGKILL, confirmed commits are lost',
   restart: 'server: restart by an administrator',
 } as const;
 type End = keyof typeof kinds;
@@ -84,7 +84,7 @@ async function disturbed(
     env: { INDEXER_BATCH_UPDATES: '5', INDEXER_RETRY_MAX_DELAY: '50ms' },
   });
   await until(mortal, offsetAfter(history, seededUpdates), daemon);
-  // A seed that is lost is made again, lawfully, at another offset: then there would be nothing to compare with.
+  // A lost seed is validly repeated at another offset: then there would be no rows to compare with.
   await mortal.settle();
   for (let end = 1; end <= endsPerSeed; end += 1) {
     ledger.grow(seededUpdates + Math.ceil(((history.items.length - seededUpdates) * end) / (endsPerSeed + 1)));
@@ -157,7 +157,7 @@ class MortalServer implements AsyncDisposable {
     return Number(rows[0]?.checkpoint ?? -1);
   }
 
-  /** What is committed by now survives. */
+  /** Waits until everything committed by now survives. */
   async settle(): Promise<void> {
     await this.#client.query('checkpoint');
   }

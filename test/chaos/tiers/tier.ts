@@ -1,4 +1,4 @@
-/** A tier: one way of doing violence to the indexer. A campaign runs tiers one after the other into one report. */
+/** A tier: one way to disturb the indexer. The suite runs tiers one after the other into one report. */
 import type { ChaosServer } from '../databases.ts';
 import type { Report } from '../report.ts';
 
@@ -13,15 +13,15 @@ export interface TierContext {
   readonly seeds: number;
   /** Every how many crash points one is tried; 1 is all of them. */
   readonly stride: number;
-  /** The one crash point to try, as `postgres-up-17`, or in the names of planted defects; absent: all. */
+  /** The one crash point to try, as `postgres-up-17`, or part of the names of injected bugs; absent: all. */
   readonly point: string | undefined;
-  /** In the name of a fault that each seed has while it follows; absent: one after the other. */
+  /** Part of the name of a fault that each seed has while it follows; absent: one after the other. */
   readonly fault?: string | undefined;
-  /** Planted defects have to be noticed by tests of the fast tier; those without such a test are counted as not noticed. */
+  /** Injected bugs have to be detected by tests of the fast tier; those without such a test count as not detected. */
   readonly fastOnly: boolean;
-  /** So long may a step forward take before it counts as a failure. */
+  /** Longest time of a step before it counts as a failure. */
   readonly patienceMs: number;
-  /** Prints what happens. */
+  /** Prints the progress. */
   readonly say: (line: string) => void;
 }
 

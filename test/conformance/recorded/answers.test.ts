@@ -1,6 +1,6 @@
 /**
- * What a participant was recorded to answer, asked of the sandbox: each request over the same transport, each answer
- * with the same status, content type, close, keys and, where it refuses, the same values.
+ * Recorded responses of a participant, requested from the sandbox: each request over the same transport, each response
+ * with the same status, content type, close, keys and, if it is a rejection, the same values.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -15,19 +15,19 @@ const recordings = (name: string): readonly Recorded[] =>
   JSON.parse(fixture(`recordings/${name}`)) as readonly Recorded[];
 const signer = sharedSecret(secret);
 
-/** Where the sandbox cannot answer alike, what of the answer is left out, and why. */
+/** Responses that the sandbox cannot reproduce: the omitted part, and why. */
 const differences: Readonly<Record<string, readonly [Ignored, string]>> = {
-  'openapi head': ['body', 'the sandbox describes what it serves in its own words'],
-  'asyncapi head': ['body', 'the sandbox describes what it serves in its own words'],
+  'openapi head': ['body', 'the sandbox has its own descriptions'],
+  'asyncapi head': ['body', 'the sandbox has its own descriptions'],
 };
 for (const [name, [what, why]] of Object.entries(differences))
   console.log(`not compared: the ${what} of ${name}: ${why}`);
 
-/** The answer as it was recorded and as it is now, in a form in which both must be equal. */
+/** The recorded and the actual response, in a form in which both must be equal. */
 async function bothAnswers(url: string, recorded: Recorded, bearer?: string): Promise<readonly [unknown, unknown]> {
   const expected = recordedAnswer(recorded);
   const ignored = differences[recorded.name]?.[0];
-  // Of a long answer the beginning was kept; where nothing came, nothing must come.
+  // Only the beginning of a long response was kept; if no frame came, none must come.
   const frames = Math.max(1, expected.frames.length);
   const answered = await replay(url, recorded, bearer);
   return [comparable(answered, frames, ignored), comparable(expected, frames, ignored)];
@@ -43,7 +43,7 @@ describe('a participant without authorization', () => {
     await sandbox.close();
   });
 
-  it.each(recorded)('answers “$name” as it was recorded', async (one) => {
+  it.each(recorded)('returns the recorded response to “$name”', async (one) => {
     const [answered, expected] = await bothAnswers(sandbox.url, one);
     expect(answered).toEqual(expected);
   });
@@ -61,7 +61,7 @@ describe('the version', () => {
   });
 });
 
-describe('a user who may administer but not read', () => {
+describe('a user with the right to administer but not to read', () => {
   const recorded = recordings('auth/errors-of-a-user-without-read-rights.json');
   let sandbox: Sandbox;
   beforeAll(async () => {
@@ -71,8 +71,8 @@ describe('a user who may administer but not read', () => {
     await sandbox.close();
   });
 
-  it.each(recorded)('gets the recorded answer to “$name”', async (one) => {
-    // It was asked without a header, to see what a stranger gets.
+  it.each(recorded)('gets the recorded response to “$name”', async (one) => {
+    // It was requested without a header, to record the response to an untrusted client.
     const bearer = one.name === 'updates no auth' ? undefined : await token(signer, { sub: 'participant_admin' });
     const [answered, expected] = await bothAnswers(sandbox.url, one, bearer);
     expect(answered).toEqual(expected);
@@ -84,7 +84,7 @@ interface HttpCase {
   readonly http: string;
 }
 
-describe('a token that is refused', () => {
+describe('a rejected token', () => {
   const cases = fixtureLines('recordings/auth/http-refusals.jsonl').map((line) => JSON.parse(line) as HttpCase);
   const headers: Readonly<Record<string, () => Promise<string>>> = {
     'no-token': () => Promise.resolve('Bearer'),
@@ -111,7 +111,7 @@ describe('a token that is refused', () => {
   });
 });
 
-/** What was not kept of these is what all the others have. */
+/** Values that all the other recordings have: these recordings do not contain them. */
 const usual: Partial<Recorded> = {
   protocols: ['daml.ws.auth'],
   upgrade: { 'sec-websocket-protocol': 'daml.ws.auth' },
@@ -129,12 +129,12 @@ describe('a pruned participant', () => {
     await sandbox.close();
   });
 
-  it('says how far it is pruned', async () => {
+  it('reports its pruned offset', async () => {
     const answer = await fetch(`${sandbox.url}/v2/state/latest-pruned-offsets`);
     expect(await answer.json()).toEqual(offsets?.p);
   });
 
-  it.each(recorded)('answers “$name” as it was recorded', async (one) => {
+  it.each(recorded)('returns the recorded response to “$name”', async (one) => {
     const [answered, expected] = await bothAnswers(sandbox.url, one);
     expect(answered).toEqual(expected);
   });

@@ -1,7 +1,7 @@
 /**
- * Answers of two participants side by side: status, content type, close and, of every body and frame, the keys in their
- * order with the kind of each value. Refusals are compared value by value, except for what names one event: traces and
- * the participant.
+ * Compares the responses of two participants: status, content type, close and, of every body and frame, the keys in
+ * their order with the kind of each value. Rejections are compared value by value, except for values of one event:
+ * traces and the participant.
  */
 import type { Answered } from './exchange.ts';
 
@@ -19,7 +19,7 @@ function blurred(value: unknown): unknown {
   return typeof value === 'string' && trace.test(value) ? '<trace>' : value;
 }
 
-/** The context of a refusal: a map, so its order says nothing. */
+/** The context of a rejection: a map, so its order is undefined. */
 function contextOf(context: Readonly<Record<string, unknown>>): unknown {
   const entries = Object.entries(context).map(([key, value]) =>
     key === 'participant' ? [key, '<participant>'] : [key, blurred(value)],
@@ -45,10 +45,10 @@ function comparableText(text: string): unknown {
   return { body, context: contextOf(context as Readonly<Record<string, unknown>>) };
 }
 
-/** What of an answer may be left out. */
+/** The part of a response that may be left out. */
 export type Ignored = 'body';
 
-/** An answer, ready to be compared. @param frames how many of its frames count */
+/** A response, ready to be compared. @param frames how many of its frames count */
 export function comparable(answered: Answered, frames: number, ignored?: Ignored): unknown {
   const { body, ...rest } = answered;
   return {

@@ -4,16 +4,16 @@
  */
 import { WebSocket } from 'ws';
 
-/** What came back. */
+/** The response. */
 export interface Answered {
-  /** Of an HTTP answer, or of a handshake that was refused. */
+  /** Of an HTTP response, or of a rejected handshake. */
   readonly status?: number;
   readonly contentType?: string;
   readonly body?: string;
   readonly frames: readonly string[];
   /** The subprotocol the server named. */
   readonly protocol?: string;
-  /** What the client's library objected to. */
+  /** The error of the client's library. */
   readonly error?: string;
   /** Code and reason; `open` when nothing ended the stream. */
   readonly close?: readonly [number, string] | 'open';
@@ -31,7 +31,7 @@ export interface Recorded {
   readonly upgrade?: Readonly<Record<string, string>>;
   readonly error?: string;
   readonly close?: readonly [number, string];
-  /** Says so when nothing ended the stream. */
+  /** States that nothing ended the stream. */
   readonly open?: string;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export interface Recorded {
   readonly answer?: string;
 }
 
-/** The answer that was recorded, in the form of those that come now. */
+/** The recorded response, in the form of the actual ones. */
 export function recordedAnswer(recorded: Recorded): Answered {
   const { frames = [], upgrade, error, close, open, status, headers, answer, body } = recorded;
   const protocol = upgrade?.['sec-websocket-protocol'];
@@ -68,7 +68,7 @@ async function ask(url: string, request: NonNullable<Recorded['request']>, token
   return { status: answer.status, contentType, body: await answer.text(), frames: [] };
 }
 
-/** Resolves when the other side answered a ping: everything it sent before has come. */
+/** Resolves when the other side responded to a ping: everything it sent before has arrived. */
 export async function pong(socket: WebSocket): Promise<void> {
   await new Promise((resolve) => {
     socket.once('pong', resolve);

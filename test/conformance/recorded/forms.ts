@@ -1,6 +1,6 @@
 /**
- * The forms of what streams carry: for each update, event and entry its keys in their order, with what kind of value
- * each has, null included. Daml values and views are the templates' own and do not count.
+ * The forms of messages in streams: for each update, event and entry its keys in their order, with the kind of value
+ * that each has, null included. Daml values and views are the templates' own and do not count.
  */
 const own = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'interfaceViews']);
 const parts = new Set(['events', 'contractEntry', 'createdEvent', 'unassignedEvent', 'assignedEvent']);

@@ -27,9 +27,9 @@ const record: Template = {
   },
 };
 
-/** The newest offset that has an update; what comes after it brought the participant none. */
+/** The newest offset that has an update; later offsets have none. */
 const lastUpdate = 400;
-/** More contracts than a list answer holds stay active. */
+/** More contracts than a list response may have stay active. */
 const another = 'another::1220aa';
 
 export const secret = 'a shared secret for tests of recorded answers';
@@ -37,13 +37,13 @@ export const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as co
 
 export interface SceneOptions {
   readonly ledgerEnd: number;
-  /** Whose answers tell the party of the first updates and what was created. */
+  /** Responses that contain the party of the first updates and the created contracts. */
   readonly recorded: readonly Recorded[];
   readonly pruned?: number;
   readonly sandbox?: SandboxOptions;
 }
 
-/** The argument of the first contract of a template that any of the recorded frames shows. */
+/** The argument of the first contract of a template in any of the recorded frames. */
 function argumentOf(recorded: readonly Recorded[], entity: string): JsonObject {
   const whole = recorded.flatMap(({ frames = [] }) => frames).join('\n');
   const created = new RegExp(

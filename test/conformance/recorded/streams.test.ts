@@ -1,4 +1,4 @@
-/** How streams end, and what they carry, against what a participant was recorded to send. */
+/** Ends and contents of streams, compared with the recordings of a participant. */
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { authorize } from '../../../packages/ledger-sandbox/src/ledger/reassignments.ts';
@@ -49,19 +49,19 @@ function recordedEnd(): string {
 const signer = sharedSecret(secret);
 const secured = { auth: { secret, users, rightsCheckMs: 20 } };
 
-/** Resolves once a token that was made to end then has ended. */
+/** Resolves once a token with this expiry has expired. */
 async function past(time: number): Promise<void> {
   while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, time - Date.now()));
 }
 
 describe('a stream whose token ends', () => {
-  it('stays open and silent until the next element is due, then says so and ends with 1000', async () => {
+  it('stays open and idle until the next element is due, then reports the expiry and ends with 1000', async () => {
     await using sandbox = await startSandbox(secured);
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const end = endsIn(1_500);
     const stream = open(sandbox, updates, after(0), await token(signer, { sub: 'reader', exp: end }));
     await stream.began;
-    // Beyond the first checkpoint, so that nothing is due until something happens.
+    // After the first checkpoint, so that no element is due until there is an update.
     await past(end * 1000 + 50);
     await pong(stream.socket);
     expect(stream.socket.readyState).toBe(WebSocket.OPEN);
@@ -115,7 +115,7 @@ describe('a participant that stops', () => {
     expect(stream.frames.join('\n')).not.toContain('errorCategory');
   });
 
-  it('to be restored sends nothing of its other life to a stream that was waiting', async () => {
+  it('to be restored does not send updates from after the restore to a waiting stream', async () => {
     await using sandbox = await startSandbox();
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const end = sandbox.ledger.ledgerEnd();
@@ -148,7 +148,7 @@ async function post(sandbox: Sandbox, path: string, body: object): Promise<strin
   return await answer.text();
 }
 
-/** Sends a contract to the other synchronizer and back to life there, as commands of a user do. */
+/** Reassigns a contract to the other synchronizer, as commands of a user do. */
 async function reassign(sandbox: Sandbox): Promise<void> {
   const [{ id: source }, { id: target }] = sandbox.ledger.synchronizers;
   const [submitter] = ['Alice::1220aa'];
@@ -163,13 +163,13 @@ async function reassign(sandbox: Sandbox): Promise<void> {
   await move({ AssignCommand: { value: { reassignmentId, source, target } } }, 'arrive');
 }
 
-describe('what streams carry', () => {
+describe('contents of streams', () => {
   const names = ['updates-ledger-effects.jsonl', 'updates-acs-delta.jsonl', 'active-contracts.jsonl'];
   const recorded = ['core', 'two-synchronizers'].flatMap((of) =>
     names.flatMap((name) => fixtureLines(`recordings/${of}/${name}`)),
   );
 
-  it('has every form of update, event and entry that was recorded', async () => {
+  it('has every recorded form of update, event and entry', async () => {
     await using sandbox = await eventful('3.5');
     const { ledger } = sandbox;
     authorize(ledger, ledger.participantId, true);

@@ -1,4 +1,4 @@
-/** What a row of the error table is, and the two ways an error reaches the client: an answer and a stream. */
+/** A row of the error table, and the two ways an error reaches the client: a response and a stream. */
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import type { StreamPath } from '../../../src/ledger/transport/frame-stream.ts';
@@ -17,7 +17,7 @@ export interface Stage {
   readonly client: LedgerClient;
 }
 
-/** @returns the error the client ends with; fails when there is none */
+/** @returns the resulting error of the client; fails when there is none */
 export type Raise = (stage: Stage) => Promise<IndexerError>;
 
 /** Expected facts: a value, or a pattern for its text. */
@@ -27,9 +27,9 @@ export interface ErrorRow {
   readonly says: string;
   /** Our code; retry class and exit code follow from it. */
   readonly code: string;
-  /** At the handshake of a stream it is tried again, whatever its code. */
+  /** At the handshake of a stream it is retried, whatever its code. */
   readonly isRetriedStream?: true;
-  /** Facts that the error must have, whichever way it came. */
+  /** Facts that the error must have, over HTTP and in a stream. */
   readonly facts?: ExpectedFacts;
   /** Only over HTTP is there a status. */
   readonly httpStatus?: number;
@@ -72,12 +72,12 @@ export async function errorOf(call: Promise<unknown>): Promise<IndexerError> {
   });
 }
 
-/** The error of a POST. Asked through the transport, so that the client's own checks do not come first. */
+/** The error of a POST, sent through the transport, so that the client's own checks do not come first. */
 export function posted(path: string, body: object, query?: Readonly<Record<string, number>>): Raise {
   return ({ client }) => errorOf(client.transport.request('POST', path, body, query));
 }
 
-/** How a stream ends. */
+/** The end of a stream. */
 export function ending(path: StreamPath, request: object): (stage: Stage) => Promise<IndexerError | undefined> {
   return async ({ url, token }) => {
     const run = openRun(url, { path, request, token });
@@ -119,13 +119,13 @@ export const activeAt = (activeAtOffset: number, more: object = {}): object => (
   ...more,
 });
 
-/** The same refusal of an updates request on both ways. */
+/** The same rejection of an updates request over HTTP and in a stream. */
 export const updatesRefused = (request: object): Pick<ErrorRow, 'http' | 'ws'> => ({
   http: posted('/v2/updates', request),
   ws: streamed('/v2/updates', request),
 });
 
-/** The same refusal of an active-contracts request on both ways. */
+/** The same rejection of an active-contracts request over HTTP and in a stream. */
 export const contractsRefused = (request: object): Pick<ErrorRow, 'http' | 'ws'> => ({
   http: posted('/v2/state/active-contracts', request),
   ws: streamed('/v2/state/active-contracts', request),

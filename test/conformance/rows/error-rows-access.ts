@@ -1,4 +1,4 @@
-/** Errors of access: tokens and rights that are missing, and those that end while a stream runs. */
+/** Errors of access: missing tokens and rights, and those that expire or are revoked while a stream runs. */
 import { token as tokenOf, endsIn, sharedSecret } from '../../support/tokens.ts';
 import {
   activeAt,
@@ -46,14 +46,14 @@ const denied: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
 
 export const accessRows: readonly ErrorRow[] = [
   { ...user, says: 'no token', sandbox: secured, ...updatesRefused(after(0)) },
-  { ...user, ...as('reader', -1_000), says: 'a token of yesterday', ...updatesRefused(after(0)) },
+  { ...user, ...as('reader', -1_000), says: 'a token that expired yesterday', ...updatesRefused(after(0)) },
   { ...user, ...as('reader', 600_000), says: 'a token that lives too long', ...updatesRefused(after(0)) },
   { ...denied, ...as('nobody'), says: 'no right to read', ...updatesRefused(after(0)) },
   { ...denied, ...as('nobody'), says: 'no right to read contracts', ...contractsRefused(activeAt(5)) },
   {
     ...denied,
     ...as('stranger'),
-    says: 'a user nobody knows, refused at the handshake already',
+    says: 'an unknown user, refused at the handshake already',
     remedy: /create the user/,
     ...updatesRefused(after(0)),
   },

@@ -1,6 +1,6 @@
 /**
  * Errors of commands, parties, packages and users: the category decides, and the ledger's own code stays in the facts.
- * They answer requests only.
+ * They are responses to requests only.
  */
 import type { Command, Commands } from '../../../src/ledger/api/commands.ts';
 import { errorOf, type ErrorRow, type Raise, type Stage } from './error-row.ts';

@@ -1,4 +1,4 @@
-/** Errors that have a cause: the request or the state of the participant brings them about. */
+/** Errors with a natural cause: the request or the state of the participant. */
 import {
   activeAt,
   after,
@@ -48,7 +48,7 @@ const pruning: readonly ErrorRow[] = [
   },
   {
     ...pruned,
-    says: 'pruning that overtakes a reader',
+    says: 'pruning past the position of a reader',
     facts: wire('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, { earliestOffset: 1 }),
     ws: (stage) => {
       stage.sandbox.faults.streamFailure = { failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', afterFrames: 2 };
@@ -64,7 +64,7 @@ const invalid = (says: string, code: string, category: number, grpc: number): Om
   httpStatus: category === 11 ? 404 : category === 10 ? 409 : 400,
 });
 
-/** These say nothing about a definite answer. */
+/** These have no definite answer. */
 const invalidOffset = (says: string, code: string): Omit<ErrorRow, 'http' | 'ws'> => ({
   ...invalid(says, code, 8, 3),
   facts: wire(code, 8, 3, { definiteAnswer: undefined }),
@@ -115,7 +115,7 @@ const unknownName = (says: string, ledgerCode: string): Omit<ErrorRow, 'http' | 
 
 const names: readonly ErrorRow[] = [
   {
-    ...unknownName('a package nobody uploaded', 'PACKAGE_NAMES_NOT_FOUND'),
+    ...unknownName('a package that was not uploaded', 'PACKAGE_NAMES_NOT_FOUND'),
     ...updatesRefused(after(0, template('#nope:Iou:Iou'))),
   },
   {
@@ -152,19 +152,19 @@ const tokens: readonly ErrorRow[] = [
 
 const lookups: readonly ErrorRow[] = [
   {
-    ...invalid('an update that is not there', 'UPDATE_NOT_FOUND', 11, 5),
+    ...invalid('an update that does not exist', 'UPDATE_NOT_FOUND', 11, 5),
     facts: wire('UPDATE_NOT_FOUND', 11, 5, { resources: 'OFFSET' }),
     http: posted('/v2/updates/update-by-offset', { offset: 999, updateFormat: updateFormat() }),
   },
   {
-    ...invalid('events of a contract that is not there', 'CONTRACT_EVENTS_NOT_FOUND', 11, 5),
+    ...invalid('events of a contract that does not exist', 'CONTRACT_EVENTS_NOT_FOUND', 11, 5),
     http: posted('/v2/events/events-by-contract-id', {
       contractId: '00aa',
       eventFormat: { filtersByParty: {}, filtersForAnyParty: {} },
     }),
   },
   {
-    ...invalid('a contract that is not there', 'CONTRACT_PAYLOAD_NOT_FOUND', 11, 5),
+    ...invalid('a contract that does not exist', 'CONTRACT_PAYLOAD_NOT_FOUND', 11, 5),
     http: posted('/v2/contracts/contract-by-id', { contractId: '00aa', queryingParties: [] }),
   },
 ];
@@ -194,13 +194,13 @@ const limits: readonly ErrorRow[] = [
     http: ({ client }) => errorOf(client.transport.request('POST', '/v2/updates', Buffer.from('{nonsense'))),
   },
   {
-    says: 'a first frame that is no request',
+    says: 'a first frame that is not a request',
     code: 'LEDGER_INTERNAL',
     facts: { ledgerCode: 'LEDGER_API_INTERNAL_ERROR', category: 4, grpcCode: 13 },
     ws: streamed('/v2/updates', []),
   },
   {
-    says: 'an answer that takes the node too long',
+    says: 'a response that takes the node too long',
     code: 'LEDGER_UNAVAILABLE',
     facts: { httpStatus: 503 },
     message: /HTTP 503: The server was not able to produce a timely response/,

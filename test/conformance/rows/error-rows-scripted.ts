@@ -1,4 +1,4 @@
-/** Errors that a healthy participant cannot be brought to: the fault script of the sandbox sends them as it would. */
+/** Errors that cannot be provoked on a healthy participant: the fault script of the sandbox sends them. */
 import type { JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import type { Refusal } from '../../../packages/ledger-sandbox/src/faults/named-failures.ts';
 import { after, errorOf, streamed, type ErrorRow, type Raise } from './error-row.ts';
@@ -31,7 +31,7 @@ function bodyOf({ code, category, grpc, cause = 'a cause' }: Said): JsonObject {
   };
 }
 
-/** A request that is answered with this. */
+/** A request with this response. */
 function answered(as: Refusal): Raise {
   return ({ sandbox, client }) => {
     sandbox.faults.answer = { as };
@@ -47,7 +47,7 @@ function framed(body: JsonObject): Raise {
   };
 }
 
-/** A handshake that is refused with this. */
+/** A handshake with this rejection. */
 function refused(as: Refusal): Raise {
   return (stage) => {
     stage.sandbox.faults.refuseUpgrade = { as };
@@ -69,7 +69,7 @@ function said(code: string, error: Said): ErrorRow {
   };
 }
 
-/** Codes whose causes a test cannot bring about, and what their category makes of them. */
+/** Codes whose causes a test cannot provoke, and the class of their category. */
 const codes: readonly (readonly [code: string, error: Said])[] = [
   ['LEDGER_UNAVAILABLE', { code: 'SERVICE_NOT_RUNNING', category: 1, grpc: 14, status: 503 }],
   ['LEDGER_UNAVAILABLE', { code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, grpc: 14, status: 503 }],
@@ -88,7 +88,7 @@ const codes: readonly (readonly [code: string, error: Said])[] = [
   ['LEDGER_INTERNAL', { code: 'LEDGER_API_INTERNAL_ERROR', category: 4, grpc: 13, status: 500 }],
 ];
 
-/** The class of each category, for codes nobody knows. Category 13 is never sent; then the gRPC code decides. */
+/** The class of each category, for unknown codes. Category 13 is never sent; then the gRPC code decides. */
 const categories: readonly (readonly [category: number, grpc: number, status: number, code: string])[] = [
   [1, 14, 503, 'LEDGER_UNAVAILABLE'],
   [2, 10, 409, 'LEDGER_UNAVAILABLE'],
@@ -128,7 +128,7 @@ const grpcStatuses: readonly (readonly [grpc: number, status: number, code: stri
 
 const redactedCause = 'A security-sensitive error has been received';
 
-/** Answers in plain text: of the participant's HTTP server, or of a proxy. */
+/** Responses in plain text: of the participant's HTTP server, or of a proxy. */
 const statuses: readonly (readonly [status: number, code: string])[] = [
   [302, 'LEDGER_NOT_A_LEDGER'],
   [400, 'LEDGER_REQUEST_INVALID'],
@@ -169,7 +169,7 @@ function stray(code: string, says: string, refusal: Refusal, message: RegExp): E
 
 const page = '<html><body><h1>Bad Gateway</h1></body></html>';
 
-/** Close codes without an error frame before them. 1006 is a connection that is cut. */
+/** Close codes without an error frame before them. 1006 is a lost connection. */
 const closes: readonly (readonly [closeCode: number, code: string])[] = [
   [1001, 'LEDGER_STREAM_CLOSED'],
   [1006, 'LEDGER_STREAM_CLOSED'],

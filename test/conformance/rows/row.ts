@@ -1,4 +1,4 @@
-/** What a row of the conformance table is: one operation, one outcome, and how a client comes to it. */
+/** A row of the conformance table: one operation, one outcome, and the call by which a client gets it. */
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';
 import type { StreamPath } from '../../../src/ledger/transport/frame-stream.ts';
 import type { Faults } from '../../../packages/ledger-sandbox/src/faults/faults.ts';
@@ -28,26 +28,26 @@ export interface Refusal {
   readonly run: Call;
   /** The user of the case unless given. */
   readonly as?: UserName;
-  /** Those of the case unless given. */
+  /** The releases of the case unless given. */
   readonly releases?: readonly Release[];
   readonly fault?: Faults;
-  /** Needs what only the sandbox of a world has, although the operation is read-only. */
+  /** Needs a feature that only a sandbox has, although the operation is read-only. */
   readonly inSandbox?: boolean;
 }
 
-/** One operation: how it succeeds, and how to make the participant refuse it. */
+/** One operation: a call that succeeds, and calls that the participant rejects. */
 export interface Case {
   /** As the descriptions name it, e.g. `GET /v2/packages/{package-id}` or `WS /v2/updates`. */
   readonly operation: string;
   /** `reader` unless given. */
   readonly as?: UserName;
-  /** What the caller must have: nothing at all, a good token, or (unless given) a right, too. */
+  /** Credentials of the caller: none, a valid token, or (unless given) a right, too. */
   readonly needs?: 'nothing' | 'token' | 'right';
-  /** Those that have the operation; all unless given. */
+  /** Releases that have the operation; all unless given. */
   readonly releases?: readonly Release[];
   /** Whether 3.6 refuses it by default, and later releases do not have it. */
   readonly deprecated?: boolean;
-  /** Changes nothing and needs nothing but a participant with some history: fit for any participant. */
+  /** Changes nothing and needs only a participant with some history: suitable for any participant. */
   readonly readOnly?: boolean;
   readonly call: Call;
   readonly check?: (result: unknown, world: World) => void;
@@ -65,7 +65,7 @@ export interface Row {
   readonly operation: string;
   /** `success`, or `success (<variant>)`. */
   readonly outcome: Outcome | `success${string}`;
-  /** Tells apart rows of the same outcome. */
+  /** Distinguishes rows of the same outcome. */
   readonly how: string;
   readonly as: UserName;
   readonly releases: readonly Release[];

@@ -43,7 +43,7 @@ const submit =
   async (session, world) =>
     how(session, commandsOf(world, await command(world), change));
 
-/** All kinds of commands but the create. */
+/** All kinds of commands except the create. */
 function kinds(how: Submit): NonNullable<Case['also']> {
   return {
     ExerciseCommand: submit(how, async (world) => ({
@@ -69,7 +69,7 @@ const withdrawal = (contractId: string): Command => ({
   ExerciseCommand: { templateId: accountTemplate, contractId, ...overdraft },
 });
 
-/** What is refused before anything is ordered, so that those who do not wait learn of it as well. */
+/** Commands that are rejected before they are ordered, so that clients that do not wait get the rejection as well. */
 function refusals(how: Submit): NonNullable<Case['refused']> {
   const period = (value: number): Partial<Commands> => ({ deduplicationPeriod: { DeduplicationOffset: { value } } });
   const unknownTemplate = { CreateCommand: { templateId: `${'ab'.repeat(32)}:A:B`, createArguments: {} } };
@@ -167,7 +167,7 @@ export const commandCases: readonly Case[] = [
     as: 'admin',
     call: submit(async, create),
     check: (result) => expect(result).toBeUndefined(),
-    also: { ...kinds(async), 'a change made before, told by its completion': repeated(async) },
+    also: { ...kinds(async), 'a change made before, reported by its completion': repeated(async) },
     body: 'json',
     refused: refusals(async),
   },

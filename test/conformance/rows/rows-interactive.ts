@@ -35,7 +35,7 @@ async function signed(world: World, signer?: SigningKey): Promise<ExecuteRequest
   return { preparedTransaction, hashingSchemeVersion, partySignatures: { signatures }, submissionId };
 }
 
-/** Executes a transaction and gives back its hash in Base64, as look-ups take it. */
+/** Executes a transaction and returns its hash in Base64, as look-ups accept it. */
 export async function hashOfExecuted(world: World): Promise<string> {
   const { client } = world.session('admin');
   const transaction = await client.interactive.executeAndWaitForTransaction(await signed(world));
@@ -70,7 +70,7 @@ const executeAndWait: Execute = ({ client }, request) => client.interactive.exec
 const executeForTransaction: Execute = ({ client }, request) =>
   client.interactive.executeAndWaitForTransaction(request);
 
-/** Prepares for a new party with something changed. */
+/** Prepares a transaction of a new party, with some fields changed. */
 const prepareWith =
   (change: (world: World, party: string) => Partial<PrepareRequest>): Call =>
   async ({ client }, world) => {
@@ -78,7 +78,7 @@ const prepareWith =
     return await client.interactive.prepare({ ...preparation(world, party), ...change(world, party) });
   };
 
-/** Asks for the newest package of a name that the bank's participant has vetted. */
+/** Requests the newest package of a name that the bank's participant has vetted. */
 function preferredFor(packageName: string): Call {
   return ({ client }, { bank }) =>
     client.interactive.preferredPackages({ packageVettingRequirements: [{ parties: [bank], packageName }] });
@@ -92,7 +92,7 @@ export const interactiveCases: readonly Case[] = [
     check: (result) => expect(JSON.stringify(result)).toContain('"packageName":"sandbox-test"'),
     body: 'json',
     refused: {
-      NO_PREFERRED_PACKAGES_FOUND: preferredFor('nobody-uploaded-it'),
+      NO_PREFERRED_PACKAGES_FOUND: preferredFor('was-not-uploaded'),
       MISSING_FIELD: ({ client }) => client.interactive.preferredPackages({ packageVettingRequirements: [] }),
     },
   },
@@ -120,7 +120,7 @@ export const interactiveCases: readonly Case[] = [
     operation: 'POST /v2/interactive-submission/execute',
     as: 'admin',
     call: execution(executeAsync),
-    also: { 'a change made before, told by its completion': repeated(executeAsync) },
+    also: { 'a change made before, reported by its completion': repeated(executeAsync) },
     body: 'json',
     refused: refusals(executeAsync),
   },

@@ -150,7 +150,7 @@ export const packageCases: readonly Case[] = [
     also: { dryRun: vet('Unvet', { dryRun: true }) },
     body: 'json',
     refused: {
-      PACKAGE_NOT_FOUND: vet('Vet', {}, 'nobody-uploaded-it'),
+      PACKAGE_NOT_FOUND: vet('Vet', {}, 'was-not-uploaded'),
       MISSING_FIELD: ({ client }) => client.packages.updateVetted({ changes: [] }),
     },
   },

@@ -20,7 +20,7 @@ export interface Topology extends GeneratedTopology {
   readonly key: SigningKey;
 }
 
-/** What a new external party has to sign. */
+/** The topology transactions that a new external party has to sign. */
 export async function topologyOf(world: World): Promise<Topology> {
   const key = generateSigningKey();
   const { client } = world.session('admin');

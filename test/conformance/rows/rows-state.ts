@@ -26,7 +26,7 @@ export const byTemplate = (templateId: string): object => filtered({ TemplateFil
 export const byInterface = (interfaceId: string): object => filtered({ InterfaceFilter: { value: { interfaceId } } });
 export const packageIdForm = `${'ab'.repeat(32)}:Main:Thing`;
 
-/** Every entry must be one that the decoder takes. */
+/** Every entry must be one that the decoder accepts. */
 function checkEntries(result: unknown): void {
   const entries = (result as string[]).map((text) => decodeActiveContract(text));
   expect(entries.length).toBeGreaterThan(0);
@@ -122,7 +122,7 @@ export const stateCases: readonly Case[] = [
   {
     operation: 'WS /v2/state/active-contracts',
     readOnly: true,
-    // Of a sandbox to the clean end, of another participant no more than a few.
+    // From a sandbox to the clean end, from another participant only a few.
     call: ({ stream }, { ledgerEnd, sandbox }) => {
       const enough = sandbox === undefined ? 50 : Infinity;
       return stream('/v2/state/active-contracts', { activeAtOffset: ledgerEnd, eventFormat: anyParty }, enough);

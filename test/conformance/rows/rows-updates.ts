@@ -10,7 +10,7 @@ import { anyParty, updateFormat } from '../world.ts';
 
 const far = 2 ** 52;
 
-/** Every frame must be one that the decoder takes. */
+/** Every frame must be one that the decoder accepts. */
 function checkUpdates(result: unknown): void {
   const updates = (result as string[]).map((text) => decodeUpdate(text));
   expect(updates.length).toBeGreaterThan(0);

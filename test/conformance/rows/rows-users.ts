@@ -1,4 +1,4 @@
-/** Users, their rights, and who the caller is. */
+/** Users, their rights, and the identity of the caller. */
 import { expect } from 'vitest';
 import type { Right } from '../../../src/ledger/api/users.ts';
 import type { Case, Session } from './row.ts';

@@ -1,4 +1,4 @@
-/** How far an indexer is, requested from outside over HTTP. */
+/** The checkpoint of an indexer, requested from outside over HTTP. */
 import { waitFor } from '../../support/wait-for.ts';
 import type { Daemon } from './daemon.ts';
 

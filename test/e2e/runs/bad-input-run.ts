@@ -1,6 +1,6 @@
 /**
- * One run of the built program as an operator starts it: a child process, an environment, and what it said. Everything
- * any run printed is kept, so that a test can prove that no secret is in it.
+ * One run of the built program as an operator starts it: a child process, an environment, and its output. All output of
+ * all runs is kept, so that a test can check that it contains no secret.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ export interface Answer {
 export interface RunningIndexer extends AsyncDisposable {
   /** Complete JSON lines of the log so far. */
   lines(): readonly LogLine[];
-  /** GET on the address that the program says it listens on. */
+  /** GET on the address that the program logs. */
   get(path: '/status' | '/readyz' | '/livez'): Promise<Answer>;
 }
 
@@ -51,7 +51,7 @@ export function everythingPrinted(): string {
   return outputs.join('\n');
 }
 
-/** Starts the program with this environment and nothing of our own. Disposing stops it with SIGTERM. */
+/** Starts the program with this environment only. Disposing stops it with SIGTERM. */
 export function startRun(env: Readonly<Record<string, string>>, args: readonly string[] = []): Run {
   const base = { PATH: process.env['PATH'] ?? '', POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0' };
   const child = spawn(process.execPath, [program, ...args], {
@@ -90,8 +90,8 @@ export function startRun(env: Readonly<Record<string, string>>, args: readonly s
 }
 
 /**
- * The same indexer in the process of the test, for a twentieth of the CPU time. Without what only a process has: its exit code
- * and what it prints beside its log.
+ * The same indexer in the process of the test, for a twentieth of the CPU time. It has no exit code and prints nothing
+ * in addition to its log.
  */
 export async function startInProcess(env: Readonly<Record<string, string>>): Promise<RunningIndexer> {
   const run = await runIndexer({ POSTGRES_SCHEMA: schema, ...env });

@@ -1,4 +1,4 @@
-/** A daemon, a ledger that grows as it is told, and a database, for tests that end or cut the daemon. */
+/** A daemon, a ledger that grows on command, and a database, for tests that end or disconnect the daemon. */
 import { expect } from 'vitest';
 import { Steps } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -20,7 +20,7 @@ export interface World extends AsyncDisposable {
   /** How many it has appended. */
   updates(): number;
   start(schema: string, env?: Readonly<Record<string, string>>): Daemon;
-  /** Stops it as an operator does, once everything is stored, and gives back what is stored. */
+  /** Stops it like an operator, once everything is stored, and returns the stored rows. */
   finish(daemon: Daemon, schema: string): Promise<string>;
 }
 

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Where the program was built to, or, for tests that were compiled together with it, where it is beside them. */
+/** Location of the compiled program, or, for tests that were compiled together with it, its location next to them. */
 const program = ['../../../dist/main.js', '../../../src/main.js']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
@@ -41,7 +41,7 @@ export interface Daemon extends AsyncDisposable {
   /** Base URL of its endpoints, waited for. */
   http(): Promise<string>;
   signal(signal: NodeJS.Signals): void;
-  /** Ends it like a power cut and waits for the end. */
+  /** Ends it like a power failure and waits for the end. */
   kill(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ interface LogLine {
   readonly http?: unknown;
 }
 
-/** Throws a sentence that says what to do when the program was not built. */
+/** @throws Error with the remedy when the program was not built. */
 export function assertBuilt(): void {
   if (program === undefined)
     throw new Error('dist/main.js is missing: run `npm run build` before the end-to-end tests');

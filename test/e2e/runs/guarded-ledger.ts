@@ -1,6 +1,6 @@
 /**
- * A ledger that looks at tokens and rights as participants do: over HTTP with every request, of a stream when it is
- * opened and when something is due. A stream whose token ended stays open and silent until then.
+ * A ledger that checks tokens and rights as participants do: over HTTP with every request, of a stream when it is
+ * opened and when something is due. A stream whose token expired stays open and idle until then.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { text as bodyText } from 'node:stream/consumers';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { sound } from './scripted-ledger.ts';
 
-/** A refusal as participants print it, which is to say without its reason. */
+/** A rejection as participants print it: without its reason. */
 const redacted = (grpcCodeValue: number): string =>
   JSON.stringify({
     code: 'NA',
@@ -52,11 +52,11 @@ interface Following {
 export class GuardedLedger implements AsyncDisposable {
   /** Tokens that are accepted. */
   readonly accepted = new Set<string>();
-  /** Whether users may read what they ask for. */
+  /** Whether users may read the requested contracts. */
   rights = true;
-  /** What is answered instead while it is there. */
+  /** The response to all requests while it is set. */
   refusal: Refused | undefined;
-  /** What becomes of requests for a path instead of an answer. */
+  /** Handlers that replace the response to requests for a path. */
   readonly instead = new Map<string, (response: ServerResponse) => void>();
   /** Whether every connection is reset before anything is read. */
   away = false;
@@ -94,12 +94,12 @@ export class GuardedLedger implements AsyncDisposable {
     return this.#following.map(({ token }) => token);
   }
 
-  /** How often this path was asked for. */
+  /** How often this path was requested. */
   count(path: string): number {
     return this.asked.filter((asked) => asked.path === path).length;
   }
 
-  /** One more update, to all whose token is still accepted; the others are told why not. */
+  /** One more update, to all streams with a valid token; the others get an error. */
   grow(): number {
     this.#end += 1;
     for (const { socket, token } of this.#following) {
@@ -109,7 +109,7 @@ export class GuardedLedger implements AsyncDisposable {
     return this.#end;
   }
 
-  /** Cuts all connections. */
+  /** Closes all connections. */
   cut(): void {
     for (const socket of this.#open) socket.resetAndDestroy();
     this.#open.clear();

@@ -1,4 +1,4 @@
-/** The whole indexer inside the test's process, configured by environment variables as an operator does it. */
+/** The complete indexer inside the test's process, configured by environment variables as an operator does it. */
 import { openAccess } from '../../../src/ledger/open-access.ts';
 import { pageGuide } from '../../../src/cli/demo/greeting.ts';
 import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
@@ -50,7 +50,7 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
     () => (ended = 'by itself'),
     (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
   );
-  // A connection may be closed for idling at the moment it is used again; who only reads asks once more (RFC 9110, 9.2.2).
+  // A connection may be closed for idling at the moment it is used again; a read may be retried (RFC 9110, 9.2.2).
   const get = (path: string): Promise<Response> =>
     fetch(`${indexer.httpUrl}${path}`).catch(() => fetch(`${indexer.httpUrl}${path}`));
   const status: IndexerRun['status'] = async () => (await (await get('/status')).json()) as never;
@@ -71,7 +71,7 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
           if (ended !== undefined) throw new Error(`the indexer ended: ${ended}`);
           // Every checkpoint has reached it, and /wait refuses it.
           if (offset === 0) return true;
-          // Asked once instead of again and again: both ends of a request are in this process.
+          // One waiting request instead of polling: both ends of a request are in this process.
           const answer = await get(`/wait?offset=${offset}&timeout=1`);
           await answer.arrayBuffer();
           return answer.ok ? true : undefined;

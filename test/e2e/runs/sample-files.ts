@@ -29,7 +29,7 @@ export function readSamples(): Samples {
   return found;
 }
 
-/** Undefined for what no stream delivers: refusals, and the answers of other endpoints. */
+/** Undefined for messages that no stream delivers: rejections, and the responses of other endpoints. */
 function asFrame(part: Message): Message | undefined {
   if ('update' in part || 'contractEntry' in part) return part;
   const bare = 'transaction' in part ? part['transaction'] : 'events' in part && 'updateId' in part ? part : undefined;

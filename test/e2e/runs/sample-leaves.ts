@@ -1,4 +1,4 @@
-/** Where every field of the wire must be found again: one table for each message, and a walk that leaves out nothing. */
+/** The column of every field of the wire: one table for each message, and a complete walk. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '../../../src/store/connection/database.ts';
 

@@ -1,4 +1,4 @@
-/** A ledger of five updates, sent as a test says. */
+/** A ledger of five updates, sent as a test configures it. */
 import { startFakeLedger, type FakeLedger } from '../../ledger/fake-ledger.ts';
 import { alice, created, exercised, text, transaction } from '../../support/frames.ts';
 
@@ -20,7 +20,10 @@ export const sound = [
   create(4, '00d'),
   create(5, '00e'),
 ];
-/** Serves these updates, in this order, to whoever begins at the start; later the rest; and asked for one, a sound one. */
+/**
+ * Serves these updates, in this order, to a stream from the start; later the rest; and a valid one to a request for
+ * one.
+ */
 export async function scriptedLedger(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
   const answers: Record<string, object> = {
     '/v2/parties/participant-id': { participantId: 'p::1220' },

@@ -1,4 +1,4 @@
-/** What the daemons under test have stored, asked from outside over one connection. */
+/** Rows stored by the daemons under test, read over a separate connection. */
 import { Client, DatabaseError, escapeIdentifier } from 'pg';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Daemon } from './daemon.ts';

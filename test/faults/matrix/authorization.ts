@@ -9,10 +9,10 @@ export const authorizationFaults: readonly Fault[] = [
       'Renews it at 80 % of its life between two batches. If too late, the stream is idle until the ledger has something for it, and is then reopened (see A12)',
     tests: {
       'test/e2e/token-file.slow.test.ts': [
-        'that is renewed in time moves the stream to the new token, loaded or idle, without the phase changing',
+        'that is renewed in time moves the stream to the new token, loaded or idle, without a change of phase',
       ],
       'test/e2e/seed.slow.test.ts': [
-        'goes on without parking however many tokens end while it runs, as long as each stored something',
+        'continues without parking however many tokens expire, as long as entries are stored with each',
       ],
     },
   },
@@ -21,7 +21,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'Rights change while the stream runs',
     indexer: 'Reopens it at once, with the new rights',
     tests: {
-      'test/e2e/ledger-errors.slow.test.ts': ['opens the next stream with the new rights when they were extended'],
+      'test/e2e/ledger-errors.slow.test.ts': ['opens a new stream with the new rights when they were extended'],
     },
   },
   {
@@ -29,7 +29,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'Rights are revoked',
     indexer: 'Parks; rows stay, the filter is not narrowed',
     tests: {
-      'test/e2e/ledger-errors.slow.test.ts': ['parks when the right to read was taken away, and keeps what it has'],
+      'test/e2e/ledger-errors.slow.test.ts': ['parks when the right to read was revoked, and keeps its rows'],
       'test/history/followed.slow.test.ts': ['park the indexer, which keeps its rows and does not narrow its filter'],
     },
   },
@@ -46,8 +46,8 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The token is refused',
     indexer: 'Gets two new ones, then parks',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['parks after trying a refused token again, and writes nothing'],
-      'test/e2e/oidc.slow.test.ts': ['parks after two new tokens when the participant wants another audience'],
+      'test/e2e/bad-input.slow.test.ts': ['parks after retrying a rejected token, and writes nothing'],
+      'test/e2e/oidc.slow.test.ts': ['parks after two new tokens when the participant requires another audience'],
     },
   },
   {
@@ -55,10 +55,8 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The identity provider is down, slow, or returns a web page',
     indexer: 'Uses the old token until it expires, then retries',
     tests: {
-      'test/e2e/oidc.slow.test.ts': ['outlives a provider that is down for longer than a token lives'],
-      'test/ledger/access/oauth.slow.test.ts': [
-        'because it is silent is given up in time, also in the middle of an answer',
-      ],
+      'test/e2e/oidc.slow.test.ts': ['survives a provider that is down for longer than the lifetime of a token'],
+      'test/ledger/access/oauth.slow.test.ts': ['times out if it does not respond, also in the middle of a response'],
     },
   },
   {
@@ -67,8 +65,8 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Reads it at every connect; uses the last good token until it expires or is refused',
     tests: {
       'test/faults/authorization.slow.test.ts': [
-        'that is empty, gone, no token at all or a swapped link costs nothing while the last token is good',
-        'that is no token is not excused by a last token that has ended or was refused',
+        'does not interrupt the stream while the last token is valid, if it is empty, missing, not a token or a swapped link',
+        'is reported as invalid if the last token has expired or was rejected',
       ],
     },
   },
@@ -77,11 +75,9 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The wall clock is wrong',
     indexer: 'Measures token life with the monotonic clock',
     tests: {
-      'test/ledger/access/oauth.slow.test.ts': [
-        'live as long as the provider says although this machine has another idea of the time',
-      ],
+      'test/ledger/access/oauth.slow.test.ts': ['live as long as the provider states although the local clock differs'],
       'test/ledger/access/token.test.ts': [
-        'is bounded by its claims when the wall clock is far off, and never makes a token be renewed without a pause',
+        'is bounded by its claims when the wall clock is far off, and never causes renewals without a pause',
       ],
     },
   },
@@ -90,7 +86,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'A token with characters that a handshake cannot carry',
     indexer: 'Parks, without printing it',
     tests: {
-      'test/faults/authorization.slow.test.ts': ['parks and is never shown'],
+      'test/faults/authorization.slow.test.ts': ['parks the indexer and is never printed'],
     },
   },
   {
@@ -98,7 +94,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'Background requests are refused, the stream is not',
     indexer: 'Gets one new token; the stream continues',
     tests: {
-      'test/faults/authorization.slow.test.ts': ['use up one new token, not one each time'],
+      'test/faults/authorization.slow.test.ts': ['use one new token in total, not one per request'],
     },
   },
   {
@@ -115,7 +111,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Not ready after ten seconds; moves the stream to the new token',
     tests: {
       'test/e2e/ledger-timeout.long.test.ts': [
-        'is not ready after ten seconds and says why, until a renewed token is seen, which moves the stream too',
+        'is not ready after ten seconds and reports why, until a renewed token is read, which reopens the stream too',
       ],
     },
   },
@@ -125,8 +121,8 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Ends the wait within seconds, parked or not',
     tests: {
       'test/e2e/ledger-timeout.long.test.ts': [
-        'goes on within seconds when its refused token is replaced',
-        'goes on within seconds when rights that were refused are granted',
+        'resumes within seconds when its rejected token is replaced',
+        'resumes within seconds when missing rights are granted',
       ],
     },
   },
@@ -135,7 +131,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'A token lives too long, has expired, is not yet valid, has no audience',
     indexer: 'Names the reason that the token itself contains',
     tests: {
-      'test/ledger/transport/refused-stream.test.ts': ['says of a token that is refused what can be seen in it'],
+      'test/ledger/transport/refused-stream.test.ts': ['names the visible flaw of a rejected token'],
       'test/cli/check.slow.test.ts': ['token: wrong, expired, not permitted to ask for the participant'],
     },
   },

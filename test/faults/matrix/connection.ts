@@ -7,8 +7,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The connection is refused, or the host name cannot be resolved',
     indexer: 'Retries forever; live, not ready',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['keeps trying when nobody listens on the port, and writes nothing'],
-      'test/faults/connection.long.test.ts': ['is tried again for ever: names come back'],
+      'test/e2e/bad-input.slow.test.ts': ['keeps trying when the port is closed, and writes nothing'],
+      'test/faults/connection.long.test.ts': ['is retried indefinitely, because names come back'],
     },
   },
   {
@@ -16,7 +16,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger restarts, refuses connections, returns 503',
     indexer: 'Retries',
     tests: {
-      'test/faults/connection.long.test.ts': ['that is refused with RST, unanswered or answered 503 is tried again'],
+      'test/faults/connection.long.test.ts': ['is retried after RST, a timeout or a response of 503'],
     },
   },
   {
@@ -25,10 +25,10 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Discards what is not written, retries',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'that breaks off in the middle of a frame is made again, and nothing is missing',
+        'is reopened when it breaks in the middle of a frame, and nothing is missing',
       ],
       'test/chaos/campaign.long.test.ts': [
-        'dies before every fortieth message of both wires, and ends as if it had not',
+        'stores the same rows when the indexer dies before every fortieth message of both connections',
       ],
     },
   },
@@ -37,7 +37,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Half open: nothing arrives, nothing is closed',
     indexer: 'Closes it after two unanswered pings',
     tests: {
-      'test/faults/connection.long.test.ts': ['that is half open is given up by unanswered pings'],
+      'test/faults/connection.long.test.ts': ['is closed after unanswered pings when it is half open'],
     },
   },
   {
@@ -45,7 +45,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'A server or proxy closes idle connections',
     indexer: 'Keeps it open with a ping every `INDEXER_PING_INTERVAL`',
     tests: {
-      'test/ledger/transport/frame-stream.test.ts': ['pings an idle ledger and holds it for alive while it answers'],
+      'test/ledger/transport/frame-stream.test.ts': ['pings an idle ledger, which counts as alive while it responds'],
     },
   },
   {
@@ -54,7 +54,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Reopens it after 120 s without a frame while the ledger end rises',
     tests: {
       'test/faults/silence.slow.test.ts': [
-        'is noticed by the ledger end that rises past the checkpoint, and the stream is opened again',
+        'a stream without updates is detected by a ledger end past the checkpoint, and is reopened',
       ],
     },
   },
@@ -64,8 +64,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Keeps pinging, and tolerates missing pongs while paused',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'keeps pinging while paused, does not take the pause for death, and goes on after it',
-        'still notices a dead ledger after a pause',
+        'keeps pinging while paused, does not time out, and resumes after the pause',
+        'still detects a dead ledger after a pause',
       ],
     },
   },
@@ -77,7 +77,7 @@ export const connectionFaults: readonly Fault[] = [
       'test/pipeline/inbox.test.ts': [
         'pauses the socket once when full and resumes it when half is free, by frames and by bytes',
       ],
-      'test/faults/process.long.test.ts': ['waits, because what is held here is bounded'],
+      'test/faults/process.long.test.ts': ['waits, because buffers are bounded'],
     },
   },
   {
@@ -86,7 +86,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Stores what came before, parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'larger than LEDGER_MAX_FRAME_BYTES parks with the place it stands at, and everything before it is stored',
+        'larger than LEDGER_MAX_FRAME_BYTES parks with its position, after everything before it is stored',
       ],
     },
   },
@@ -95,7 +95,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'A small compressed frame that becomes a large one',
     indexer: 'Never offers compression',
     tests: {
-      'test/faults/connection.long.test.ts': ['is never offered, so that no small frame can become a large one'],
+      'test/faults/connection.long.test.ts': ['is never offered, so that a small frame cannot become a large one'],
     },
   },
   {
@@ -104,7 +104,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Requests it again, then parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'that is %s is asked for once more, then parks with its place',
+        'that is %s is requested again, then parks with its position',
         'that is damaged once (%s) is stored when it comes again',
       ],
     },
@@ -114,10 +114,13 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'A frame in fragments; an unknown kind of update; missing fields',
     indexer: 'Joins them; stores it raw, or parks if it names contracts; treats them as absent',
     tests: {
-      'test/faults/connection.long.test.ts': ['in two fragments is one', 'of an unknown kind is stored as it came'],
+      'test/faults/connection.long.test.ts': [
+        'in two fragments is read as one',
+        'of an unknown kind is stored as it came',
+      ],
       'test/ledger/frames/decode.test.ts': ['tolerates every absent field of a %s or refuses it by path and offset'],
       'test/faults/unknown.slow.test.ts': [
-        'parks the stream with kind and offset where an update of an unknown kind names contracts',
+        'parks the stream with kind and offset if an update of an unknown kind names contracts',
       ],
     },
   },
@@ -127,7 +130,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Decodes or refuses it, and fails in no other way',
     tests: {
       'test/fuzz/decoder.long.test.ts': ['damaged frames'],
-      'test/ledger/frames/decode.test.ts': ['a frame cut or patched in its text gives a model value or a refusal'],
+      'test/ledger/frames/decode.test.ts': [
+        'give a model value or a rejection when their text is truncated or patched',
+      ],
     },
   },
   {
@@ -135,7 +140,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream closes cleanly (1000, 1001, 1011)',
     indexer: 'Reopens it, because updates have no end',
     tests: {
-      'test/faults/connection.long.test.ts': ['that is closed with 1000, 1001 or 1011 is never taken for the end'],
+      'test/faults/connection.long.test.ts': ['is not taken for complete when it is closed with 1000, 1001 or 1011'],
     },
   },
   {
@@ -144,9 +149,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Follows the error, not the close code, also if the error has no text',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'are told from an error frame, which wins over the clean close behind it',
+        'are distinguished from an error frame, which has precedence over a clean close after it',
       ],
-      'test/faults/connection.long.test.ts': ['without a text are errors all the same'],
+      'test/faults/connection.long.test.ts': ['are errors also without a text'],
     },
   },
   {
@@ -154,7 +159,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Repeated internal errors of the ledger',
     indexer: 'Retries; parks after the twentieth without progress',
     tests: {
-      'test/faults/connection.long.test.ts': ['of its own making park when they come twenty times without progress'],
+      'test/faults/connection.long.test.ts': ['park when internal ones occur twenty times without progress'],
     },
   },
   {
@@ -163,9 +168,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Drops the repetition',
     tests: {
       'test/faults/connection.long.test.ts': ['allows repetitions, which leave no trace'],
-      'test/faults/order.slow.test.ts': [
-        'at the offset of the last update says nothing against a repetition of that update',
-      ],
+      'test/faults/order.slow.test.ts': ['at the offset of the last update allows a repetition of that update'],
     },
   },
   {
@@ -174,8 +177,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Writes nothing of the batch, retries, parks the third time',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'is proven: two that are swapped are refused, a third time they park',
-        'that was wrong once is right the next time',
+        'is checked: swapped updates are rejected, and park the third time',
+        'is accepted when a wrong order is corrected on the next attempt',
       ],
     },
   },
@@ -186,8 +189,8 @@ export const connectionFaults: readonly Fault[] = [
       'As out of order. If the OffsetCheckpoint is committed, stores the update at its offset, provided the ledger has it there',
     tests: {
       'test/faults/order.slow.test.ts': [
-        'is a promise: an update %s its offset is refused, and nothing of the batch is stored',
-        'that is committed when an update below it comes does not hide that update: it is stored where it belongs',
+        'rejects an update %s its offset, and nothing of the batch is stored',
+        'does not hide an update below it that comes after its commit: the update is stored at its offset',
       ],
     },
   },
@@ -196,7 +199,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream of active contracts is interrupted, or closed with another code than 1000',
     indexer: 'Continues after the last stored token, or starts over; publishes nothing before the end',
     tests: {
-      'test/faults/seed.slow.test.ts': ['that is %s again and again ends with what an undisturbed one has'],
+      'test/faults/seed.slow.test.ts': ['that is repeatedly %s stores what an undisturbed one stores'],
     },
   },
   {
@@ -204,7 +207,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger advances during the seed',
     indexer: 'Opens the stream at the stored offset of the seed',
     tests: {
-      'test/faults/seed.slow.test.ts': ['meets the stream at one offset, however far the ledger moves meanwhile'],
+      'test/faults/seed.slow.test.ts': ['joins the stream at one offset, however far the ledger moves meanwhile'],
     },
   },
   {
@@ -221,7 +224,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'The indexer reads streams, which have no such limit; `ledger` commands report it',
     tests: {
       'test/ledger/api/api-sandbox.test.ts': [
-        'is told when a list is longer than the node allows, or begins after its end',
+        'gets an error when a list is longer than the node allows, or begins after its end',
       ],
     },
   },
@@ -231,8 +234,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Retries',
     tests: {
       'test/e2e/ledger-errors.slow.test.ts': [
-        'waits out requests that are refused for load',
-        'goes on after every error frame that passes, and stores what it stores without them',
+        'waits while requests are rejected because of load',
+        'resumes after every transient error frame, and stores the same as without them',
       ],
     },
   },
@@ -265,10 +268,10 @@ export const connectionFaults: readonly Fault[] = [
       'Confirms a list complete before it counts: continues after the last token, or reads it again; parks without progress',
     tests: {
       'test/faults/cut-lists.long.test.ts': [
-        'is gone on with after each cut, and published when the ledger has nothing more',
-        'that is cut is read again from its beginning until two readings agree',
-        'that was read whole is proven after a death between its last entry and the proof, without reading it again',
-        'is not proven by closes where lists are not answered over HTTP, of %s',
+        'resumes after each early close, and is published when the ledger has no more entries',
+        'is read again from its beginning after an early close until two readings agree',
+        'is confirmed without reading it again after a crash between its last entry and the check',
+        'is not confirmed complete by closes if HTTP does not return lists, of %s',
       ],
     },
   },
@@ -278,10 +281,10 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Ends no contract, reports neither equal nor different, never prints a partial list as complete',
     tests: {
       'test/faults/cut-reads.long.test.ts': [
-        'behind a gateway that cuts lists ends no contract but those that the whole list lacks',
-        '--acs of a list that is not proven complete is undecided, neither equal nor different',
-        '--range goes on after a cut, and finds nothing too much',
-        'acs prints the whole list, or fails',
+        'ends only contracts that are missing from the complete list, behind a gateway that closes lists early',
+        '--acs of a list that is not confirmed complete is undecided, neither equal nor different',
+        '--range resumes after an early close, and reports no surplus rows',
+        'acs prints the complete list, or fails',
       ],
     },
   },
@@ -292,8 +295,8 @@ export const connectionFaults: readonly Fault[] = [
       'Requests the range up to the ledger end in two ways after `INDEXER_IDLE_PROBE_AFTER` without a frame. If both return nothing, moves the checkpoint',
     tests: {
       'test/faults/idle-probe.long.test.ts': [
-        'are passed soon: both waits end, and nothing is behind',
-        'are passed when commands were rejected, and when the filter shows nothing of what happened',
+        'are passed soon: both waits end, and the indexer is caught up',
+        'are passed if commands were rejected, and if the filter matches no update',
       ],
     },
   },
@@ -304,8 +307,8 @@ export const connectionFaults: readonly Fault[] = [
     tests: {
       'test/faults/idle-probe.long.test.ts': [
         'is not passed when it %s, and is stored once',
-        'is not passed by an answer that is older than the newest frame',
-        'is not passed while the ledger refuses to tell, which is said once',
+        'is not passed because of a response older than the newest frame',
+        'is not passed while the ledger rejects requests, which is logged once',
       ],
     },
   },
@@ -314,7 +317,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The same update hidden by both responses',
     indexer: 'Stores it at its offset when it arrives, as C19',
     tests: {
-      'test/faults/idle-probe.long.test.ts': ['is stored where it belongs when both answers hid it'],
+      'test/faults/idle-probe.long.test.ts': ['is stored at its offset if neither response contained it'],
     },
   },
   {
@@ -322,7 +325,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The participant is away for a long time and returns',
     indexer: 'Tries to connect at least every two seconds; few log lines',
     tests: {
-      'test/e2e/away.long.test.ts': ['is followed within five seconds of being back'],
+      'test/e2e/away.long.test.ts': ['is followed within five seconds of its return'],
       'test/observe/doubling.test.ts': ['come at once and then after pauses that double'],
     },
   },
@@ -332,8 +335,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits that long, for at most five minutes',
     tests: {
       'test/e2e/away.long.test.ts': [
-        'is honoured: no question comes before',
-        'of the question for the ledger end leaves the stream alone',
+        'is honored: no request comes before',
+        'of a ledger-end request does not affect the stream',
       ],
     },
   },
@@ -343,7 +346,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks, and names the header',
     tests: {
       'test/ledger/transport/refused-stream.test.ts': [
-        'names the header that a gateway dropped from the answer, and not the URL',
+        'names the header that a gateway dropped from the response, and not the URL',
       ],
     },
   },

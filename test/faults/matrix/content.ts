@@ -26,7 +26,7 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Keeps the text of payloads; refuses offsets beyond 2^53',
     tests: {
       'test/store/lossless.test.ts': ['with the number %s digit by digit'],
-      'test/ledger/frames/decode.test.ts': ['refuses offsets beyond 2^53, where JavaScript would count wrongly'],
+      'test/ledger/frames/decode.test.ts': ['rejects offsets beyond 2^53, where JavaScript numbers are inexact'],
     },
   },
   {
@@ -42,7 +42,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Nesting 100,000 deep',
     indexer: 'Stores it escaped, without recursion',
     tests: {
-      'test/ledger/frames/raw-json.test.ts': ['follows no payload into depth, so that no depth is too deep'],
+      'test/ledger/frames/raw-json.test.ts': ['does not descend into payloads, so that their depth is unlimited'],
       'test/store/lossless.test.ts': ['escaped, with %s'],
     },
   },
@@ -101,9 +101,7 @@ export const contentFaults: readonly Fault[] = [
     indexer:
       'Finds it by writing update by update; stops the stream, or quarantines the complete update and stores it later',
     tests: {
-      'test/e2e/quarantine.slow.test.ts': [
-        'is set aside whole where that is allowed, and stored later as if it had never been refused',
-      ],
+      'test/e2e/quarantine.slow.test.ts': ['is quarantined if that is allowed, and stored later like any other update'],
     },
   },
   {
@@ -113,7 +111,7 @@ export const contentFaults: readonly Fault[] = [
     tests: {
       'test/faults/repeated-keys.long.test.ts': [
         'stops the stream with its offset and the key, where that is the %s',
-        'is set aside whole where that is allowed, and what comes after it is stored',
+        'is quarantined if that is allowed, and later updates are stored',
         'parks with its number and its contract, at %s',
       ],
     },
@@ -124,12 +122,12 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Stores them raw or skips them; logs each name once and counts it',
     tests: {
       'test/faults/unknown.slow.test.ts': [
-        'is stored raw or passed over, said once with its first offset, counted by name and shown',
+        'is stored raw or skipped, logged once with its first offset, counted by name and listed',
       ],
-      'test/ledger/frames/unknown-fields.test.ts': ['are named in every message there is'],
+      'test/ledger/frames/unknown-fields.test.ts': ['are named in every message'],
       'test/faults/unknown-future.slow.test.ts': [
-        'loses nothing that is known and has the rest counted',
-        'is shown with its code when it refuses, and followed on afterwards',
+        'stores everything known and counts the rest',
+        'is reported with its code while it rejects requests, and followed again then',
       ],
     },
   },

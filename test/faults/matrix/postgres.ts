@@ -19,7 +19,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'The response to a commit is lost, or the commit is',
     indexer: 'Reads the checkpoint again; both are harmless',
     tests: {
-      'test/chaos/campaign.long.test.ts': ['goes through faults of many kinds, and ends as if there had been none'],
+      'test/chaos/campaign.long.test.ts': ['stores the same rows after faults of many kinds'],
     },
   },
   {
@@ -28,7 +28,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'As S02',
     tests: {
       'test/chaos/campaign.long.test.ts': [
-        'dies before every fortieth message of both wires, and ends as if it had not',
+        'stores the same rows when the indexer dies before every fortieth message of both connections',
       ],
     },
   },
@@ -76,7 +76,7 @@ export const postgresFaults: readonly Fault[] = [
       'test/store/connection/store-error.test.ts': ['with SQLSTATE %s is %s, class %s, exit code %i'],
       'test/store/connection/database.test.ts': ['ends a statement at the limit of the server'],
       'test/faults/repeated-keys.long.test.ts': [
-        'passes with the lock it waited for, and batches are full again after the stretch that was searched',
+        'succeeds when its lock is released, and batches are full again after the searched range',
       ],
     },
   },
@@ -141,7 +141,9 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'The schema is of a newer release',
     indexer: 'Exits with 78, changes nothing',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['ends with 78 when a newer version made the schema, and leaves it alone'],
+      'test/e2e/bad-input.slow.test.ts': [
+        'ends with 78 when a newer version created the schema, and does not change it',
+      ],
     },
   },
   {

@@ -32,7 +32,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Another one writes after the lease; it writes nothing when it wakes',
     tests: {
       'test/e2e/takeover.long.test.ts': [
-        'takes over within the lease from a frozen process, which writes nothing when it wakes and stands by',
+        'takes over within the lease from a frozen process, which writes nothing when it wakes and becomes a standby',
       ],
     },
   },
@@ -59,7 +59,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'As frozen',
     tests: {
       'test/e2e/takeover.long.test.ts': [
-        'takes over from a process whose event loop is blocked for longer than the lease, and it stands by then',
+        'takes over from a process whose event loop is blocked for longer than the lease, which becomes a standby',
       ],
     },
   },
@@ -68,7 +68,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'Little memory, much to read',
     indexer: 'Waits for Postgres instead of queueing',
     tests: {
-      'test/faults/process.long.test.ts': ['waits, because what is held here is bounded'],
+      'test/faults/process.long.test.ts': ['waits, because buffers are bounded'],
     },
   },
   {
@@ -77,7 +77,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Exits with 70, printing only its kind and location',
     tests: {
       'test/faults/process.long.test.ts': [
-        'ends the process with 70, shows nothing it may not, and the next one goes on',
+        'ends the process with 70 and prints no secret, and the next process resumes',
       ],
     },
   },
@@ -86,7 +86,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The wall clock jumps',
     indexer: 'Nothing: waits and leases use the monotonic clock',
     tests: {
-      'test/faults/process.long.test.ts': ['changes nothing that is stored'],
+      'test/faults/process.long.test.ts': ['does not change the stored rows'],
     },
   },
   {
@@ -116,7 +116,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'Two streams in one database, one failing',
     indexer: 'The other one is not affected',
     tests: {
-      'test/faults/process.long.test.ts': ['do not share their troubles: one parks, the other goes on'],
+      'test/faults/process.long.test.ts': ['fail independently: one parks, the other continues'],
     },
   },
   {

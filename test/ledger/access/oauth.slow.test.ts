@@ -45,7 +45,7 @@ async function failureOf(asked: Promise<unknown>): Promise<IndexerError> {
 }
 
 describe('tokens by client credentials', () => {
-  it('come from the endpoint that the issuer names, for the scope and audience that are configured', async () => {
+  it('come from the endpoint that the issuer names, for the configured scope and audience', async () => {
     const token = await sourceOf({ audience: 'https://example.org/ledger' }).read();
     expect(claimsOf(token)).toMatchObject({ iss: oidc.issuer, aud: audience, scope: 'daml_ledger_api', sub: clientId });
     expect(Object.fromEntries(oidc.tokenRequests[0] ?? [])).toEqual({
@@ -55,11 +55,11 @@ describe('tokens by client credentials', () => {
     });
   });
 
-  it('come from a given endpoint without asking for a description', async () => {
+  it('come from a configured endpoint without a request for metadata', async () => {
     expect(claimsOf(await sourceOf({ tokenUrl: oidc.tokenUrl }).read())).toMatchObject({ iss: oidc.issuer });
   });
 
-  it('are asked for once however many calls want one, and used again until 80 % of their certain life is over', async () => {
+  it('are requested once for concurrent calls, and reused until 80 % of their certain lifetime is over', async () => {
     const clock = stopClock();
     const source = sourceOf();
     const requestedAt = performance.now();
@@ -67,7 +67,7 @@ describe('tokens by client credentials', () => {
     expect(new Set(tokens).size).toBe(1);
     const lease = await source.lease();
     expect(oidc.tokenRequests).toHaveLength(1);
-    // Two seconds, of which whole-second timestamps make one certain.
+    // Two seconds, of which one is certain because timestamps are rounded to seconds.
     const { renewAt = 0, endsAt = 0, expiresAt } = lease ?? {};
     expect(renewAt - requestedAt).toBeCloseTo(800);
     expect(endsAt - renewAt).toBeCloseTo(200);
@@ -79,7 +79,7 @@ describe('tokens by client credentials', () => {
     expect(oidc.tokenRequests).toHaveLength(2);
   });
 
-  it('are replaced at once when the ledger refused the last one', async () => {
+  it('are replaced at once when the ledger rejected the last one', async () => {
     const source = sourceOf();
     const first = await source.read();
     expect(await source.read()).toBe(first);
@@ -87,7 +87,7 @@ describe('tokens by client credentials', () => {
     expect(await source.read()).not.toBe(first);
   });
 
-  it('are kept back for a moment once they were refused as soon as they were used, for a clock that is ahead', async () => {
+  it('are delayed for a moment after immediate rejections, because a clock may be ahead', async () => {
     await using lasting = await startOidc({ tokenSeconds: 300 });
     const waits: number[] = [];
     const source = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
@@ -95,7 +95,7 @@ describe('tokens by client credentials', () => {
     for (let refusals = 0; refusals < 4; refusals += 1) {
       await source.read();
       source.invalidate();
-      // Said twice of one token.
+      // Reported twice for one token.
       source.invalidate();
     }
     expect(waits).toEqual([2_000, 5_000, 5_000]);
@@ -105,7 +105,7 @@ describe('tokens by client credentials', () => {
     other.invalidate();
     await other.read();
     expect(waits).toHaveLength(3);
-    // Of a short life most is left.
+    // Most of a short lifetime is left.
     const short = sourceOf({ pause: async (ms) => void waits.push(ms) });
     await short.read();
     short.invalidate();
@@ -113,7 +113,7 @@ describe('tokens by client credentials', () => {
     expect(waits.at(-1)).toBeLessThanOrEqual(500);
   });
 
-  it('live as long as the provider says although this machine has another idea of the time', async () => {
+  it('live as long as the provider states although the local clock differs', async () => {
     const token = `e30.${Buffer.from('{"iat":1000,"exp":1300}').toString('base64url')}.s`;
     oidc.answerWith = (_request, response) => {
       response.setHeader('content-type', 'application/json');
@@ -125,7 +125,7 @@ describe('tokens by client credentials', () => {
     expect((lease?.renewAt ?? 0) - requestedAt).toBeCloseTo(0.8 * 299_000);
   });
 
-  it('come over TLS from a provider whose authority is given, and from no other', async () => {
+  it('come over TLS only from a provider with the configured certificate authority', async () => {
     const folder = join(import.meta.dirname, '../../support/certificates');
     const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');
     await using secure = await startOidc({
@@ -141,8 +141,8 @@ describe('tokens by client credentials', () => {
 });
 
 describe('a client that is registered for the form', () => {
-  it.each(['both ways are listed', 'nothing is listed'])(
-    'is known by it, where %s, and from then on at once',
+  it.each(['both methods are listed', 'no method is listed'])(
+    'is accepted with it, if %s, and at once from then on',
     async (listed) => {
       await using form = await startOidc({ tokenSeconds: 300, onlyForm: true });
       const source = sourceOf(
@@ -156,7 +156,7 @@ describe('a client that is registered for the form', () => {
     },
   );
 
-  it('with a wrong secret is refused as it was at first, and the other way is not tried again', async () => {
+  it('with a wrong secret is rejected as at first, and the other method is not tried again', async () => {
     await using form = await startOidc({ onlyForm: true });
     const source = sourceOf({ issuer: form.issuer, clientSecret: 'wrong' });
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
@@ -165,8 +165,8 @@ describe('a client that is registered for the form', () => {
   });
 });
 
-describe('a provider that refuses', () => {
-  it('is quoted, but for secrets and what steers a terminal', async () => {
+describe('a provider that rejects', () => {
+  it('is quoted without secrets and control characters', async () => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       const said = `AADSTS7000218: no \u001b[2J ${clientSecret} for eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abc`;
@@ -195,7 +195,7 @@ describe('a provider that cannot be used', () => {
     ['answers with half a JSON', 200, 'application/json', '{"access_tok', /not a token response/],
     ['has no time', 400, 'application/json', '{"error":"temporarily_unavailable"}', /400: temporarily_unavailable/],
     ['sends us elsewhere', 302, 'text/plain', '', /returned HTTP 302/],
-  ])('because it %s is asked again later', async (_name, status, type, body, message) => {
+  ])('is retried later because it %s', async (_name, status, type, body, message) => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(status, { 'content-type': type, location: '/elsewhere' }).end(body);
     };
@@ -204,7 +204,7 @@ describe('a provider that cannot be used', () => {
     expect(failure.message).toMatch(message);
   });
 
-  it('because it is silent is given up in time, also in the middle of an answer', async () => {
+  it('times out if it does not respond, also in the middle of a response', async () => {
     const source = sourceOf({ timeoutSeconds: 0.3 });
     oidc.answerWith = () => undefined;
     expect((await failureOf(source.read())).message).toContain('did not respond in time');
@@ -213,7 +213,7 @@ describe('a provider that cannot be used', () => {
     expect((await failureOf(source.read())).message).toContain('did not respond in time');
   });
 
-  it('because it is down leaves the old token in use until its end, and says so', async () => {
+  it('is logged when it is down, and the old token is used until it expires', async () => {
     const clock = stopClock();
     const source = sourceOf();
     const lease = await source.lease();
@@ -228,13 +228,13 @@ describe('a provider that cannot be used', () => {
     expect(await failureOf(source.read())).toMatchObject({ code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', retry: 'retry' });
   });
 
-  it('because it describes itself as somebody else is not given the secret', async () => {
+  it('does not get the secret if its metadata names another issuer', async () => {
     const failure = await failureOf(sourceOf({ issuer: oidc.issuer.replace('127.0.0.1', 'localhost') }).read());
     expect(failure.message).toContain('describes itself as another issuer');
     expect(oidc.tokenRequests).toHaveLength(0);
   });
 
-  it('because it is reached in clear text on another machine is not even asked', async () => {
+  it('gets no request over clear text on another machine', async () => {
     const failure = await failureOf(sourceOf({ tokenUrl: 'http://192.0.2.1/token' }).read());
     expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_INSECURE', exitCode: 78 });
   });

@@ -12,7 +12,7 @@ function granting(changes: Readonly<Record<string, unknown>>): (token: string) =
   return (token) => ({ body: { access_token: token, token_type: 'Bearer', expires_in: 300, ...changes } });
 }
 
-/** What the log says after a participant has refused the token. */
+/** The log line after a participant has rejected the token. */
 async function explained({ source }: RowRun, expected: RegExp): Promise<void> {
   const refusal = { status: 401, headers: {}, body: { code: 'NA', grpcCodeValue: 16 } };
   const { message } = errorFromRefusal(refusal, await source.read());
@@ -100,13 +100,13 @@ const fieldRows: readonly ProviderRow[] = [
   },
 ];
 
-/** Whether a participant whose clock is this machine's accepts the token. */
+/** Whether a participant with the clock of this machine accepts the token. */
 function isAccepted(token: string): boolean {
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as { nbf: number };
   return claims.nbf <= Date.now() / 1000;
 }
 
-/** The participant is offered at most three tokens before the indexer parks. */
+/** The participant gets at most three tokens before the indexer parks. */
 async function acceptedInTime({ source }: RowRun): Promise<void> {
   for (let tries = 0; tries < 3; tries += 1) {
     if (isAccepted((await source.read()) ?? '')) return;

@@ -1,4 +1,7 @@
-/** Rows of the table of identity providers: how the client proves its secret, and what a request must contain. */
+/**
+ * Rows of the table of identity providers: the method by which the client sends its secret, and the required
+ * parameters.
+ */
 import { parks, type ProviderRow, retries } from './provider-row.ts';
 import type { Answer, TokenRequest } from './providers.ts';
 
@@ -72,7 +75,7 @@ const clientRows: readonly ProviderRow[] = [
     expected: { requests: 2 },
   },
   {
-    provider: 'Reads the form only, and answers 400 with a page to anything else',
+    provider: 'Reads the form only, and returns 400 with a page for any other request',
     indexer: 'Tries the other method',
     behavior: {
       accepts: ['form'],

@@ -1,4 +1,4 @@
-/** A row of the table of identity providers: what a provider does, and what the indexer must do. */
+/** A row of the table of identity providers: the behavior of a provider, and the required reaction of the indexer. */
 import type { TokenSource } from '../../../src/ledger/access/token.ts';
 import type { StoppedClock } from '../../support/chance/clock.ts';
 import type { Behavior, Provider } from './providers.ts';
@@ -8,14 +8,14 @@ export interface RowRun {
   readonly source: TokenSource;
   /** `LEDGER_OAUTH_CLIENT_SECRET_FILE`. */
   readonly secretFile: string;
-  /** Stopped; the pauses of the source advance it. */
+  /** A stopped clock; the pauses of the source advance it. */
   readonly clock: StoppedClock;
 }
 
 export interface ProviderRow {
-  /** What the provider does; the first cell of the table in docs/how-to/run/access-tokens.md. */
+  /** The behavior of the provider; the first cell of the table in docs/how-to/run/access-tokens.md. */
   readonly provider: string;
-  /** What the indexer does; the second cell. */
+  /** The reaction of the indexer; the second cell. */
   readonly indexer: string;
   readonly behavior: Behavior;
   readonly options?: { readonly audience?: string; readonly scope?: string; readonly issuerSlash?: boolean };
@@ -25,7 +25,7 @@ export interface ProviderRow {
 export interface ExpectedToken {
   /** Requests to the token endpoint until there is a token. */
   readonly requests: number;
-  /** How long the token may be used; `unknown` if nobody says. */
+  /** How long the token may be used; `unknown` if neither the provider nor the token names an end. */
   readonly lifeSeconds?: number | 'unknown';
   readonly after?: (run: RowRun) => Promise<void>;
 }
@@ -42,7 +42,7 @@ export function parks(message: RegExp, after?: ExpectedFailure['after']): Expect
   return { code: 'LEDGER_TOKEN_REFUSED', message, ...(after === undefined ? {} : { after }) };
 }
 
-/** The indexer tries again by itself. */
+/** The indexer retries automatically. */
 export function retries(message: RegExp, retryAfterSeconds?: number): ExpectedFailure {
   const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   return { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', message, ...wait };

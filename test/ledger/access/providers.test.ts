@@ -1,4 +1,7 @@
-/** The table of identity providers in docs/how-to/run/access-tokens.md: each row is served by a provider that behaves so. */
+/**
+ * The table of identity providers in docs/how-to/run/access-tokens.md: each row is served by a provider that behaves
+ * so.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -36,7 +39,7 @@ function runOf(row: ProviderRow, provider: Provider): RowRun {
   const source = createOAuthTokenSource({
     ...oauthOf(row, provider, path),
     insecure: false,
-    // It only turns a hang into a failure.
+    // The timeout only turns a hang into a failure.
     timeoutSeconds: 60,
     pause: async (ms) => {
       clock.advance(ms);
@@ -52,7 +55,7 @@ async function expectToken(run: RowRun, { requests, lifeSeconds, after }: Expect
   expect(lease?.token).toBeTruthy();
   expect(run.provider.tokenRequests).toHaveLength(requests);
   if (lifeSeconds === 'unknown') expect(lease?.endsAt).toBeUndefined();
-  // The last second of whole ones is not certain.
+  // The last second is not certain, because timestamps are rounded to seconds.
   else if (lifeSeconds !== undefined) expect(lease?.endsAt).toBeCloseTo(requestedAt + (lifeSeconds - 1) * 1000);
   await after?.(run);
 }
@@ -66,7 +69,7 @@ async function failureOf(asked: Promise<unknown>): Promise<IndexerError> {
   throw new Error(`expected an IndexerError, found ${String(thrown)}`);
 }
 
-/** Everything that anybody sees of a failure. */
+/** All texts of a failure that a person sees. */
 async function visibleTextOf(error: IndexerError): Promise<string> {
   let logged = '';
   const stream = new Writable({
@@ -106,14 +109,14 @@ describe.each(Object.entries(groups))('identity providers, %s', (_group, rows) =
   });
 });
 
-it('a secret outside of ASCII is refused at the start, because RFC 6749 does not allow it', () => {
+it('a secret outside of ASCII is rejected at the start, because RFC 6749 does not allow it', () => {
   const env = { LEDGER_OAUTH_ISSUER: 'https://id.example', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
   expect(() => loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'geheim-ü' })).toThrow(
     /LEDGER_OAUTH_CLIENT_SECRET: expected a client secret of printable characters, got something else \(not shown/u,
   );
 });
 
-it('keeps to Retry-After while the old token is good, but not past its end', async () => {
+it('waits for Retry-After while the old token is valid, but not longer', async () => {
   const busy = (seconds: string): Answer => ({ status: 429, headers: { 'retry-after': seconds } });
   const waits = ['20', '3600'];
   await using provider = await startProvider({

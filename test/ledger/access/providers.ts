@@ -1,7 +1,7 @@
 /**
- * A small identity provider on a free port: metadata, and tokens by client credentials. Written from RFC 6749, RFC 8414, OpenID
- * Connect Discovery and the documented behavior of real providers. It shares no code with the indexer, so that a
- * misunderstanding cannot agree with itself.
+ * A small identity provider on a free port: metadata, and tokens by client credentials. Written from RFC 6749, RFC
+ * 8414, OpenID Connect Discovery and the documented behavior of real providers. It shares no code with the indexer, so
+ * that a misunderstanding cannot agree with itself.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -31,7 +31,7 @@ export interface TokenRequest {
 
 type SecretPlace = 'basic' | 'form';
 
-/** What one provider does differently from the RFCs, or of what they leave open. */
+/** Deviations of one provider from the RFCs, or its choices where they leave a choice. */
 export interface Behavior {
   readonly client?: Client;
   /** Path of the issuer, such as `/realms/ledger`. */
@@ -45,15 +45,15 @@ export interface Behavior {
   readonly metadataMovedTo?: string;
   /** The token endpoint is on another host than the issuer. */
   readonly tokenHost?: string;
-  /** Where this client may send its secret; both unless given. */
+  /** Methods by which this client may send its secret; both unless given. */
   readonly accepts?: readonly SecretPlace[];
-  /** Compares what Basic carries without decoding it. */
+  /** Compares the credentials of Basic without decoding them. */
   readonly comparesRaw?: boolean;
   /** The response to a client that it does not recognize. */
   readonly unrecognized?: Answer;
-  /** A response to every request, whoever sends it. */
+  /** A response to every request of any client. */
   readonly first?: (request: TokenRequest) => Answer | undefined;
-  /** A refusal of a client that it recognizes. */
+  /** A rejection of a client that it recognizes. */
   readonly refuses?: (request: TokenRequest) => Answer | undefined;
   /** The access token, in place of a JWT with these claims. */
   readonly token?: (number: number) => string;
@@ -73,7 +73,7 @@ export interface Provider extends AsyncDisposable {
   readonly tokenRequests: readonly TokenRequest[];
 }
 
-/** Looks like nothing else, so that a test can search for it. */
+/** Unlike any other text, so that a test can search for it. */
 export const registered = { id: 'indexer-7c1f', secret: 'canary-secret-5d2e' };
 
 const tokenPath = '/oauth2/token';
@@ -189,7 +189,7 @@ function isRecognized(behavior: Behavior, { form, headers }: TokenRequest): bool
   return accepts.includes('basic') && read(id) === client.id && read(rest.join(':')) === client.secret;
 }
 
-/** `application/x-www-form-urlencoded`; undefined for what is not encoded so. */
+/** Decodes `application/x-www-form-urlencoded`; undefined for other encodings. */
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

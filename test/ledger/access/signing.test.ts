@@ -36,7 +36,7 @@ const rfc = [
 ];
 
 describe('a signing key', () => {
-  it.each(rfc)('signs as RFC 8032 says: $public', (vector) => {
+  it.each(rfc)('signs as in RFC 8032: $public', (vector) => {
     const key = signingKeyFromPem(pemOf(vector.secret));
     expect(key.rawPublicKey.toString('hex')).toBe(vector.public);
     expect(signBytes(key, Buffer.from(vector.message, 'hex')).toString('hex')).toBe(vector.signature);
@@ -50,7 +50,7 @@ describe('a signing key', () => {
     expect(key.fingerprint).toMatch(/^1220[0-9a-f]{64}$/u);
   });
 
-  it('survives its PEM form, and two are never the same', () => {
+  it('survives its PEM form, and is never generated twice', () => {
     const key = generateSigningKey();
     expect(signingKeyFromPem(signingKeyToPem(key)).fingerprint).toBe(key.fingerprint);
     expect(generateSigningKey().fingerprint).not.toBe(key.fingerprint);
@@ -67,7 +67,7 @@ describe('a signing key', () => {
     expect(read.export({ format: 'jwk' }).x).toBe(key.rawPublicKey.toString('base64url'));
   });
 
-  it('is refused when it is of another kind or no key, without repeating the text', () => {
+  it('is rejected if it is of another kind or not a key, without repeating the text', () => {
     const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     const other = p256.export({ type: 'pkcs8', format: 'pem' }).toString();
     expect(() => signingKeyFromPem(other)).toThrow(/found another kind of key/u);
@@ -97,7 +97,7 @@ describe('a signature', () => {
     expect(verify(null, Buffer.from('other'), createPublicKey(key.privateKey), bytes)).toBe(false);
   });
 
-  it.each(['', 'not base64!', 'YQ', '1220abcz='])('is not made of %j, which is not Base64', (text) => {
+  it.each(['', 'not base64!', 'YQ', '1220abcz='])('is not created from %j, which is not Base64', (text) => {
     expect(() => hashSignature(generateSigningKey(), text)).toThrow(/expected a hash in Base64/u);
   });
 });

@@ -6,7 +6,7 @@ const good = { sub: 'indexer', aud: 'https://daml.com/jwt/aud/participant/p', ia
 const flaws = (claims: object): string =>
   tokenFlaws(`h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`, now).join(', and ');
 
-describe('what a token shows of why it is refused', () => {
+describe('the visible flaw of a rejected token', () => {
   it.each([
     ['nothing, of one that is in order', good, /^$/u],
     [

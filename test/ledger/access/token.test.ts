@@ -30,20 +30,20 @@ describe('the token source', () => {
     expect(await source.read()).toBe('two');
   });
 
-  it('says so when the file has never had a token', async () => {
+  it('reports a file that has never had a token', async () => {
     const tokenFile = join(folder, 'token');
     await expect(createTokenSource({ tokenFile }).read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_UNREADABLE' });
     await writeFile(tokenFile, ' \n');
     await expect(createTokenSource({ tokenFile }).read()).rejects.toThrow(/is empty/u);
   });
 
-  it('returns the fixed token, and nothing when none is configured', async () => {
+  it('returns the fixed token, and undefined when none is configured', async () => {
     expect(await createTokenSource({ token: ' abc ' }).read()).toBe('abc');
     expect(await createTokenSource({}).read()).toBeUndefined();
   });
 
   it.each(['Bearer abc', 'a==', 'a/b', 'a,b', '"abc"', 'ä'])(
-    'refuses the token %j without showing it',
+    'rejects the token %j without printing it',
     async (token) => {
       const refusal = await createTokenSource({ token })
         .read()
@@ -54,13 +54,13 @@ describe('the token source', () => {
   );
 });
 
-describe('a token that is replaced', () => {
+describe('a replacement of a token', () => {
   const settled = async (waiting: Promise<void>): Promise<boolean> => {
     const later = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 20));
     return await Promise.race([waiting.then(() => true), later]);
   };
 
-  it('in its file is noticed by its content: in place, by a swapped link, or while nobody looked; not when it is gone', async () => {
+  it('in its file is detected by its content: in place, by a swapped link, or between checks, but not a missing file', async () => {
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
     const never = new AbortController().signal;
@@ -74,7 +74,7 @@ describe('a token that is replaced', () => {
     await symlink(join(folder, 'next'), join(folder, 'link'));
     await rename(join(folder, 'link'), tokenFile);
     await waiting;
-    // Nobody has asked for it yet, so it is still the one that is new.
+    // It has not been requested yet, so it still counts as the new one.
     await source.replaced(never);
     await source.read();
     expect(await settled(source.replaced(AbortSignal.timeout(1_000)))).toBe(false);
@@ -82,7 +82,7 @@ describe('a token that is replaced', () => {
     await source.replaced(never);
   });
 
-  it('by nobody but this program or a restart is not waited for longer than asked', async () => {
+  it('that only this program or a restart can make is awaited no longer than requested', async () => {
     const stop = new AbortController();
     const waiting = createTokenSource({ token: 'abc' }).replaced(stop.signal);
     expect(await settled(waiting)).toBe(false);
@@ -92,21 +92,21 @@ describe('a token that is replaced', () => {
   });
 });
 
-describe('where a token may travel', () => {
+describe('destinations of a token', () => {
   it.each([
     'https://ledger.example.org',
     'http://localhost:7575',
     'http://127.0.0.1:7575',
     'http://[::1]:7575',
     'http://ledger.localhost',
-  ])('lets it go to %s', (url) => {
+  ])('include %s', (url) => {
     expect(() => {
       assertTokenMayTravel(url, 'secret', false);
     }).not.toThrow();
   });
 
   it.each(['http://ledger.example.org', 'http://127.example.org', 'http://10.0.0.1', 'ws://ledger'])(
-    'refuses clear text to %s unless that is allowed',
+    'exclude clear text to %s unless that is allowed',
     (url) => {
       const send = (insecure: boolean): void => {
         assertTokenMayTravel(url, 'secret', insecure);
@@ -128,7 +128,7 @@ describe('the lifetime of a token', () => {
   const jwt = (claims: unknown): string => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
   const now = (): number => Math.floor(Date.now() / 1000);
 
-  it('in a file is counted from its claims, and a token that was not replaced in time is looked for again soon', async () => {
+  it('in a file is counted from its claims, and a token that was not replaced in time is read again soon', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, jwt({ iat: now() - 100, exp: now() + 900 }));
@@ -142,7 +142,7 @@ describe('the lifetime of a token', () => {
     expect((late?.renewAt ?? 0) - performance.now()).toBeLessThan(1_001);
   });
 
-  it('is bounded by its claims when the wall clock is far off, and never makes a token be renewed without a pause', async () => {
+  it('is bounded by its claims when the wall clock is far off, and never causes renewals without a pause', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -153,7 +153,7 @@ describe('the lifetime of a token', () => {
     expect((expired?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
   });
 
-  it('in a file never lets the file be read again without a pause, not even when it ended before it began', async () => {
+  it('in a file never causes reads without a pause, not even if it ended before it began', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -163,7 +163,7 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of an issued one is its own where the provider names none, and a number whatever the provider names', () => {
+  it('of an issued one is in its claims if the provider names none, and a number whatever the provider names', () => {
     const own = jwt({ iat: now(), exp: now() + 100 });
     expect(leaseOfIssued(own, 0, 0)).toMatchObject({ endsAt: 99_000 });
     expect(leaseOfIssued(own, 0, undefined)).toMatchObject({ endsAt: 99_000 });
@@ -175,14 +175,14 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of a fixed token is shown, but nobody waits for another one', async () => {
+  it('of a fixed token is reported, but no other one is awaited', async () => {
     const exp = now() + 300;
     const lease = await createTokenSource({ token: jwt({ iat: now(), exp }) }).lease();
     expect(lease).toMatchObject({ renewAt: undefined, expiresAt: exp });
   });
 
   it.each(['opaque', 'a.!!!.c', 'h.bnVsbA.s', jwt({ sub: 'indexer' }), jwt({ exp: 'soon' })])(
-    'is not known for %j',
+    'is unknown for %j',
     async (token) => {
       expect(await createTokenSource({ token }).lease()).toMatchObject({ endsAt: undefined, expiresAt: undefined });
     },

@@ -27,7 +27,7 @@ const updateFormat = {
 };
 
 describe('the client against the sandbox', () => {
-  it('reads what the node says about itself', async () => {
+  it('reads version, readiness, ids and state of the node', async () => {
     expect((await client.node.version()).version).toMatch(/^3\./u);
     await client.node.livez();
     expect(await client.node.readyz()).toContain('readyz check passed');
@@ -49,7 +49,7 @@ describe('the client against the sandbox', () => {
     expect(await all(client.state.activeContracts({ activeAtOffset: 0, eventFormat: anyParty }))).toEqual([]);
   });
 
-  it('is told when a list is longer than the node allows, or begins after its end', async () => {
+  it('gets an error when a list is longer than the node allows, or begins after its end', async () => {
     generateHistory(sandbox.ledger, { seed: 3, updates: 300 });
     const tooLong = all(client.updates.list({ beginExclusive: 0, updateFormat }));
     await expect(tooLong).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID', facts: { httpStatus: 413 } });

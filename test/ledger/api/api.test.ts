@@ -1,4 +1,4 @@
-/** Every call of the client against a real HTTP server: what it sends, what it makes of the answer, what it refuses. */
+/** Every call of the client against a real HTTP server: its request, its result, and its rejections. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
@@ -51,12 +51,12 @@ describe('the ledger client', () => {
     expect(others).toEqual([{ method: operation.split(' ')[0], url, body: sent }]);
   });
 
-  it.each(calls)('passes on a refusal of $operation', async ({ call }) => {
+  it.each(calls)('passes on a rejection of $operation', async ({ call }) => {
     const client = await clientOf(403, { code: 'NA', cause: 'x', errorCategory: -1, grpcCodeValue: 7 });
     await expect(call(client)).rejects.toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
   });
 
-  it('takes what is not to be seen for nothing, and other 404s for errors', async () => {
+  it('returns undefined for "not found" codes and rejects other 404s', async () => {
     let client = await clientOf(404, refused('CONTRACT_EVENTS_NOT_FOUND'));
     expect(await client.events.byContractId('00', {})).toBeUndefined();
     await expect(client.events.contractById('00')).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
@@ -89,7 +89,7 @@ describe('the ledger client', () => {
       { lowestPageOffsetExclusive: 1 },
       ({ updates }) => updates.page({ updateFormat: {} }),
     ],
-  ])('refuses an answer without a usable %s: %j', async (what, answer, call) => {
+  ])('rejects a response without a usable %s: %j', async (what, answer, call) => {
     const client = await clientOf(200, answer);
     await expect(call(client)).rejects.toMatchObject({
       code: 'LEDGER_UNDECODABLE',
@@ -97,7 +97,7 @@ describe('the ledger client', () => {
     });
   });
 
-  it.each(['', '.', '..'])('sends no path made of the id %j', async (id) => {
+  it.each(['', '.', '..'])('sends no path with the id %j', async (id) => {
     const seen: Seen[] = [];
     const client = await clientOf(200, {}, seen);
     await expect(client.users.delete(id)).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
@@ -135,7 +135,7 @@ describe('the descriptions of the node', () => {
     },
   );
 
-  it('name no operation that the client lacks, but for those left out on purpose', () => {
+  it('name only operations that the client has, or omits on purpose', () => {
     const known = new Set(calls.map(({ operation }) => operation));
     const missing = [...schemas.operations].filter((name) => !name.startsWith('WS ') && !known.has(name));
     expect(missing.sort()).toEqual([

@@ -1,5 +1,5 @@
 /**
- * One call of the client as a test case: what it must send, an answer, and what it must make of it. Answers carry keys
+ * One call of the client as a test case: the request, a response, and the expected result. Responses have keys
  * of several releases and unknown ones on purpose.
  */
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';

@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const seen: { url: string; authorization: string | undefined; body: string }[] = [];
 
-/** A client of a ledger that gives one answer to everything. */
+/** A client of a ledger with one response to all requests. */
 async function clientOf(status: number, body: string, prefix = ''): Promise<LedgerClient> {
   seen.length = 0;
   ledger = await startFakeLedger({
@@ -84,7 +84,7 @@ describe('the ledger client', () => {
     },
   );
 
-  it('returns an update by offset, and undefined when there is none to see', async () => {
+  it('returns an update by offset, and undefined when none is visible', async () => {
     let client = await clientOf(200, '{"update":{}}');
     expect(await client.updates.byOffset(5, format)).toEqual({ update: {} });
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ offset: 5, updateFormat: format });
@@ -105,7 +105,7 @@ describe('the ledger client', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('gives up on a ledger that does not answer, or begins to and stops', async () => {
+  it('times out on a ledger that does not respond, or stops within a response', async () => {
     ledger = await startFakeLedger({ http: () => undefined });
     await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not respond within 50 ms/u);
     await ledger.stop();

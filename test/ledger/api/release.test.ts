@@ -27,14 +27,14 @@ describe('the release of a participant', () => {
     expect(releaseOf(version)).toEqual({ version, number });
   });
 
-  it('is compared by its numbers, not by its text; one that is not known is older than any', () => {
+  it('is compared by its numbers, not by its text, and an unknown one is older than any', () => {
     expect(isFrom(releaseOf('3.10.0'), '3.7')).toBe(true);
     expect(isFrom(releaseOf('3.6.99'), '3.7')).toBe(false);
     expect(isFrom(releaseOf('4.0.0'), '3.7')).toBe(true);
     expect([isFrom(releaseOf('main'), '3.4'), isFrom(unreadRelease, '3.4')]).toEqual([false, false]);
   });
 
-  it('is unknown where the call is not served, and an error where no server answers', async () => {
+  it('is unknown if the call is not served, and an error if no server responds', async () => {
     const failing = (code: 'LEDGER_NOT_A_LEDGER' | 'LEDGER_PERMISSION_DENIED' | 'LEDGER_UNREACHABLE') =>
       readRelease({ node: { version: () => Promise.reject(ledgerError(code, 'no')) } });
     expect(await failing('LEDGER_NOT_A_LEDGER')).toEqual(unreadRelease);
@@ -44,7 +44,7 @@ describe('the release of a participant', () => {
   });
 });
 
-describe('a list of active contracts lacks what was in flight', () => {
+describe('a list of active contracts without reassignments in flight', () => {
   const stored = (seedRelease: string | null, seedHasInFlight: boolean | null) => ({ seedRelease, seedHasInFlight });
 
   it.each([
@@ -61,11 +61,11 @@ describe('a list of active contracts lacks what was in flight', () => {
     ['the same of a participant that is 3.6 now', stored(null, false), '3.6.2', false],
     ['was stored before it was noted, of a participant that is 3.7 now', stored(null, null), '3.7.4', true],
     ['was stored before it was noted, of one that is 3.5 now', stored(null, null), '3.5.10', false],
-  ])('or not, where it %s', (_what, source, now, expected) => {
+  ])('is detected by whether it %s', (_what, source, now, expected) => {
     expect(lacksInFlight(source, releaseOf(now))).toBe(expected);
   });
 
-  it('is noted as having it where the release is known, for it is requested then', () => {
+  it('is recorded as complete if the release is known, because they are requested then', () => {
     expect(listSource(releaseOf('3.7.4'))).toEqual({ release: '3.7.4', hasInFlight: true });
     expect(listSource(releaseOf('main'))).toEqual({ release: 'main', hasInFlight: false });
     expect(listSource(unreadRelease)).toEqual({ release: null, hasInFlight: false });

@@ -19,7 +19,7 @@ const everything: LedgerFilter = {
 const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
 
 describe('request formats', () => {
-  it('asks for any party and everything when nothing is narrowed', () => {
+  it('requests any party and everything without a filter', () => {
     expect(updatesRequest(7, everything)).toEqual({
       beginExclusive: 7,
       updateFormat: {
@@ -62,7 +62,7 @@ describe('request formats', () => {
     expect(JSON.stringify(both)).not.toContain('Wildcard');
   });
 
-  it('asks for nothing but what interfaces match, where that is wanted', () => {
+  it('requests only matches of interfaces if onlyInterfaces is set', () => {
     const format = eventFormat({ ...everything, interfaces: ['#a:B:C'], onlyInterfaces: true });
     expect(format.filtersForAnyParty?.cumulative).toHaveLength(1);
     expect(JSON.stringify(format)).toContain('InterfaceFilter');
@@ -95,7 +95,7 @@ describe('request formats', () => {
     if (isSent) expect(request.includeIncompleteReassignments).toBe(true);
   });
 
-  it('fingerprints what is asked for, not the order in which it is written', () => {
+  it('fingerprints the filter independent of its order', () => {
     const wanted = { ...everything, wantedInterfaces: ['tokens'] };
     const one = filterFingerprint({ ...wanted, parties: ['B', 'A', 'A'] });
     expect(one.hash).toMatch(/^[0-9a-f]{64}$/u);

@@ -44,7 +44,7 @@ describe('errors of the ledger', () => {
     expect(error.facts).toMatchObject({ ledgerCode: code, category, traceId: 'abc', httpStatus: status });
     expect(error.remedy).not.toBe('');
     expect(isErrorFrame(body)).toBe(true);
-    // A stream has no HTTP status: the frame alone must say the same, unless the status was all there was.
+    // A stream has no HTTP status: the frame alone must give the same code, unless the status was the only information.
     if (grpc !== null) expect(errorFromBody(body).code).toBe(expected);
   });
 
@@ -77,7 +77,7 @@ describe('errors of the ledger', () => {
     expect(error.message).not.toContain('<html>');
   });
 
-  it('knows the recorded refusal of a disabled form by its code alone, with a status and without', () => {
+  it('recognizes the recorded rejection of a disabled request format by its code alone, with a status and without', () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as unknown;
     expect(isErrorFrame(body)).toBe(true);
     for (const status of [400, undefined]) {
@@ -123,14 +123,14 @@ describe('errors of the ledger', () => {
     expect(errorFromNetwork(new AggregateError([inner], 'all failed'), 'http://host:1/').code).toBe(expected);
   });
 
-  it('shows neither tokens that a peer echoes nor credentials in the URL', () => {
+  it('prints neither tokens that a peer echoes nor credentials in the URL', () => {
     const echo = wireError('X', 8, 3, {}, 'bad header Authorization: Bearer eyJhbGci.eyJzdWIi.c2ln\nnext');
     expect(errorFromBody(echo).message).not.toContain('eyJ');
     const error = errorFromNetwork(new Error('refused'), 'http://user:secret@host:1/');
     expect(error.message + JSON.stringify(error.facts)).not.toContain('secret');
   });
 
-  it('reads all ten fields of an error of the ledger, and none of them where there is none', () => {
+  it('reads all ten fields of an error of the ledger, and none of a missing one', () => {
     const context = { category: '9', tid: 'tid', definite_answer: 'true', number: 7 };
     const resources = [['ErrorResource(CID)', '00ab'], ['CID', '00cd'], ['broken'], 'broken'];
     const base = { code: 'X', cause: 'Y', correlationId: 's-1', traceId: null, context, resources };
@@ -157,13 +157,13 @@ describe('errors of the ledger', () => {
     }
   });
 
-  it('keeps an error without a code, of which only category and gRPC code are known', () => {
+  it('keeps an error without a code, with its category and gRPC code', () => {
     const body = { code: null, cause: 'stopped', errorCategory: -1, grpcCodeValue: 14 };
     expect(isErrorFrame(body)).toBe(true);
     expect(errorFromBody(body)).toMatchObject({ code: 'LEDGER_UNAVAILABLE', facts: { category: -1, grpcCode: 14 } });
   });
 
-  it('tells facts and the trace id, and nothing that contract data may be in', () => {
+  it('returns facts and the trace id, and no field that may contain contract data', () => {
     const context = { commands: 'secret', exercise_trace: 'secret', definite_answer: 'false' };
     const resources = ['CID', 'CONTRACT_KEY', 'USER', 'PACKAGE'].map((type) => [
       type,
@@ -185,7 +185,7 @@ describe('errors of the ledger', () => {
     expect(errorFromBody(body).facts['resources']).toMatch(/, 1 more$/);
   });
 
-  it('says what to do about a wrong path and about a user that is not there', () => {
+  it('has remedies for a wrong path and for an unknown user', () => {
     const path = errorFromBody(
       { errors: ['HttpMethod(GET), uri: http://u:secret@h/v2?token=secret'], status: 404 },
       404,

@@ -1,4 +1,4 @@
-/** Decoding of both streams: every kind, every absent field, every wrong type, and whatever a fuzzer makes of them. */
+/** Decoding of both streams: every kind, every absent field, every wrong type, and fuzzed frames. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
@@ -30,7 +30,7 @@ const entries: readonly (readonly [string, JsonRecord])[] = [
   ['empty', frames.entry('JsEmpty', {})],
 ];
 
-/** Of the bytes as of the string: what the quick reader takes, it reads as the scanner does. */
+/** From bytes and from a string: the quick reader and the scanner give the same result. */
 function decodeUpdate(frame: string): Update {
   const read = inMemory.copied(inMemory.decodeUpdate(frame));
   expect(read).toEqual(decode.decodeUpdate(frame));
@@ -106,7 +106,7 @@ describe('decodeUpdate', () => {
     });
   });
 
-  it('keeps a kind it does not know raw, with its offset', () => {
+  it('keeps an unknown kind raw, with its offset', () => {
     const frame = frames.update('Prophecy', {
       offset: 9,
       updateId: 'u',
@@ -129,7 +129,7 @@ describe('decodeUpdate', () => {
     }
   });
 
-  it('refuses only the absence of what cannot be indexed without, and of what every release requires of an update', () => {
+  it('rejects only the absence of fields that indexing needs, or that every release requires of an update', () => {
     const needed = paths(frames.fullTransaction())
       .filter((path) => refusal(() => decodeUpdate(text(changed(frames.fullTransaction(), path, undefined)))))
       .map((path) => path.at(-1));
@@ -154,7 +154,7 @@ describe('decodeUpdate', () => {
     );
   });
 
-  it('refuses a field of the wrong type, names its path and never shows the value', () => {
+  it('rejects a field of the wrong type, names its path and never prints the value', () => {
     const secret = 'do-not-print-me';
     for (const [wrong, path] of [
       [{ secret }, 'update.Transaction.value.updateId'],
@@ -172,7 +172,7 @@ describe('decodeUpdate', () => {
     }
   });
 
-  it('refuses offsets beyond 2^53, where JavaScript would count wrongly', () => {
+  it('rejects offsets beyond 2^53, where JavaScript numbers are inexact', () => {
     for (const offset of ['9007199254740992', '9007199254740993', '9223372036854775807', '1e300']) {
       const frame = text(frames.fullTransaction()).replace(
         '"offset":41,"synchronizerId"',
@@ -184,7 +184,7 @@ describe('decodeUpdate', () => {
     expect(decodeUpdate(text(last)).offset).toBe(9_007_199_254_740_991);
   });
 
-  it('refuses what is not JSON', () => {
+  it('rejects text that is not JSON', () => {
     for (const frame of ['', '{', 'null', '[]', '7', '"x"', '{"update":{}}', '{"update":null}']) {
       expect(refusal(() => decodeUpdate(frame))?.code).toBe('UPDATE_UNDECODABLE');
     }
@@ -219,7 +219,7 @@ describe('decodeActiveContract', () => {
   });
 });
 
-describe('whatever a fuzzer makes of the frames', () => {
+describe('fuzzed frames', () => {
   const oddKeys = fc.constantFrom(
     '__proto__',
     'constructor',
@@ -247,7 +247,7 @@ describe('whatever a fuzzer makes of the frames', () => {
   it.each([
     ['update', updates, decodeUpdate],
     ['entry', entries, decodeActiveContract],
-  ] as const)('a mutated %s gives a model value or a refusal, never another error', (_name, samples, decode) => {
+  ] as const)('with a mutated %s give a model value or a rejection, never another error', (_name, samples, decode) => {
     const mutated = fc
       .constantFrom(...samples.map(([, frame]) => frame))
       .chain((frame) =>
@@ -263,7 +263,7 @@ describe('whatever a fuzzer makes of the frames', () => {
     );
   });
 
-  it('a frame cut or patched in its text gives a model value or a refusal', () => {
+  it('give a model value or a rejection when their text is truncated or patched', () => {
     const samples = updates.map(([, frame]) => text(frame));
     const patch = fc.constantFrom(
       '1.50',
@@ -289,13 +289,13 @@ describe('whatever a fuzzer makes of the frames', () => {
   });
 });
 
-describe('frames that the quick reader gives up', () => {
+describe('frames that the quick reader passes to the scanner', () => {
   const whole = text(frames.fullTransaction());
 
   it('are counted, and others are not', () => {
     const unknown = new UnknownNames();
     inMemory.decodeUpdate(whole, unknown);
-    // As a string it was never for the quick reader.
+    // A string is never for the quick reader.
     decode.decodeUpdate(whole.replaceAll('":', '": '), unknown);
     // The scanner reads all others anyway.
     inMemory.decodeUpdate(text(frames.offsetCheckpoint(70)), unknown);

@@ -1,4 +1,7 @@
-/** The quick reader against the scanner: the same structure and the same payloads, or it leaves the frame alone. */
+/**
+ * The quick reader against the scanner: the same structure and the same payloads, or it passes the frame to the
+ * scanner.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readFrame } from '../../../src/ledger/frames/frame-reader.ts';
@@ -18,13 +21,13 @@ const knownKeys = new Set(
     .concat('contractEntry', 'JsActiveContract', 'createdEvent', 'synchronizerId', 'reassignmentCounter', 'workflowId'),
 );
 
-/** What the quick reader made of a frame, with payloads in their places; nothing where there is nothing. */
+/** A frame as the quick reader decodes it, with payloads in their places; undefined if it does not decode it. */
 function quick(text: string, shape = updateFrame): unknown {
   const read = readFrame(frameOf(text), shape);
   return read && bare(copied(read.value), (payload) => payload);
 }
 
-/** The payloads that it left in the frame. */
+/** The payloads that stay in the frame. */
 function payloadsOf(text: string): readonly string[] {
   const found: string[] = [];
   bare(copied(readFrame(frameOf(text), updateFrame)?.value), (payload) => found.push(String(payload)));
@@ -35,7 +38,7 @@ function slow(text: string): unknown {
   return bare(scanFrame(text), (raw) => (raw as RawJson).text);
 }
 
-/** Without absent fields, and without those that the quick reader passes over. */
+/** Without absent fields, and without those that the quick reader skips. */
 function bare(value: unknown, payloadOf: (value: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => bare(entry, payloadOf));
   if (typeof value !== 'object' || value === null) return value;
@@ -99,7 +102,7 @@ const frame = shuffled({
 }).map((value) => `{"update":{"Transaction":{"value":${value}}}}`);
 
 describe('readFrame', () => {
-  it('reads what the scanner reads, in any order, with fields it does not know', () => {
+  it('reads the same as the scanner, in any order, with unknown fields', () => {
     let read = 0;
     expectProperty(
       fc.property(frame, (whole) => {
@@ -112,7 +115,7 @@ describe('readFrame', () => {
     expect(read, 'frames that were not left to the scanner').toBeGreaterThan(500);
   });
 
-  it('leaves damaged frames to the scanner, unless the damage is within a payload', () => {
+  it('passes damaged frames to the scanner, unless the damage is within a payload', () => {
     const damage = fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '\\', '0', 'n', ' '));
     expectProperty(
       fc.property(frame, damage, (whole, [place, by]) => {
@@ -159,8 +162,8 @@ describe('readFrame', () => {
     ],
     ['text after the frame', `${createOf('5')} {}`],
     ['half a frame', createOf('5').slice(0, -9)],
-    ['a text where a list belongs', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
-  ])('leaves %s to the scanner', (_, whole) => {
+    ['a text in place of a list', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
+  ])('passes %s to the scanner', (_, whole) => {
     expect(readFrame(frameOf(createOf('5')), updateFrame)).toBeDefined();
     expect(readFrame(frameOf(whole), updateFrame)).toBeUndefined();
   });

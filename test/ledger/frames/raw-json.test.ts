@@ -1,4 +1,4 @@
-/** Frames whose numbers or depth JavaScript cannot hold come out as the ledger wrote them. */
+/** Frames whose numbers or depth JavaScript cannot hold are returned as the ledger wrote them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RawJson, jsonTextOf, partText, scanFrame } from '../../../src/ledger/frames/raw-json.ts';
@@ -8,7 +8,7 @@ function payload(frame: unknown): string | null {
   return jsonTextOf((frame as { createArgument: unknown }).createArgument);
 }
 
-/** What was scanned, with every payload parsed. */
+/** The scanned value, with every payload parsed. */
 function unwrapped(scanned: unknown): unknown {
   if (scanned instanceof RawJson) return JSON.parse(scanned.text);
   if (typeof scanned === 'bigint') return Number(scanned);
@@ -49,7 +49,7 @@ describe('scanFrame', () => {
     expect(scanned['offset']).toBe(3);
   });
 
-  it('follows no payload into depth, so that no depth is too deep', () => {
+  it('does not descend into payloads, so that their depth is unlimited', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     expect(payload(scanFrame(`{"createArgument":${deep}}`))).toBe(deep);
     expect(partText(scanFrame(`{"unknown":${deep}}`))).toBe(`{"unknown":${deep}}`);

@@ -1,11 +1,14 @@
-/** What recurs in frames: found by its bytes alone, wherever they lie, and made once as long as it is remembered. */
+/**
+ * Cache of recurring texts in frames: looked up by bytes alone, at any position, and created once while they are
+ * cached.
+ */
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Recurring, viewOf } from '../../../src/ledger/frames/recurring.ts';
 import { expectProperty } from '../../support/chance/property.ts';
 
-/** Asks for a text that lies between others. */
+/** Looks up a text in the middle of others. */
 function asker(mostBytes: number) {
   const made: string[] = [];
   const recurring = new Recurring((printed) => {
@@ -20,8 +23,8 @@ function asker(mostBytes: number) {
   return { ask, made };
 }
 
-describe('what recurs', () => {
-  it('is itself, wherever it lies, and made once', () => {
+describe('a recurring text', () => {
+  it('is the same value at any position, and created once', () => {
     const alike = fc.tuple(fc.constantFrom('', 'a', 'party::1220', 'ü'), fc.nat(40), fc.constantFrom('', 'x', 'yz'));
     const text = alike.map(([begin, count, end]) => begin + 'p'.repeat(count) + end);
     expectProperty(
@@ -48,7 +51,7 @@ describe('what recurs', () => {
   });
 
   /** Hashes have 32 bits: of so many texts, about ten pairs share one. */
-  it('is not taken for another whose hash is the same', () => {
+  it('is not taken for another one with the same hash', () => {
     const { ask, made } = asker(100_000_000);
     for (let number = 0; number < 300_000; number += 1) {
       const text = createHash('md5').update(String(number)).digest('base64');
@@ -57,7 +60,7 @@ describe('what recurs', () => {
     expect(made).toHaveLength(300_000);
   });
 
-  it('is forgotten when it becomes too much, and made again', () => {
+  it('is evicted when the cache is full, and created again', () => {
     const { ask, made } = asker(1_000);
     const texts = Array.from({ length: 300 }, (_, index) => `party-${String(index)}`);
     for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
@@ -66,7 +69,7 @@ describe('what recurs', () => {
     expect(ask('party-1')).toBe(again);
   });
 
-  it('is not remembered when it could not be made', () => {
+  it('is not cached if it could not be created', () => {
     const recurring = new Recurring((printed) => JSON.parse(printed) as unknown, 1_000);
     const bytes = Buffer.from('[1');
     const ask = (): unknown => recurring.at(bytes, viewOf(bytes), 0, 2);

@@ -1,4 +1,4 @@
-/** Fields that this version does not know are named, whichever way a frame is read, and known ones never. */
+/** Fields that this version does not know are named, by the quick reader and by the scanner, and known ones never. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -57,7 +57,7 @@ function unknownOf(decode: Decode, text: string): readonly string[] {
 
 const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
 
-/** The value with one more field in every object that is no payload. */
+/** The value with one more field in every object that is not a payload. */
 function extended(value: Json, name: string): Json {
   if (Array.isArray(value)) return value.map((entry) => extended(entry, name));
   if (typeof value !== 'object' || value === null) return value;
@@ -66,7 +66,7 @@ function extended(value: Json, name: string): Json {
 }
 
 describe('unknown fields', () => {
-  it('are named with message, offset and count, in a frame read quickly and in one that is scanned', () => {
+  it('are named with message, offset and count, by the quick reader and by the scanner', () => {
     const frame = frames.transaction(41, [
       { CreatedEvent: frames.created({ shape: 1 }) },
       { CreatedEvent: frames.created({ shape: null, 'no name of ours': {} }) },
@@ -81,7 +81,7 @@ describe('unknown fields', () => {
     expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual(expected);
   });
 
-  it('are named in every message there is', () => {
+  it('are named in every message', () => {
     const named = new Set<string>();
     const collect = (decode: Decode, frame: JsonRecord): void => {
       for (const name of unknownOf(decode, JSON.stringify(extended(frame, 'novel')))) {
@@ -95,7 +95,7 @@ describe('unknown fields', () => {
     expect([...named].sort()).toEqual(Object.keys(knownFields).sort());
   });
 
-  it('are none in frames of every kind, nor where keys are names of JavaScript', () => {
+  it('are absent from frames of every kind, also if keys are names of JavaScript', () => {
     for (const frame of everyUpdate) expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual([]);
     for (const frame of everyEntry) expect(unknownOf(decodeActiveContract, JSON.stringify(frame))).toEqual([]);
     for (const frame of everyCompletion) expect(unknownOf(decodeCompletion, JSON.stringify(frame))).toEqual([]);
@@ -106,7 +106,7 @@ describe('unknown fields', () => {
     ]);
   });
 
-  it('are those that docs/reference/coverage.md has no row for', () => {
+  it('are those without a row in docs/reference/coverage.md', () => {
     const text = readFileSync(join(import.meta.dirname, '../../../docs/reference/coverage.md'), 'utf8');
     const documented = [...text.matchAll(/^\| ([A-Z]\w+)\.(\w+) /gm)].map(
       ([, message = '', field = '']) => `${message}.${field}`,
@@ -114,7 +114,7 @@ describe('unknown fields', () => {
     const known = Object.entries(knownFields)
       .filter(([message]) => /^[A-Z]/.test(message))
       .flatMap(([message, fields]) => Object.keys(fields).map((field) => `${message}.${field}`))
-      // Told in a sentence: it has columns of its own, in the table of its name.
+      // Described in a sentence of the page: it has columns of its own, in the table of its name.
       .filter(
         (field) =>
           !/\.(?:traceContext|viewStatus|contractEntry|synchronizerTimes?|status|deduplicationPeriod)$/.test(field),
@@ -125,7 +125,7 @@ describe('unknown fields', () => {
     expect(plain(known)).toEqual(plain(documented));
   });
 
-  it('are none in what participants were recorded to send, nor in the samples', () => {
+  it('are absent from the recordings of participants and from the samples', () => {
     const names = ['updates-ledger-effects', 'updates-acs-delta', 'active-contracts'];
     const lines = ['core', 'two-synchronizers'].flatMap((of) =>
       names.flatMap((name) => fixtureLines(`recordings/${of}/${name}.jsonl`)),
@@ -148,7 +148,7 @@ describe('unknown fields', () => {
 });
 
 describe('unknown names', () => {
-  it('are kept for fifty; those beyond share one', () => {
+  it('are stored up to fifty, and further ones share one', () => {
     const unknown = new UnknownNames();
     for (let at = 0; at < 1_000; at += 1)
       unknown.add({ kind: 'update', name: `K${String(at)}`, firstOffset: at, count: 1 });

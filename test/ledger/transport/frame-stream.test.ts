@@ -65,7 +65,7 @@ describe('the handshake', () => {
     ['401 Unauthorized', 'text/plain', 'no', 'LEDGER_UNAUTHENTICATED'],
     ['404 Not Found', 'text/html', '<html></html>', 'LEDGER_NOT_A_LEDGER'],
     ['503 Service Unavailable', 'text/plain', 'x'.repeat(200_000), 'LEDGER_UNAVAILABLE'],
-  ])('explains a refusal with HTTP %s (%s)', async (status, type, body, code) => {
+  ])('explains a rejection with HTTP %s (%s)', async (status, type, body, code) => {
     const run = open(await serve({ refuse: { status, type, body } }));
     expect((await run.ended)?.code).toBe(code);
     expect(run.ends).toHaveLength(1);
@@ -74,12 +74,12 @@ describe('the handshake', () => {
   it.each([
     ['of a gateway, which may know the route again in a moment', 'text/html', '<html></html>', 'retry'],
     ['of a participant, which has no such stream', 'application/json', '{"errors":["uri: /v2"],"status":404}', 'park'],
-  ])('takes a 404 for that %s', async (_, type, body, retry) => {
+  ])('interprets a 404 as one %s', async (_, type, body, retry) => {
     const run = open(await serve({ refuse: { status: '404 Not Found', type, body } }));
     expect(await run.ended).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry });
   });
 
-  it('names an illegal token without showing it, a closed port, and a port that does not speak HTTP', async () => {
+  it('names an illegal token without printing it, a closed port, and a port that does not speak HTTP', async () => {
     const illegal = await open('http://127.0.0.1:9', { token: 'a b==' }).ended;
     expect(illegal?.code).toBe('LEDGER_TOKEN_MALFORMED');
     expect(`${illegal?.message}${String(illegal?.cause)}`).not.toContain('a b==');
@@ -143,7 +143,7 @@ describe('the frames', () => {
     }
   }, 30_000);
 
-  it('are told from an error frame, which wins over the clean close behind it', async () => {
+  it('are distinguished from an error frame, which has precedence over a clean close after it', async () => {
     const url = await serve({
       socket: (socket) => {
         socket.send(update(1));
@@ -178,7 +178,7 @@ describe('the frames', () => {
     ['/v2/updates/trees', '{"update":{"TransactionTree":{"value":{}}}}'],
     ['/v2/commands/completions', '{"completionResponse":{"Completion":{"value":{}}}}'],
     ['/v2/commands/command-completions', '{ "completionResponse":{}, "code":"x", "cause":"y" }'],
-  ] as const)('of %s are data, and an error frame there is one as well', async (path, data) => {
+  ] as const)('of %s are data, and an error frame there is an error as well', async (path, data) => {
     const url = await serve({
       socket: (socket) => {
         socket.send(data);
@@ -221,7 +221,7 @@ describe('the frames', () => {
 });
 
 describe('keeping alive', () => {
-  it('pings an idle ledger and holds it for alive while it answers', async () => {
+  it('pings an idle ledger, which counts as alive while it responds', async () => {
     let pings = 0;
     const url = await serve({ socket: (socket) => socket.on('ping', () => (pings += 1)) });
     const run = open(url, { pingIntervalMs: 20 });
@@ -231,7 +231,7 @@ describe('keeping alive', () => {
     expect(run.ends).toEqual([]);
   });
 
-  it('gives up a ledger that answers no pings', async () => {
+  it('disconnects from a ledger that does not respond to pings', async () => {
     const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
     expect(await run.ended).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
     await vi.waitFor(() => {
@@ -240,7 +240,7 @@ describe('keeping alive', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  it('keeps pinging while paused, does not take the pause for death, and goes on after it', async () => {
+  it('keeps pinging while paused, does not time out, and resumes after the pause', async () => {
     let pings = 0;
     let served: WebSocket | undefined;
     const url = await serve({
@@ -250,7 +250,7 @@ describe('keeping alive', () => {
       },
     });
     const run = open(url, { pingIntervalMs: 20 });
-    // Before the connection is open: the wish must survive the handshake.
+    // Before the connection is open: the request must survive the handshake.
     run.stream.pause();
     await run.opened;
     await vi.waitFor(() => {
@@ -272,7 +272,7 @@ describe('keeping alive', () => {
     expect(run.ends).toEqual([]);
   });
 
-  it('still notices a dead ledger after a pause', async () => {
+  it('still detects a dead ledger after a pause', async () => {
     const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
     run.stream.pause();
     await run.opened;
@@ -292,7 +292,7 @@ describe('closing', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  it('drops the frames that still come, and cuts a ledger that never answers', async () => {
+  it('drops later frames, and disconnects from a ledger that never responds', async () => {
     let frames = 0;
     const url = await serve({
       socket: (socket) => {

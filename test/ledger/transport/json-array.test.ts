@@ -1,4 +1,7 @@
-/** Elements of an array come out as they went in, however the bytes are cut, and no other text passes for an array. */
+/**
+ * Elements of an array are returned unchanged, however the bytes are split into chunks, and no other text passes for
+ * an array.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
@@ -29,7 +32,7 @@ async function elements(text: string | Buffer, lengths: readonly number[] = [7],
 const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
 
 describe('the elements of a JSON array', () => {
-  it('are those of JSON.parse for any array, any blanks and any cuts', async () => {
+  it('are those of JSON.parse for any array, any blanks and any chunks', async () => {
     await expectProperty(
       fc.asyncProperty(
         fc.array(fc.jsonValue({ stringUnit: 'binary' })),
@@ -53,14 +56,14 @@ describe('the elements of a JSON array', () => {
   });
 
   it.each(['[', '[{"a":1}', '[{"a":1},', '["a', '["a\\"', '[1', '[1,2'])(
-    'are refused when cut off: %s',
+    'are rejected when truncated: %s',
     async (text) => {
       await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE', retry: 'retry' });
     },
   );
 
   it.each(['[1]x', '[1]]', '[1][', '[]{}', '[,]', '[1,]', '[1,,2]', '[,1]', '[}]', '[1]\u00a0'])(
-    'are refused with garbage: %s',
+    'are rejected with garbage: %s',
     async (text) => {
       await expect(elements(text, [1])).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
     },
@@ -70,7 +73,7 @@ describe('the elements of a JSON array', () => {
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 
-  it('come behind a byte order mark, however it is cut, and behind no part of one', async () => {
+  it('come after a byte order mark, however it is split, and not after a part of one', async () => {
     for (const cuts of [[1], [2], [3], [1, 2], [2, 1], [40]]) {
       expect(await elements('\uFEFF[1,2]', cuts), String(cuts)).toEqual(['1', '2']);
       await expect(elements(Buffer.from('\uFEFF[1]').subarray(1), cuts)).rejects.toThrow('other content');
@@ -80,12 +83,12 @@ describe('the elements of a JSON array', () => {
     }
   });
 
-  it('are never made of bytes that are not UTF-8', async () => {
+  it('are never decoded from bytes that are not UTF-8', async () => {
     const text = Buffer.concat([Buffer.from('["'), Buffer.from([0xc3, 0x28]), Buffer.from('"]')]);
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
   });
 
-  it('that are whole come out before what is broken is reported', async () => {
+  it('are returned if they are complete, before damage is reported', async () => {
     const found: string[] = [];
     const read = async (): Promise<void> => {
       for await (const element of jsonArrayElements(cut(Buffer.from('[1,2,{"a"'), [100]), limit)) found.push(element);
@@ -94,12 +97,12 @@ describe('the elements of a JSON array', () => {
     expect(found).toEqual(['1', '2']);
   });
 
-  it('are refused above the largest size, before they are complete', async () => {
+  it('are rejected above the largest size, before they are complete', async () => {
     expect(await elements(`["${'x'.repeat(98)}","${'y'.repeat(98)}"]`, [7], 100)).toHaveLength(2);
     await expect(elements(`["${'x'.repeat(200)}`, [7], 100)).rejects.toMatchObject({ code: 'LEDGER_FRAME_TOO_LARGE' });
   });
 
-  it('of 50 MB are read in bounded memory, each chunk asked for only when the last one is used up', async () => {
+  it('of 50 MB are read in bounded memory, each chunk requested only when the last one is used up', async () => {
     const element = `{"text":"${'ü'.repeat(500)}"}`;
     const chunk = Buffer.from(`${element},`.repeat(64));
     const chunks = Math.ceil(50_000_000 / chunk.length);
@@ -123,7 +126,7 @@ describe('the elements of a JSON array', () => {
   });
 });
 
-/** Bytes that are reachable. What only waits to be collected is the engine's to keep, and each version keeps another amount. */
+/** Reachable bytes, without garbage that the engine has not collected yet: its amount depends on the version. */
 function memoryInUse(): number {
   collect();
   const { heapUsed, arrayBuffers } = process.memoryUsage();

@@ -1,4 +1,4 @@
-/** Answers that refuse a request and do not end: neither memory nor time without a limit goes into reading why. */
+/** Rejections that do not end: reading the reason is limited in memory and in time. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -40,8 +40,8 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-describe('a refusal without an end', () => {
-  it('is read as far as it can explain something, of a request and of a list', async () => {
+describe('a rejection without an end', () => {
+  it('is read up to a limit, of a request and of a list', async () => {
     const transport = createTransport({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs });
     const unavailable = { code: 'LEDGER_UNAVAILABLE', facts: { httpStatus: 503 } };
     await expect(transport.request('GET', '/v2/state/ledger-end')).rejects.toMatchObject(unavailable);
@@ -49,7 +49,7 @@ describe('a refusal without an end', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('of a handshake is listened to for a while only, however slowly it trickles', async () => {
+  it('of a handshake is read for a limited time, however slowly it arrives', async () => {
     server.on('upgrade', (_request, socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 100000\r\n\r\n');
       const trickle = setInterval(() => socket.write('x'), 50);

@@ -1,4 +1,4 @@
-/** What is made of the refusal of a stream, beside its code. */
+/** Information from the rejection of a stream, in addition to its code. */
 import type { WebSocket } from 'ws';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startFakeLedger, type FakeLedger, type FakeLedgerBehaviour } from '../fake-ledger.ts';
@@ -15,8 +15,8 @@ async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
   return ledger.url;
 }
 
-describe('a stream that is refused', () => {
-  it('names the header that a gateway dropped from the answer, and not the URL', async () => {
+describe('a rejected stream', () => {
+  it('names the header that a gateway dropped from the response, and not the URL', async () => {
     const url = await serve({ options: { handleProtocols: () => false } });
     const error = await openRun(url).ended;
     expect(error).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry: 'park' });
@@ -24,12 +24,12 @@ describe('a stream that is refused', () => {
     expect(error?.remedy).not.toContain('URL');
   });
 
-  it('keeps for how long a refused handshake asked to be left alone', async () => {
+  it('keeps the Retry-After of a rejected handshake', async () => {
     const later = { status: '503 Service Unavailable', type: 'text/plain\r\nretry-after: 40', body: 'later' };
     expect((await openRun(await serve({ refuse: later })).ended)?.facts).toMatchObject({ retryAfterSeconds: 40 });
   });
 
-  it('says of a token that is refused what can be seen in it, of a handshake, a frame or a close', async () => {
+  it('names the visible flaw of a rejected token, of a handshake, a frame or a close', async () => {
     const now = Math.floor(Date.now() / 1000);
     const claims = { sub: 'a-name', aud: 'an-audience', iat: now, exp: now + 3_600 };
     const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;

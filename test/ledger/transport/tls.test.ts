@@ -50,8 +50,8 @@ async function version(tls: TlsMaterial): Promise<string> {
     .then(({ version }) => version);
 }
 
-describe('a ledger that asks for a client certificate', () => {
-  it('is reached over https and wss with our certificate and its authority', async () => {
+describe('a ledger that requires a client certificate', () => {
+  it('is reached over https and wss with the client certificate and its authority', async () => {
     const { tls } = await readTlsFiles({
       caFile: file('ca.pem'),
       certFile: file('client.pem'),
@@ -63,13 +63,13 @@ describe('a ledger that asks for a client certificate', () => {
     expect(run.frames).toEqual(['{"update":{}}']);
   });
 
-  it('refuses us without one', async () => {
+  it('rejects a client without one', async () => {
     const { tls } = await readTlsFiles({ caFile: file('ca.pem') });
     await expect(version(tls)).rejects.toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
     expect(await openRun(url, { tls }).ended).toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
   });
 
-  it('is refused by us without its authority', async () => {
+  it('is rejected by a client without its authority', async () => {
     const { tls } = await readTlsFiles({ certFile: file('client.pem'), keyFile: file('client-key.pem') });
     await expect(version(tls)).rejects.toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
     expect(await openRun(url, { tls }).ended).toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
@@ -85,7 +85,7 @@ describe('the certificate files', () => {
     rmSync(own, { recursive: true });
   });
 
-  it('are all judged at once, by the names of their options and without their content', async () => {
+  it('are all checked at once, by the names of their options and without their content', async () => {
     writeFileSync(join(own, 'page'), 'hunter2');
     const refusal = await readTlsFiles({
       caFile: join(own, 'page'),
@@ -102,7 +102,7 @@ describe('the certificate files', () => {
     expect(text).not.toContain('hunter2');
   });
 
-  it('are refused when the key belongs to another certificate, or is damaged', async () => {
+  it('are rejected if the key belongs to another certificate, or is damaged', async () => {
     const mixed = readTlsFiles({ certFile: file('client.pem'), keyFile: file('server-key.pem') });
     await expect(mixed).rejects.toThrow(/LEDGER_CERT_FILE, LEDGER_KEY_FILE: not usable together/u);
     writeFileSync(join(own, 'ca.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');

@@ -9,7 +9,7 @@ describe('the handshake', () => {
   it.each([
     ['header', 'Bearer a.b.c', 'daml.ws.auth,ledger.ws.auth'],
     ['subprotocol', undefined, 'jwt.token.a.b.c,daml.ws.auth,ledger.ws.auth'],
-  ] as const)('carries the token only in the %s when that is asked for', async (tokenPlacement, header, offered) => {
+  ] as const)('carries the token only in the %s if that is configured', async (tokenPlacement, header, offered) => {
     ledger = await startFakeLedger({ socket: (socket) => socket.close(1000) });
     expect(await openRun(ledger.url, { token: 'a.b.c', tokenPlacement }).ended).toBeUndefined();
     expect(ledger.handshakes[0]?.headers.authorization).toBe(header);

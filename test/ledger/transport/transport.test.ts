@@ -1,4 +1,4 @@
-/** The transport on real connections: what is sent, how answers are read, and that nothing waits for ever. */
+/** The transport on real connections: bytes sent, reading of responses, and a timeout for every wait. */
 import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { buffer as body, text as bodyText } from 'node:stream/consumers';
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(headers).toMatchObject({ 'canton-package-hash': 'f00', 'x-type': 'application/octet-stream' });
   });
 
-  it('takes JSON behind a byte order mark, in an object and in a list', async () => {
+  it('reads JSON after a byte order mark, in an object and in a list', async () => {
     const transport = await transportTo((request, response) => {
       response.end(`\uFEFF${request.method === 'GET' ? '{"a":"\uFEFF"}' : '[1,2]'}`);
     });
@@ -67,7 +67,7 @@ describe('a request', () => {
     expect(await all(transport.requestElements(...list))).toEqual(['1', '2']);
   });
 
-  it('takes an empty answer for text, but not for JSON', async () => {
+  it('accepts an empty response as text, but not as JSON', async () => {
     const transport = await transportTo((_request, response) => void response.end());
     expect(await transport.requestText('GET', '/livez')).toBe('');
     await expect(transport.request('GET', '/livez')).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
@@ -82,7 +82,7 @@ describe('a request', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   it.each([
     ['seconds', 429, { 'retry-after': '120' }, 120],
     [
@@ -105,7 +105,7 @@ describe('a refusal', () => {
 });
 
 describe('a list', () => {
-  it('comes element by element while the ledger still writes', async () => {
+  it('arrives element by element while the ledger still writes', async () => {
     const written: ServerResponse[] = [];
     const transport = await transportTo((_request, response) => {
       response.write('[{"n":1},{"n"');
@@ -131,7 +131,7 @@ describe('a list', () => {
     expect(requests).toBe(2);
   });
 
-  it('holds the ledger back while nobody reads, longer than the timeout, and then goes on', async () => {
+  it('applies backpressure without a reader, longer than the timeout, and then continues', async () => {
     const element = `"${'x'.repeat(100_000)}"`;
     let written = 0;
     const transport = await transportTo(async (_request, response) => {
@@ -150,7 +150,7 @@ describe('a list', () => {
     expect(count).toBe(301);
   });
 
-  it('fails when the ledger falls silent before or within it', async () => {
+  it('fails when the ledger stops sending before or within it', async () => {
     const transport = await transportTo((request, response) => {
       if (request.url?.endsWith('silent') !== true) response.write('[1,2');
     }, 80);
@@ -184,7 +184,7 @@ describe('a list', () => {
     [200, '{"code":"x"}', 'LEDGER_NOT_A_LEDGER'],
     [200, '[1', 'LEDGER_UNDECODABLE'],
     [200, '[1]]', 'LEDGER_UNDECODABLE'],
-  ])('is refused with HTTP %d %s', async (status, body, code) => {
+  ])('is rejected with HTTP %d %s', async (status, body, code) => {
     const transport = await transportTo((_request, response) => {
       response.writeHead(status, { location: '/elsewhere' }).end(body);
     });
@@ -192,7 +192,7 @@ describe('a list', () => {
     expect(ledger?.connections).toHaveLength(1);
   });
 
-  it('that is cut with its connection is an error, not an end', async () => {
+  it('that is interrupted with its connection is an error, not an end', async () => {
     const transport = await transportTo((_request, response) => {
       response.write('[1,2]');
       setTimeout(() => response.destroy(), 20);

@@ -1,4 +1,4 @@
-/** How long a run with an end tries again: until nothing was stored for its limit. */
+/** Retry limit of a run with an end: it ends when nothing was stored for that long. */
 import { describe, expect, it } from 'vitest';
 import { Patience } from '../../../src/pipeline/retry/give-up.ts';
 import { failure } from '../memory-ledger.ts';
@@ -12,8 +12,8 @@ function patience(stopAt: number | undefined) {
   return { clock, patience: new Patience(parts, () => clock.now) };
 }
 
-describe('the patience of a run with an end', () => {
-  it('runs out once attempts have failed for the limit, with the failure itself', () => {
+describe('the progress timeout of a run with an end', () => {
+  it('expires when attempts have failed for the limit, with the last failure', () => {
     const { clock, patience: of } = patience(30);
     for (; clock.now < 570_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     clock.now += 10_000;
@@ -24,7 +24,7 @@ describe('the patience of a run with an end', () => {
     });
   });
 
-  it('is renewed by what is stored, and by a session that worked in between', () => {
+  it('restarts when rows are stored, or when a session succeeds in between', () => {
     const { clock, patience: of } = patience(30);
     of.exhausted(error, 0);
     clock.now += 599_000;
@@ -34,7 +34,7 @@ describe('the patience of a run with an end', () => {
     expect(of.exhausted(error, 30_000)).toBeUndefined();
   });
 
-  it('of a run without an end never runs out', () => {
+  it('of a run without an end never expires', () => {
     const { clock, patience: of } = patience(undefined);
     for (; clock.now < 9_000_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     expect(of.isOver(0)).toBe(false);

@@ -1,4 +1,4 @@
-/** From an error to what the pipeline does about it. */
+/** Decision of the pipeline for each error. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/errors/catalogue.ts';
@@ -13,14 +13,14 @@ const error = (retry: RetryClass, code: ErrorCode = 'STORE_CONFLICT', facts = {}
   new IndexerError('x', { code, retry, facts });
 
 describe('decide', () => {
-  it('gives up on fatal errors only', () => {
+  it('ends on fatal errors only', () => {
     expect(decide(error('fatal'), nth(1), 1_000, 0.5)).toEqual({ kind: 'give-up' });
     for (const retry of ['retry', 'refresh-token', 'fenced', 'park'] as const) {
       expect(decide(error(retry), nth(1_000), 1_000, 0.5).kind).toBe('again');
     }
   });
 
-  it('tests a parked stream again after a minute, whatever the limit', () => {
+  it('retries a parked stream after a minute, whatever the limit', () => {
     expect(decide(error('park'), nth(1), 10, 0)).toEqual({ kind: 'again', delayMs: 60_000, phase: 'parked' });
   });
 
@@ -29,14 +29,14 @@ describe('decide', () => {
     expect(phases).toMatchObject([{ phase: 'backing_off' }, { phase: 'backing_off' }, { phase: 'parked' }]);
   });
 
-  it('connects again at once when rights changed or a token ran out, and backs off when that did not help', () => {
+  it('reconnects at once when rights changed or a token expired, and backs off if that does not help', () => {
     for (const code of ['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED'] as const) {
       expect(decide(error('retry', code), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0, phase: 'backing_off' });
       expect(decide(error('retry', code), nth(2), 1_000, 0.5)).toMatchObject({ delayMs: 200 });
     }
   });
 
-  it('loses patience with what only may heal by itself', () => {
+  it('parks after repeated failures that are only possibly transient', () => {
     const phaseAfter = (code: ErrorCode, repeated: number): unknown =>
       decide(error('retry', code), { failures: repeated, repeated, lastingMs: 0 }, 1_000, 0.5);
     expect(phaseAfter('LEDGER_UNDECODABLE', 1)).toMatchObject({ phase: 'backing_off' });
@@ -48,7 +48,7 @@ describe('decide', () => {
     expect(phaseAfter('LEDGER_UNREACHABLE', 1_000)).toMatchObject({ phase: 'backing_off' });
   });
 
-  it('asks every two seconds at least whether anybody is there again, with jitter, and others up to the limit', () => {
+  it('retries an unreachable server at least every two seconds, with jitter, and others up to the limit', () => {
     const unreachable = error('retry', 'LEDGER_UNREACHABLE');
     expect(decide(unreachable, nth(1_000), 30_000, 0.999)).toMatchObject({ delayMs: 1_998, phase: 'backing_off' });
     expect(decide(unreachable, nth(1_000), 30_000, 0)).toMatchObject({ delayMs: 0 });
@@ -59,7 +59,7 @@ describe('decide', () => {
     expect(decide(overloaded, nth(1_000), 30_000, 0.5)).toMatchObject({ delayMs: 15_000 });
   });
 
-  it('waits as long as it is asked to, a little longer by chance, and never longer than five minutes and a half', () => {
+  it('waits for Retry-After, plus a little jitter, and never longer than five minutes and a half', () => {
     const asked = (retryAfterSeconds: number) => error('retry', 'LEDGER_UNAVAILABLE', { retryAfterSeconds });
     expect(decide(asked(40), nth(1), 200, 0)).toMatchObject({ delayMs: 40_000, phase: 'backing_off' });
     expect(decide(asked(40), nth(1), 200, 0.5)).toMatchObject({ delayMs: 42_000 });
@@ -67,11 +67,11 @@ describe('decide', () => {
     expect(decide(asked(86_400), nth(1), 200, 0)).toMatchObject({ delayMs: 300_000 });
   });
 
-  it('goes on at once after an update was set aside', () => {
+  it('continues at once after an update was quarantined', () => {
     expect(decide(error('retry', 'UPDATE_QUARANTINED'), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0 });
   });
 
-  it('tries a lost worker again at once, and then backs off', () => {
+  it('retries a lost worker at once, and then backs off', () => {
     expect(decide(error('retry', 'STORE_WORKER_LOST'), nth(1), 1_000, 1)).toMatchObject({ delayMs: 0 });
     expect(decide(error('retry', 'STORE_WORKER_LOST'), nth(2), 1_000, 1)).toMatchObject({ delayMs: 400 });
   });
@@ -83,7 +83,7 @@ describe('decide', () => {
     });
   });
 
-  it('backs off with full jitter under a ceiling that doubles up to the limit', () => {
+  it('backs off with full jitter below a ceiling that doubles up to the limit', () => {
     expectProperty(
       fc.property(
         fc.integer({ min: 1, max: 10_000 }),
@@ -113,7 +113,7 @@ describe('FailureCount', () => {
     expect(count.add(error('retry', 'STORE_FULL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
   });
 
-  it('does not take the first answer of a ledger that was away for long for one failure more', () => {
+  it('does not count the first response of a ledger that was away for long as a further failure', () => {
     const count = new FailureCount(() => 0);
     for (let tries = 1; tries <= 500; tries += 1) {
       expect(count.add(error('retry', 'LEDGER_UNREACHABLE'))).toMatchObject({ failures: tries });

@@ -1,4 +1,4 @@
-/** The clocks of this process, stopped: what a test says of time then holds on any machine. */
+/** The clocks of this process, stopped: expectations of time then hold on any machine. */
 import { onTestFinished, vi } from 'vitest';
 
 export interface StoppedClock {
@@ -8,7 +8,7 @@ export interface StoppedClock {
 
 /** Stops `Date` and `performance.now` of this process until the test ends. */
 export function stopClock(): StoppedClock {
-  // In whole milliseconds: a sum with a fraction, less its first part, is not always the second one.
+  // In integer milliseconds: a sum with a fraction, less its first part, is not always the second one.
   const [wall, monotonic] = [Date.now(), Math.ceil(performance.now())];
   let passed = 0;
   vi.useFakeTimers({ toFake: ['Date'], now: wall });

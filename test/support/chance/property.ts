@@ -1,5 +1,5 @@
 /**
- * Random tests that chance does not decide: every property and every random history has a fixed seed. `TEST_SEED` gives
+ * Random tests without chance: every property and every random history has a fixed seed. `TEST_SEED` gives
  * another seed and `TEST_RUNS` the number of runs. A failure names the command that repeats it.
  */
 import { relative } from 'node:path';
@@ -24,7 +24,7 @@ export function runsFor(fixed = fixedRuns): number {
 function numberIn(variable: string): number | undefined {
   const text = process.env[variable] ?? '';
   if (text === '') return undefined;
-  if (!/^\d{1,10}$/.test(text)) throw new TypeError(`${variable}: expected a whole number, got "${text}"`);
+  if (!/^\d{1,10}$/.test(text)) throw new TypeError(`${variable}: expected digits, got "${text}"`);
   return Number(text);
 }
 

@@ -1,6 +1,6 @@
 /**
  * Prints each failed test, one line per reason for skips, and `N passed, N failed, N skipped` (test cases) as the very
- * last line of a run, whatever else is printed, so that scripts can rely on it. Files that cannot be loaded and errors
+ * last line of a run, after all other output, so that scripts can rely on it. Files that cannot be loaded and errors
  * outside tests count as failed.
  */
 import { readFileSync, writeSync } from 'node:fs';
@@ -30,20 +30,20 @@ const longestFastMs = 15_000;
 /** A run of fewer files is a selection, and the figure of the tier does not apply to it. */
 const leastOfTier = 100;
 
-/** As a shell says it of a program that SIGPIPE ended. */
+/** As a shell reports it for a program that SIGPIPE ended. */
 const endedByPipe = 141;
 
 export class ClosingLineReporter implements Reporter {
   #fast: readonly string[] = [];
   #outcome: Outcome | undefined;
-  /** By name: then nobody wants the names of all others. */
+  /** Tests were selected by name: then the names of all others are not printed. */
   #chosen = false;
 
   onInit(vitest: Vitest): void {
     this.#chosen = vitest.config.testNamePattern !== undefined;
-    // The end of the process comes after the summary, the teardown and their messages.
+    // The process ends after the summary, the teardown and their messages.
     process.once('exit', () => this.#print());
-    // Who reads the output has seen enough. An error without a listener would end the process before the server is ended.
+    // The reader has closed the output. An error without a listener would end the process before the server is ended.
     process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
       if (code === 'EPIPE') process.exit(endedByPipe);
     });
@@ -89,11 +89,11 @@ function noteTest(test: TestCase, outcome: Outcome): void {
     outcome.skipped++;
     outcome.reasons.set(reason, (outcome.reasons.get(reason) ?? 0) + 1);
   }
-  // A test that is still pending was cut off.
+  // A test that is still pending was interrupted.
   else outcome.failed.push(`${name}: ${firstLine(result.errors?.[0]?.message ?? 'cut off')}`);
 }
 
-/** For a run of fast tests alone: its long files, and how much it proves. */
+/** For a run of fast tests alone: its long files, and the share of injected bugs that it detects. */
 function fastLines(modules: readonly TestModule[]): readonly string[] {
   if (modules.length < leastOfTier || modules.some(({ project }) => project.name !== 'fast')) return [];
   const long = modules
@@ -101,7 +101,7 @@ function fastLines(modules: readonly TestModule[]): readonly string[] {
     .filter(({ ms }) => ms > longestFastMs)
     .map(({ name, ms }) => `longer than ${longestFastMs / 1000} s: ${name}: ${Math.round(ms / 1000)} s`);
   const { noticed, of, commit } = JSON.parse(readFileSync(figureFile, 'utf8')) as FastFigure;
-  return [...long, `fast tests notice ${noticed} of ${of} planted defects (measured at ${commit})`];
+  return [...long, `fast tests detect ${noticed} of ${of} injected bugs (measured at ${commit})`];
 }
 
 function skippedLines(reasons: ReadonlyMap<string, number>): readonly string[] {

@@ -1,6 +1,6 @@
 /**
- * The Postgres server of a test run, chosen once and told in one line: TEST_DATABASE_URL if given, else a container
- * (TEST_POSTGRES=testcontainers, or an engine that has the image already), else the embedded server.
+ * The Postgres server of a test run, chosen once and reported in one line: TEST_DATABASE_URL if set, otherwise a
+ * container (TEST_POSTGRES=testcontainers, or an engine that has the image already), otherwise the embedded server.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -38,7 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   process.env['TEST_POSTGRES_TEMPLATES'] = templates;
   project.provide('postgresUrl', server.url);
   return async () => {
-    // The server may be one that stays.
+    // The server may outlive the run.
     const left = await query(server.url, `select datname from pg_database where starts_with(datname, '${templates}')`);
     for (const { datname } of left) await dropDatabase(server.url, String(datname));
     await server.stop();
@@ -82,7 +82,7 @@ async function startEmbedded(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-test-'));
   const server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
-    // Several may run at once, each for small tables: emptying one looks through all pages that memory could hold.
+    // Several may run at once, each for small tables: truncating one searches all pages of the shared memory.
     settings: { max_connections: '200', shared_buffers: '128MB', max_wal_size: '1GB' },
   });
   const abandoned = (): void => {
@@ -95,7 +95,7 @@ async function startEmbedded(): Promise<Server> {
   };
   process.once('exit', abandoned);
   const guard = guardOf(folder, server.pid);
-  // Vitest takes nothing down when it is told to end, and a library kills the process where it thinks that nobody listens.
+  // Vitest stops no server on a signal, and a library kills the process if it finds no other listener.
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -115,12 +115,13 @@ async function startEmbedded(): Promise<Server> {
   };
 }
 
-/** A shell that outlives this process and ends the server then: after SIGKILL nothing of ours runs any more. */
+/** A shell that outlives this process and then ends the server: after SIGKILL no code of this process runs. */
 function guardOf(folder: string, pid: number): ChildProcess {
   const ends =
     'cat >/dev/null; [ "$(head -n 1 "$1/postgres/cluster/postmaster.pid")" = "$2" ] && kill -9 "$2"; rm -rf "$1"';
   const guard = spawn('sh', ['-c', ends, 'sh', folder, String(pid)], {
-    // Its end of the pipe is closed when this process is gone, however it went. A signal of the terminal is not for the guard.
+    // Its end of the pipe is closed when this process is gone, however it ended. A signal of the terminal is not for
+    // the guard.
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });

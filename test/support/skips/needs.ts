@@ -13,7 +13,7 @@ interface Skip {
 
 /**
  * Options of a test or a suite: `describe('…', needs(noBrowser), …)`.
- * @param reason what is needed, and how to get it, such as `needs pgbouncer (PGBOUNCER)`; undefined if it is there
+ * @param reason the requirement, and how to meet it, such as `needs pgbouncer (PGBOUNCER)`; undefined if it is there
  */
 export function needs(reason: string | undefined): Skip {
   return reason === undefined ? {} : { skip: true, meta: { skipReason: reason } };

@@ -4,7 +4,7 @@ import type { UnknownNames } from '../../../src/model/unknown.ts';
 import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
 import { Utf8 } from '../../../src/model/utf8.ts';
 
-/** What would make a frame end elsewhere, if it were taken for a part of it. */
+/** Bytes that would end a frame elsewhere, if they were taken for a part of it. */
 const before = Buffer.from('{"update":"\\');
 const after = Buffer.from('"}]},\\""]}');
 

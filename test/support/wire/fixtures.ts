@@ -1,4 +1,4 @@
-/** What tests read of `test/fixtures`, whose README says what each file is. */
+/** Readers of `test/fixtures`, whose README describes each file. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';

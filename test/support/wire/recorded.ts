@@ -1,4 +1,4 @@
-/** DARs of other compilers. They are no part of the project and lie beside it, or where the environment says. */
+/** DARs of other compilers. They are not a part of the project and are next to it, or where the environment says. */
 import { join } from 'node:path';
 
 const beside = join(import.meta.dirname, '../../../../shared');
