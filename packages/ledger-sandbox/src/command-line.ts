@@ -1,12 +1,15 @@
-/** The command line of `ledger-sandbox`: one table of options, each a flag and a variable. A flag is stronger. */
+/**
+ * The command line of `ledger-sandbox`: one table of options, each with a flag and a variable. A flag overrides the
+ * variable.
+ */
 import { parseArgs } from 'node:util';
 
 interface Option<Value> {
   readonly env: string;
-  /** What stands for the value in the help; absent: a switch, on with the flag or with the variable set to 1 or true. */
+  /** Placeholder of the value in the help; absent: a switch, set by the flag or by 1 or true in the variable. */
   readonly value?: string;
   readonly doc: string;
-  /** Throws an Error that says what was expected. */
+  /** Throws an Error that names the expected value. */
   readonly read: (text: string) => Value;
   readonly fallback: Value;
 }
@@ -84,12 +87,12 @@ const options = {
 } satisfies Readonly<Record<string, Option<unknown>>>;
 
 type Options = typeof options;
-/** By name: what was given, or the default. */
+/** Values by name: as given, otherwise the default. */
 export type Settings = {
   readonly [Name in keyof Options]: Options[Name]['fallback'] | ReturnType<Options[Name]['read']>;
 };
 
-/** All that is wrong with the words and the variables, a line each. */
+/** All problems of the arguments and variables, one line each. */
 export class UsageError extends Error {}
 
 /** @throws UsageError */
