@@ -18,7 +18,7 @@ function within(least: number, most: number): (text: string) => number {
   return (text) => {
     const found = Number(text);
     const fits = text.trim() !== '' && found >= least && found <= most && Number.isInteger(found);
-    if (!fits) throw new Error(`expected a whole number from ${String(least)} to ${String(most)}`);
+    if (!fits) throw new Error(`expected an integer from ${String(least)} to ${String(most)}`);
     return found;
   };
 }
@@ -31,56 +31,56 @@ const options = {
   port: {
     env: 'SANDBOX_PORT',
     value: 'PORT',
-    doc: '0 for any free one; default 7575',
+    doc: 'port to listen on, 0 for any free one; default 7575',
     read: within(0, 65_535),
     fallback: 7575,
   },
   host: {
     env: 'SANDBOX_HOST',
     value: 'ADDRESS',
-    doc: 'where it listens; default this machine only',
+    doc: 'address to listen on; default this machine only',
     read: asText,
     fallback: undefined,
   },
   journal: {
     env: 'SANDBOX_JOURNAL',
     value: 'FILE',
-    doc: 'keeps its history there; default in memory',
+    doc: 'file that keeps the history; default in memory',
     read: asText,
     fallback: undefined,
   },
-  admin: { env: 'SANDBOX_ADMIN', doc: 'lets programs of this machine script faults', read: isOn, fallback: false },
+  admin: { env: 'SANDBOX_ADMIN', doc: 'allow programs on this machine to script faults', read: isOn, fallback: false },
   seed: {
     env: 'INDEXER_DEMO_SEED',
     value: 'N',
-    doc: 'the same seed, the same history; default 1',
+    doc: 'random seed of the history; default 1',
     read: within(0, most),
     fallback: 1,
   },
   'updates-per-second': {
     env: 'INDEXER_DEMO_UPDATES_PER_SECOND',
     value: 'N',
-    doc: 'live traffic, 0 for none; default 5',
+    doc: 'rate of live traffic, 0 for none; default 5',
     read: within(0, 100_000),
     fallback: 5,
   },
   speed: {
     env: 'INDEXER_DEMO_SPEED',
     value: 'N',
-    doc: 'multiplies it; default 1',
+    doc: 'factor of the rate of live traffic; default 1',
     read: within(1, 10_000),
     fallback: 1,
   },
   'max-updates': {
     env: 'INDEXER_DEMO_MAX_UPDATES',
     value: 'N',
-    doc: 'no more updates than these',
+    doc: 'maximum number of updates; default none',
     read: within(1, 1_000_000_000),
     fallback: undefined,
   },
   chaos: {
     env: 'INDEXER_DEMO_CHAOS',
-    doc: 'drops sockets, stalls and prunes now and then',
+    doc: 'drop sockets, stall and prune at intervals',
     read: isOn,
     fallback: false,
   },

@@ -126,7 +126,7 @@ export class DefinitionWriter {
 
   #implementation(name: string): Uint8Array {
     const place = this.#lookup(name);
-    if (place.view === undefined) throw new Error(`${name} is implemented, but is no interface`);
+    if (place.view === undefined) throw new Error(`${name} is implemented, but is not an interface`);
     const view = this.#stopped(`${place.module}:${place.view}`);
     return message([1, this.#tables.typeName(place)], [2, message([2, view])]);
   }

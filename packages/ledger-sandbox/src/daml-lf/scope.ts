@@ -26,9 +26,9 @@ export function scopeOf(declaration: PackageDeclaration, inModule: string): Look
       name.includes(':') ? name === `${place.module}:${place.entity}` : name === place.entity;
     for (const places of [own.filter(({ module }) => module === inModule), own, imported]) {
       const [found, other] = places.filter(fits);
-      if (other !== undefined) throw new Error(`${declaration.name}: more than one type is called ${name}`);
+      if (other !== undefined) throw new Error(`${declaration.name}: more than one type is named ${name}`);
       if (found !== undefined) return found;
     }
-    throw new Error(`${declaration.name}: no type is called ${name}`);
+    throw new Error(`${declaration.name}: no type is named ${name}`);
   };
 }

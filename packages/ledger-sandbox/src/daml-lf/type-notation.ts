@@ -90,7 +90,7 @@ class Reader {
   }
 
   #wrong(): Error {
-    return new Error(`a declaration has the type "${this.#source}", which is none`);
+    return new Error(`a declaration has the type "${this.#source}", which is not a type`);
   }
 }
 

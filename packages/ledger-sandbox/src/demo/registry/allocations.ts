@@ -173,7 +173,7 @@ function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, 
       const { contract, argument } = context;
       const told = read(contract.createArgument);
       if (!by(told).every((party) => asTexts(argument['actors']).includes(party)))
-        throw assertionFailed(`this is for ${by(told).join(', ')}`);
+        throw assertionFailed(`only allowed to ${by(told).join(', ')}`);
       context.exercise(contract.contractId, 'Archive', {}, contract.signatories);
       return output(told, placeIn(context, registry, asText(told.allocation['admin'])), argument);
     },

@@ -135,7 +135,7 @@ function endings(registry: Registry, action: Action): readonly Choice[] {
       const { contract, argument, exercise } = context;
       const waiting = registry.transfer.read(contract.createArgument);
       const actor = actorOf(waiting, action);
-      if (!asTexts(argument['actors']).includes(actor)) throw assertionFailed(`${action} is for ${actor}`);
+      if (!asTexts(argument['actors']).includes(actor)) throw assertionFailed(`${action} is only allowed to ${actor}`);
       const { sender, receiver } = waiting.transfer;
       if (registry.callsVersion1 && isBasic(sender) && isBasic(receiver)) {
         const { extraArgs = null } = argument;

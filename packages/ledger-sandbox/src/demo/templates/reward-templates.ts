@@ -98,7 +98,7 @@ export function collect(
       return { validator: liveness, liveness };
     }
     default:
-      throw assertionFailed('the input is no reward coupon');
+      throw assertionFailed('the input is not a reward coupon');
   }
 }
 
@@ -172,7 +172,7 @@ function recordLiveness(context: ChoiceContext): Json {
   const round = Number(textAt(fetch(asText(argument['openRoundCid'])).createArgument, 'round', 'number'));
   const before = asObject(payload['faucetState']);
   const last = before === undefined ? round - 1 : Number(textAt(before, 'lastReceivedFor', 'number'));
-  if (last >= round) throw assertionFailed('the validator was there for this round already');
+  if (last >= round) throw assertionFailed('the validator has already recorded its activity for this round');
   const faucetState = {
     firstReceivedFor: before?.['firstReceivedFor'] ?? { number: String(round) },
     lastReceivedFor: { number: String(round) },

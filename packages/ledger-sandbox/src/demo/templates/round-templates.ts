@@ -142,7 +142,7 @@ function close(context: ChoiceContext): Json {
   return { closedRoundCid: context.create(names.closedRound, round) };
 }
 
-/** Coupons of a closed round that nobody collected become an unclaimed reward. */
+/** Uncollected coupons of a closed round become an unclaimed reward. */
 function claimExpired(context: ChoiceContext): Json {
   const { argument, contract, create, exercise, fetch } = context;
   const closedRoundCid = asText(argument['closedRoundCid']);
