@@ -89,7 +89,7 @@ begin atomic
    order by 1;
 end;
 comment on function :explore.known_ranges() is
-  'Ranges of offsets, both ends inclusive, for which the active contracts are known. since is the time from which the active contracts at the first offset were active; null if the range begins where history was pruned. Adjacent ranges are merged.';
+  'Ranges of offsets, both ends inclusive, for which the active contracts are known. since is the time from which the state at the first offset applies; null if the range begins where history was pruned. Adjacent ranges are merged.';
 
 create or replace function :explore.known_ranges_text() returns text
   language sql stable parallel safe

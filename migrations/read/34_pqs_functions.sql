@@ -1,4 +1,4 @@
--- Contracts by name and offsets. Functions are single queries, so that Postgres inlines them into the query that calls
+-- Contracts by name and offsets. Functions are single queries, so that Postgres can inline them into the query that calls
 -- them.
 
 -- Only the kinds that a name can mean are planned, see __contract_rows. The body is little more than a list of columns,
