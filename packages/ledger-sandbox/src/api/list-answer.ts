@@ -48,7 +48,7 @@ interface Source {
   checkpoint(): string;
 }
 
-/** Milliseconds from the begin of a stream to its first checkpoint. */
+/** Milliseconds from the start of a stream to its first checkpoint. */
 const firstCheckpointMs = 500;
 
 /**

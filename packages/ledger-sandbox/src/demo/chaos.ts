@@ -10,7 +10,7 @@ export interface ChaosOptions {
   readonly random: Random;
   /** Slows the database for this many milliseconds; absent if the database is not the demo's own. */
   readonly slowDatabase?: (ms: number) => Promise<void>;
-  /** Called at the begin of every fault. */
+  /** Called at the start of every fault. */
   readonly report?: (trouble: Trouble) => void;
   /** Shortest and longest time between two faults, milliseconds. Default 15 to 45 s. */
   readonly everyMs?: readonly [number, number];

@@ -35,7 +35,7 @@ export interface DemoLedgerOptions {
   readonly journal?: string;
   /** Maximum number of updates, including the month. Default: no maximum. */
   readonly maxUpdates?: number;
-  /** Begin of live traffic and end of the month before it, milliseconds since 1970. Default now. */
+  /** Start of live traffic and end of the month before it, milliseconds since 1970. Default now. */
   readonly startAt?: number;
   /** The clock of the demo, milliseconds since 1970. Default the system clock. */
   readonly now?: () => number;
@@ -67,10 +67,10 @@ export interface DemoLedger {
 const plannedUpdates = 2_500;
 /** Share of its updates that a smaller demo plans. */
 const plannedShare = 0.3;
-/** Time of the upgrade of the licensing package, relative to the begin of live traffic. Microseconds. */
+/** Time of the upgrade of the licensing package, relative to the start of live traffic. Microseconds. */
 const upgradeAfter = 45_000_000;
 const upgradeBefore = 3_600_000_000;
-/** Renewals under way at the begin of live traffic, and how long before it they are requested. */
+/** Renewals under way at the start of live traffic, and how long before it they are requested. */
 const renewalsUnderWay = [50, 40, 30, 20, 10].map((seconds) => seconds * 1_000_000);
 /** Maximum lag behind the clock: beyond it, the traffic continues from now instead of catching up. Microseconds. */
 const patience = 5_000_000;
@@ -148,7 +148,7 @@ class RunningDemo {
   #schedule: LiveSchedule;
   #generation: number;
   #steps = 0;
-  /** Steps at the begin of this generation of the journal. */
+  /** Steps at the start of this generation of the journal. */
   #stepsBefore = 0;
 
   constructor(sandbox: Sandbox, options: DemoLedgerOptions) {

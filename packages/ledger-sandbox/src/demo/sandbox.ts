@@ -29,7 +29,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 // The packages of the sandbox's own templates.
 
-/** Packages that are vetted from the begin of a ledger; each after the packages it imports. */
+/** Packages that are vetted from the start of a ledger; each after the packages it imports. */
 export const demoPackages: readonly WrittenPackage[] = [
   ...tokenStandard,
   ...tokenStandardV2,

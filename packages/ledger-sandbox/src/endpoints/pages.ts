@@ -1,5 +1,5 @@
 /**
- * Reads by pages instead of streams. A page token (opaque, bound to the participant and the request) contains the begin
+ * Reads by pages instead of streams. A page token (opaque, bound to the participant and the request) contains the start
  * of the next page. Pages have no OffsetCheckpoints; their own bounds give the covered range.
  */
 import { require } from '../identity/caller.ts';
@@ -85,7 +85,7 @@ function activeContractsPage({ participant, caller, body }: Call): string {
 
 interface Page {
   readonly updates: readonly string[];
-  /** The range of the ledger that the page covers: exclusive begin, inclusive end. */
+  /** The range of the ledger that the page covers: exclusive start, inclusive end. */
   readonly lowest: number;
   readonly highest: number;
 }
@@ -115,7 +115,7 @@ function readPage(
     : { updates, lowest: range.begin, highest: lowest };
 }
 
-/** Begin of the range of a page request: 0 is the current beginning of the history; other values must not be pruned. */
+/** Start of the range of a page request: 0 is the current beginning of the history; other values must not be pruned. */
 function beginOf(begin: number, end: number, { ledger }: Participant): number {
   const pruned = ledger.prunedTo();
   if (begin === 0) return pruned;

@@ -76,7 +76,7 @@ export class FrameScript {
     this.#cutAfter = every === undefined ? Infinity : scene.random.between(every.min, every.max);
   }
 
-  /** The fault that delays the next frame now, `sent` frames after the begin. */
+  /** The fault that delays the next frame now, `sent` frames after the start. */
   holds(sent: number): 'stall' | 'half-open' | undefined {
     const { faults, path } = this.#scene;
     const { halfOpen, stall, neverAnswer } = faults;

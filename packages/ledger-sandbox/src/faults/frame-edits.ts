@@ -2,7 +2,7 @@
 import { asObject, parseJson } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
-/** Begin of the data of contracts and choices, whose keys are chosen by users of the ledger. */
+/** Start of the data of contracts and choices, whose keys are chosen by users of the ledger. */
 const payloads = new Set(['createArgument', 'choiceArgument', 'exerciseResult', 'contractKey', 'viewValue', 'context']);
 
 /** True for a frame that carries an update other than a checkpoint. */

@@ -47,7 +47,7 @@ export function authentication(options: AuthOptions, identities: Identities): Au
   };
 }
 
-/** One caller per request or stream: it remembers the rights at the begin of the stream. */
+/** One caller per request or stream: it remembers the rights at the start of the stream. */
 function callerOf({ userId, identityProviderId, expiresAt }: Claims, users: Users, options: AuthOptions): Caller {
   const checkMs = options.rightsCheckMs ?? defaultRightsCheckMs;
   const endsAt = expiresAt + (options.expiryGraceMs ?? 0);

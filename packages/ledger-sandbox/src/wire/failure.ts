@@ -123,7 +123,7 @@ export function accessTokenExpired(endedAt: number, now: number): LedgerFailure 
   return new LedgerFailure({ ...body, traceId: null, context }, status);
 }
 
-/** Ends a running stream whose user has other rights than at its begin. */
+/** Ends a running stream whose user has other rights than at its start. */
 export function staleStreamAuthorization(): LedgerFailure {
   const cause = 'Stale stream authorization. Retry quickly.';
   return failure({ code: 'STALE_STREAM_AUTHORIZATION', category: 2, cause });

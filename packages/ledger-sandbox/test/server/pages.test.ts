@@ -86,7 +86,7 @@ describe('updates by pages', () => {
     expect(next['nextPageToken']).not.toBeNull();
   });
 
-  it('begin at the pruned offset if all are requested, and name it when they refuse an older begin', async () => {
+  it('begin at the pruned offset if all are requested, and name it when they refuse an older start', async () => {
     sandbox.ledger.pruneTo(20);
     const all = await post(sandbox.url, path, { updateFormat: format });
     expect(all.body['lowestPageOffsetExclusive']).toBe(20);

@@ -98,7 +98,7 @@ describe('refusals', () => {
     );
   });
 
-  it('report an end before the begin, and answer an empty range with a normal close', async () => {
+  it('report an end before the start, and answer an empty range with a normal close', async () => {
     sandbox.ledger.skipOffsets(20);
     expect((await refusal({ beginExclusive: 10, endInclusive: 5, updateFormat: effects }))[2]).toBe(
       'OFFSET_OUT_OF_RANGE',
