@@ -1,30 +1,32 @@
--- What the ledger showed: updates and their events, and how long contracts were active. Runs with search_path set to the
--- schema of the stream; names no schema itself. The layout is made for writing: keys are (offset, node), ids are bytes,
--- and who was involved is a number. Views at the end show the same decoded.
--- No foreign keys, sequences or triggers on the write path; every big table carries "offset" in every unique key.
+-- Updates, their events, and the lifetimes of contracts. Runs with search_path set to the schema of the stream and names no
+-- schema itself.
+-- The layout is optimized for writing: keys are (offset, node), ids are bytes, and a party set is a number. Views at the end
+-- decode the tables. The write path has no foreign keys, sequences or triggers. Every large table has "offset" in every unique
+-- key.
 
--- An id is the bytes that its hexadecimal digits name; any other is its own characters behind a byte ff. Index expressions
--- use this, so it has to be immutable, and of what it calls as well: else Postgres would not make it part of a query.
+-- An id is stored as the bytes that its hexadecimal digits denote; any other text is stored as its own characters after a byte
+-- ff. Index expressions use this function, so it and everything it calls must be immutable: otherwise Postgres would not inline
+-- it into a query.
 create function id_text(id bytea) returns text
   language sql immutable parallel safe
   return case when get_byte(id, 0) = 255 then encode(substring(id from 2), 'escape') else encode(id, 'hex') end;
-comment on function id_text(bytea) is 'An id as the ledger prints it, from what is stored of it.';
+comment on function id_text(bytea) is 'Id as the ledger prints it, from its stored bytes.';
 
--- As ids are, for what the ledger prints in base64.
+-- Same encoding as ids, for values that the ledger prints in base64.
 create function base64_text(bytes bytea) returns text
   language sql stable parallel safe
   return case when length(bytes) = 0 then ''
               when get_byte(bytes, 0) = 255 then convert_from(substring(bytes from 2), 'UTF8')
               else translate(encode(bytes, 'base64'), E'\n', '') end;
-comment on function base64_text(bytea) is 'Base64 as the ledger prints it, from the bytes that are stored; text that is none stands behind a byte ff.';
+comment on function base64_text(bytea) is 'Base64 as the ledger prints it, from the stored bytes. Text that is not base64 is stored after a byte ff.';
 
--- As ids are: version, trace, parent and flags without the hyphens between them.
+-- Same encoding as ids: version, trace, parent and flags without the hyphens between them.
 create function trace_text(trace bytea) returns text
   language sql stable parallel safe
   return case when get_byte(trace, 0) = 255 then convert_from(substring(trace from 2), 'UTF8')
               else overlay(overlay(overlay(encode(trace, 'hex') placing '-' from 51 for 0)
                                    placing '-' from 35 for 0) placing '-' from 3 for 0) end;
-comment on function trace_text(bytea) is 'A W3C traceparent as it was sent, from what is stored of it.';
+comment on function trace_text(bytea) is 'W3C traceparent as it was sent, from its stored bytes.';
 
 create function lifetime_class(activated_offset bigint, ended_offset bigint) returns integer
   language sql immutable parallel safe
@@ -38,17 +40,17 @@ create function lifetime_class(activated_offset bigint, ended_offset bigint) ret
            72057594037927936, 144115188075855872, 288230376151711744, 576460752303423488, 1152921504606846976,
            2305843009213693952, 4611686018427387904]::bigint[]) - 1;
 comment on function lifetime_class(bigint, bigint) is
-  'How long a contract was active, as the power of two of its length in offsets: what was active at an offset is found among those that can reach it.';
+  'Length of a contract''s lifetime in offsets, as the exponent of a power of two. Contracts active at an offset are searched only in the classes that can reach that offset.';
 
 create table batches (
   batch_offset bigint primary key,
   epoch bigint not null,
   indexed_at timestamptz not null default now()
 );
-comment on table batches is 'One row per transaction of the writer that stored updates.';
-comment on column batches.batch_offset is 'The checkpoint it moved on from; of an update that came late, or with the history of a wider filter, minus its offset.';
+comment on table batches is 'Transactions of the writer that stored updates, one row each.';
+comment on column batches.batch_offset is 'Checkpoint before the transaction. For an out-of-order update, or one read with the history of a wider filter, the negated offset of the update.';
 comment on column batches.epoch is 'Epoch of the writer.';
-comment on column batches.indexed_at is 'When it was written here.';
+comment on column batches.indexed_at is 'Time the transaction was written.';
 
 create table updates (
   "offset" bigint primary key,
@@ -68,36 +70,37 @@ create table updates (
   transaction_hash bytea,
   raw json
 );
-comment on table updates is 'One row per update of any kind the ledger showed us. Offsets have lawful gaps. Decoded: decoded_updates.';
-comment on column updates."offset" is 'The participant''s offset of the update.';
-comment on column updates.batch_offset is 'The batch it was stored with, see batches.';
-comment on column updates.effective_at is 'Ledger effective time (transactions only).';
-comment on column updates.record_time is 'When the synchronizer recorded it; monotone per synchronizer only.';
-comment on column updates.paid_traffic_cost is 'Traffic this participant paid for the submission; null if it did not submit.';
-comment on column updates.event_count is 'Events of this update that were delivered and stored: rows in must equal rows out.';
-comment on column updates.synchronizer_pk is 'The synchronizer that sequenced it (source for unassign, target for assign).';
-comment on column updates.kind is 't(ransaction), r(eassignment), p(arties and participants: topology), or u(nknown, kept raw).';
-comment on column updates.update_id is 'The ledger''s id of the update, the same on every participant; see id_text.';
+comment on table updates is 'Updates of every kind that the ledger returned, one row each. Gaps between offsets are expected. Decoded: decoded_updates.';
+comment on column updates."offset" is 'Participant''s offset of the update.';
+comment on column updates.batch_offset is 'Batch the update was stored with, see batches.';
+comment on column updates.effective_at is 'Ledger effective time; null for all but transactions.';
+comment on column updates.record_time is 'Time the synchronizer recorded the update; monotone per synchronizer only.';
+comment on column updates.paid_traffic_cost is 'Traffic that this participant paid for the submission; null if it did not submit.';
+comment on column updates.event_count is 'Number of events of this update that were delivered and stored. The delivered and stored numbers must be equal.';
+comment on column updates.synchronizer_pk is 'Synchronizer that sequenced the update (source for unassign, target for assign).';
+comment on column updates.kind is 'Kind of the update: t(ransaction), r(eassignment), p(arties and participants: topology), or u(nknown, stored raw).';
+comment on column updates.update_id is 'Ledger''s id of the update, the same on every participant; see id_text.';
 comment on column updates.trace_parent is 'W3C traceparent of the submission, see trace_text.';
-comment on column updates.command_id is 'Command id; null unless the reader submitted the command.';
-comment on column updates.workflow_id is 'Workflow id; null if none.';
+comment on column updates.command_id is 'Command id; null unless the indexer''s user submitted the command.';
+comment on column updates.workflow_id is 'Workflow id; null without one.';
 comment on column updates.trace_state is 'W3C tracestate of the submission.';
-comment on column updates.external_transaction_hash is 'Hash of an externally signed transaction, see id_text.';
-comment on column updates.transaction_hash is 'Hash of the transaction (participants from 3.6 on), see id_text.';
-comment on column updates.raw is 'The whole update as the ledger wrote it, for kinds this version does not know (see contracts.payload for what jsonb cannot hold); null otherwise.';
+comment on column updates.external_transaction_hash is 'Hash of an externally signed transaction, see id_text; null for all others.';
+comment on column updates.transaction_hash is 'Hash of the transaction, see id_text; null for participants before 3.6.';
+comment on column updates.raw is 'Complete update as the ledger sent it, for kinds this version does not know (see contracts.payload for values that jsonb cannot hold); null otherwise.';
 create index updates_record_time on updates using brin (record_time) with (pages_per_range = 32, autosummarize = on);
-comment on index updates_record_time is 'Times to offsets, at next to no cost: times rise with the offsets.';
+comment on index updates_record_time is 'Lookup of offsets by record time, at very low cost because times rise with offsets.';
 create index updates_effective_at on updates using brin (effective_at) with (pages_per_range = 32, autosummarize = on);
-comment on index updates_effective_at is 'As updates_record_time, by ledger effective time.';
--- Ids are hashes: a btree over them would dirty a page at random for each update. These are made of whole ranges once they are full.
+comment on index updates_effective_at is 'Lookup of offsets by ledger effective time, as updates_record_time.';
+-- Ids are hashes: a btree over them would dirty a random page for each update. BRIN bloom summaries are built once a page range
+-- is full.
 create index updates_update_id on updates
   using brin (update_id bytea_bloom_ops (n_distinct_per_range = 2000, false_positive_rate = 0.001))
   with (pages_per_range = 32, autosummarize = on);
-comment on index updates_update_id is 'An update by its id: which few ranges of pages may hold it.';
+comment on index updates_update_id is 'Lookup of an update by its id, by the few page ranges that may hold it.';
 create index updates_command_id on updates
   using brin (command_id text_bloom_ops (n_distinct_per_range = 2000, false_positive_rate = 0.001))
   with (pages_per_range = 32, autosummarize = on);
-comment on index updates_command_id is 'As updates_update_id, by command id.';
+comment on index updates_command_id is 'Lookup of an update by its command id, as updates_update_id.';
 
 create table contract_parties (
   parties_pk integer primary key,
@@ -105,11 +108,11 @@ create table contract_parties (
   observers text[] not null,
   witness_parties text[] not null
 );
-comment on table contract_parties is 'Who is party to contracts: each combination once, but for some that come again after many others.';
-comment on column contract_parties.parties_pk is 'Small number used by the big tables, in order of first appearance; below zero for those that came with a wider filter.';
+comment on table contract_parties is 'Party sets of contracts. Each set has one row, except some that recur after many others.';
+comment on column contract_parties.parties_pk is 'Number used by the large tables, in order of first appearance; negative for party sets that came with a wider filter.';
 comment on column contract_parties.signatories is 'Signatories.';
 comment on column contract_parties.observers is 'Observers.';
-comment on column contract_parties.witness_parties is 'Parties of the reader that see the create or assign.';
+comment on column contract_parties.witness_parties is 'Parties read by the indexer that see the create or assign.';
 
 create table event_parties (
   parties_pk integer primary key,
@@ -117,10 +120,10 @@ create table event_parties (
   witness_parties text[] not null,
   implemented_interfaces text[] not null
 );
-comment on table event_parties is 'Who takes part in events that create nothing: each combination once, but for some that come again after many others.';
-comment on column event_parties.parties_pk is 'Small number used by the big tables, in order of first appearance; below zero for those that came with a wider filter.';
+comment on table event_parties is 'Party sets of events that create nothing. Each set has one row, except some that recur after many others.';
+comment on column event_parties.parties_pk is 'Number used by the large tables, in order of first appearance; negative for party sets that came with a wider filter.';
 comment on column event_parties.acting_parties is 'Controllers of an exercise; empty for other events.';
-comment on column event_parties.witness_parties is 'Parties of the reader that see the event.';
+comment on column event_parties.witness_parties is 'Parties read by the indexer that see the event.';
 comment on column event_parties.implemented_interfaces is 'Interfaces matched by the filter.';
 
 create table contracts (
@@ -143,28 +146,28 @@ create table contracts (
   redaction_id text,
   primary key ("offset", node_id)
 );
-comment on table contracts is 'Append-only: one row per activation (create, assign, or found by the seed) and per witnessed create. Whether it is active is in live and ended, one of which has a row of the same offset and node. Decoded: decoded_contracts.';
-comment on column contracts."offset" is 'Offset of the create or assign; for seeded contracts that of the last activation, which may be pruned.';
+comment on table contracts is 'Activations (create, assign, or found by the seed) and witnessed creates, one row each; append-only. The state of each is in live or ended, in the row with the same offset and node. Decoded: decoded_contracts.';
+comment on column contracts."offset" is 'Offset of the create or assign; for seeded contracts the offset of the last activation, which may be pruned.';
 comment on column contracts.created_at is 'Ledger effective time of the original create, kept across reassignments.';
-comment on column contracts.reassignment_counter is 'Reassignments before this activation; null where the ledger did not say.';
+comment on column contracts.reassignment_counter is 'Number of reassignments before this activation; null if the ledger did not report it.';
 comment on column contracts.node_id is 'Node of the event within its update.';
 comment on column contracts.template_pk is 'Template as created.';
-comment on column contracts.synchronizer_pk is 'Where this activation happened.';
-comment on column contracts.parties_pk is 'Its parties, see contract_parties.';
-comment on column contracts.origin is 'c(reate), a(ssign), or s(eed).';
-comment on column contracts.acs_delta is 'Whether the event changed the reader''s active contracts; null where the ledger did not say.';
-comment on column contracts.contract_id is 'Contract id, see id_text. To be looked for in live and ended, which have an index.';
-comment on column contracts.payload is 'createArgument, the ledger''s own JSON. {"$escaped": "..."} holds as text what jsonb cannot hold (NUL, lone surrogates, extreme nesting).';
-comment on column contracts.contract_key is 'Contract key, the ledger''s own JSON; null without key.';
-comment on column contracts.contract_key_hash is 'Hash of the key, see base64_text; null without key.';
-comment on column contracts.created_event_blob is 'Disclosure blob, see base64_text; null unless asked for.';
-comment on column contracts.representative_package_id is 'Package the payload was rendered with: null for that of the template, empty where the ledger did not say; another one after an import.';
-comment on column contracts.workflow_id is 'Workflow id of the seed entry; elsewhere see updates.';
+comment on column contracts.synchronizer_pk is 'Synchronizer of this activation.';
+comment on column contracts.parties_pk is 'Party set, see contract_parties.';
+comment on column contracts.origin is 'Origin of the activation: c(reate), a(ssign), or s(eed).';
+comment on column contracts.acs_delta is 'Whether the event changed the active contracts of the indexed parties; null if the ledger did not report it.';
+comment on column contracts.contract_id is 'Contract id, see id_text. Search for contract ids in live and ended, which have an index.';
+comment on column contracts.payload is 'createArgument, the ledger''s own JSON. {"$escaped": "..."} holds as text a value that jsonb cannot hold (NUL, lone surrogates, extreme nesting).';
+comment on column contracts.contract_key is 'Contract key, the ledger''s own JSON; null without a key.';
+comment on column contracts.contract_key_hash is 'Hash of the key, see base64_text; null without a key.';
+comment on column contracts.created_event_blob is 'Disclosure blob, see base64_text; null unless requested.';
+comment on column contracts.representative_package_id is 'Package the payload was rendered with: null for the package of the template, empty if the ledger did not report it, another package after an import.';
+comment on column contracts.workflow_id is 'Workflow id of the seed entry; for all other contracts see updates.';
 comment on column contracts.redaction_id is 'Redaction that removed payload, key and blob; null unless redacted.';
 create index contracts_template_offset on contracts (template_pk, "offset");
 comment on index contracts_template_offset is 'Contracts of a template in the order of the offsets.';
 create index contracts_key on contracts (contract_key_hash) where contract_key_hash is not null;
-comment on index contracts_key is 'Contracts with a key.';
+comment on index contracts_key is 'Contracts that have a key, by its hash.';
 
 create table live (
   "offset" bigint not null,
@@ -175,21 +178,21 @@ create table live (
   parties_pk integer not null,
   contract_id bytea not null
 );
-comment on table live is 'Contracts that have not ended: narrow, so that an archive never rewrites a payload. A row moves to ended.';
-comment on column live."offset" is 'Offset of the activation; with node_id it names the row of contracts.';
-comment on column live.unhosted_since is 'Offset at which the last of its parties left the participant: nobody here knows what became of it since. Null for contracts that are active.';
+comment on table live is 'Contracts that have not ended. The table is narrow, so that an archive never rewrites a payload. The row of a contract that ends moves to ended.';
+comment on column live."offset" is 'Offset of the activation; with node_id the key of the row in contracts.';
+comment on column live.unhosted_since is 'Offset at which the last of its parties left the participant, after which the state of the contract is not reported. Null for active contracts.';
 comment on column live.node_id is 'Node of the activation.';
-comment on column live.template_pk is 'Template, for counting without the wide table.';
-comment on column live.synchronizer_pk is 'Synchronizer it is active on.';
-comment on column live.parties_pk is 'Its parties, see contract_parties.';
+comment on column live.template_pk is 'Template, for counting without the wide table contracts.';
+comment on column live.synchronizer_pk is 'Synchronizer on which the contract is active.';
+comment on column live.parties_pk is 'Party set, see contract_parties.';
 comment on column live.contract_id is 'Contract id, see id_text.';
 create index live_contract on live using hash (id_text(contract_id));
-comment on index live_contract is 'A contract by its id.';
+comment on index live_contract is 'Lookup of a contract by its id.';
 create index live_template on live (template_pk, "offset", node_id) where unhosted_since is null;
 comment on index live_template is 'Active contracts of a template.';
 create index live_unhosted on live (template_pk, "offset") where unhosted_since is not null;
 comment on index live_unhosted is 'Contracts of a template whose parties left the participant.';
--- Without a key, a publication could not send changed rows, and would refuse them to the writer.
+-- Without a replica identity, a publication could not send changed rows, and would reject the writer's changes.
 alter table live replica identity full;
 
 create table ended (
@@ -206,26 +209,26 @@ create table ended (
   ended_node_id integer,
   unhosted_since bigint
 );
-comment on table ended is 'Contracts that are not active any more, when and how they ended; and those that were witnessed only, which never were active.';
-comment on column ended."offset" is 'Offset of the activation, or of the witnessed create; with node_id it names the row of contracts.';
-comment on column ended.ended_offset is 'Offset of the archive or unassign; of a witnessed create its own.';
+comment on table ended is 'Contracts that are no longer active, with the time and kind of their end; also witnessed creates, which were never active.';
+comment on column ended."offset" is 'Offset of the activation or of the witnessed create; with node_id the key of the row in contracts.';
+comment on column ended.ended_offset is 'Offset of the archive or unassign; for a witnessed create its own offset.';
 comment on column ended.node_id is 'Node of the activation or create.';
-comment on column ended.template_pk is 'Template, for counting without the wide table.';
-comment on column ended.synchronizer_pk is 'Synchronizer it was active on.';
-comment on column ended.parties_pk is 'Its parties, see contract_parties.';
-comment on column ended.class is 'How long it was active, see lifetime_class; -1 for what was witnessed only.';
-comment on column ended.ended_by is 'a(rchive), r(eassignment), e(nded by an update that is not here), or w(itnessed only).';
+comment on column ended.template_pk is 'Template, for counting without the wide table contracts.';
+comment on column ended.synchronizer_pk is 'Synchronizer on which the contract was active.';
+comment on column ended.parties_pk is 'Party set, see contract_parties.';
+comment on column ended.class is 'Class of the lifetime, see lifetime_class; -1 for witnessed creates.';
+comment on column ended.ended_by is 'Kind of the end: a(rchive), r(eassignment), e(nded by an update that is not stored), or w(itnessed only).';
 comment on column ended.contract_id is 'Contract id, see id_text.';
-comment on column ended.ended_at is 'Ledger effective time of the archive, record time of an unassign; null where it is not known.';
-comment on column ended.ended_node_id is 'Node of the archive; null for all others.';
+comment on column ended.ended_at is 'Ledger effective time of the archive, or record time of an unassign; null if not known.';
+comment on column ended.ended_node_id is 'Node of the archive; null for all other ends.';
 comment on column ended.unhosted_since is 'Offset at which the last of its parties left the participant before the end was seen; null for all others.';
 create index ended_contract on ended using hash (id_text(contract_id));
-comment on index ended_contract is 'A contract by its id.';
+comment on index ended_contract is 'Lookup of a contract by its id.';
 create index ended_template on ended (template_pk, class, "offset");
-comment on index ended_template is 'Contracts of a template that were active at an offset of the past; see lifetime_class.';
--- Rows come in the order of their ends, so a summary of each few pages finds those of a span of offsets.
+comment on index ended_template is 'Contracts of a template that were active at a past offset; see lifetime_class.';
+-- Rows are in the order of their ends, so summaries of a few pages each find the rows of a range of offsets.
 create index ended_offset on ended using brin (ended_offset) with (pages_per_range = 32, autosummarize = on);
-comment on index ended_offset is 'Contracts that ended within a span of offsets.';
+comment on index ended_offset is 'Contracts that ended within a range of offsets.';
 alter table ended replica identity full;
 
 create table exercises (
@@ -243,19 +246,19 @@ create table exercises (
   redaction_id text,
   primary key ("offset", node_id)
 );
-comment on table exercises is 'Append-only: one row per exercised event (shape LEDGER_EFFECTS). Decoded: decoded_exercises.';
+comment on table exercises is 'Exercised events, one row each; append-only (shape LEDGER_EFFECTS). Decoded: decoded_exercises.';
 comment on column exercises."offset" is 'Offset of the transaction.';
-comment on column exercises.node_id is 'Node within the transaction; pre-order.';
-comment on column exercises.last_descendant_node_id is 'The subtree is node_id to this, inclusive.';
+comment on column exercises.node_id is 'Node within the transaction, in pre-order.';
+comment on column exercises.last_descendant_node_id is 'Inclusive end of the subtree, which begins at node_id.';
 comment on column exercises.template_pk is 'Template of the contract as the event names it.';
 comment on column exercises.choice_pk is 'Choice, with its interface if it has one.';
-comment on column exercises.parties_pk is 'Who took part, see event_parties.';
+comment on column exercises.parties_pk is 'Parties that took part, see event_parties.';
 comment on column exercises.consuming is 'Whether the exercise archived the contract.';
-comment on column exercises.acs_delta is 'Whether the event changed the reader''s active contracts; null where the ledger did not say.';
+comment on column exercises.acs_delta is 'Whether the event changed the active contracts of the indexed parties; null if the ledger did not report it.';
 comment on column exercises.contract_id is 'Contract exercised on, see id_text.';
-comment on column exercises.argument is 'choiceArgument, the ledger''s own JSON (see contracts.payload for what jsonb cannot hold): jsonb, or json where the schema was made with INDEXER_EXERCISE_JSON=json.';
-comment on column exercises.result is 'exerciseResult, the ledger''s own JSON, of the type of argument.';
--- Said by whoever runs this. Nothing else notes it: the type of the columns does.
+comment on column exercises.argument is 'choiceArgument, the ledger''s own JSON (see contracts.payload for values that jsonb cannot hold): jsonb, or json in a schema created with INDEXER_EXERCISE_JSON=json.';
+comment on column exercises.result is 'exerciseResult, the ledger''s own JSON, of the same type as argument.';
+-- The session that applies this migration sets the option. Only the column type records it.
 do $$
 begin
   if current_setting('ledger_indexer.exercise_json', true) = 'json' then
@@ -264,7 +267,7 @@ begin
 end $$;
 comment on column exercises.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
 create index exercises_contract on exercises using hash (id_text(contract_id));
-comment on index exercises_contract is 'Exercises on a contract.';
+comment on index exercises_contract is 'Lookup of the exercises on a contract.';
 create index exercises_choice_offset on exercises (choice_pk, "offset");
 comment on index exercises_choice_offset is 'Exercises of a choice in the order of the offsets.';
 
@@ -276,14 +279,14 @@ create table archives (
   contract_id bytea not null,
   primary key ("offset", node_id)
 );
-comment on table archives is 'Append-only: one row per archived event (shape ACS_DELTA only; under LEDGER_EFFECTS see consuming exercises). Decoded: decoded_archives.';
+comment on table archives is 'Archived events, one row each; append-only (shape ACS_DELTA only; for LEDGER_EFFECTS see consuming exercises). Decoded: decoded_archives.';
 comment on column archives."offset" is 'Offset of the transaction.';
 comment on column archives.node_id is 'Node within the transaction.';
-comment on column archives.template_pk is 'Template as the event names it; the package may be newer than the create''s.';
-comment on column archives.parties_pk is 'Who sees it, see event_parties.';
-comment on column archives.contract_id is 'Contract archived, see id_text.';
+comment on column archives.template_pk is 'Template as the event names it; its package may be newer than that of the create.';
+comment on column archives.parties_pk is 'Parties that see the event, see event_parties.';
+comment on column archives.contract_id is 'Archived contract, see id_text.';
 create index archives_contract on archives using hash (id_text(contract_id));
-comment on index archives_contract is 'Archive of a contract.';
+comment on index archives_contract is 'Lookup of the archive of a contract.';
 
 create table interface_views (
   "offset" bigint not null,
@@ -297,15 +300,15 @@ create table interface_views (
   redaction_id text,
   primary key ("offset", node_id, interface_pk)
 );
-comment on table interface_views is 'Views of contracts through the interfaces of the filter; one row per activation and interface.';
-comment on column interface_views."offset" is 'Offset of the activation; with node_id it names the row of contracts.';
+comment on table interface_views is 'Views of contracts through the interfaces of the filter, one row per activation and interface.';
+comment on column interface_views."offset" is 'Offset of the activation; with node_id the key of the row in contracts.';
 comment on column interface_views.node_id is 'Node of the activation.';
 comment on column interface_views.interface_pk is 'Interface, a row of templates.';
-comment on column interface_views.status_code is '0 when the view was computed, else the gRPC status code.';
-comment on column interface_views.view is 'viewValue, the ledger''s own JSON; null when the view failed.';
-comment on column interface_views.status_message is 'Why the view failed.';
-comment on column interface_views.status_details is 'Details of the failure as the ledger sent them.';
-comment on column interface_views.implementation_package_id is 'Package whose implementation computed the view.';
+comment on column interface_views.status_code is '0 if the view was computed, otherwise the gRPC status code.';
+comment on column interface_views.view is 'viewValue, the ledger''s own JSON; null if the view failed.';
+comment on column interface_views.status_message is 'Reason the view failed; null otherwise.';
+comment on column interface_views.status_details is 'Details of the failure as the ledger sent them; null without any.';
+comment on column interface_views.implementation_package_id is 'Package whose implementation computed the view; null if the ledger did not report it.';
 comment on column interface_views.redaction_id is 'Redaction that removed the view; null unless redacted.';
 create index interface_views_interface on interface_views (interface_pk, "offset");
 comment on index interface_views_interface is 'Views of an interface in the order of the offsets.';
@@ -328,24 +331,24 @@ create table reassignments (
   workflow_id text,
   primary key ("offset", contract_id, kind)
 );
-comment on table reassignments is 'Halves of reassignments: a contract leaving its source or arriving at its target synchronizer. Decoded: decoded_reassignments.';
+comment on table reassignments is 'Halves of reassignments: a contract that leaves its source or arrives at its target synchronizer. Decoded: decoded_reassignments.';
 comment on column reassignments."offset" is 'Offset of the half.';
-comment on column reassignments.reassignment_counter is 'Counts the reassignments of the contract; common to both halves.';
-comment on column reassignments.assignment_exclusivity is 'Until when only the submitter may assign.';
+comment on column reassignments.reassignment_counter is 'Number of reassignments of the contract, common to both halves; null if the ledger did not report it.';
+comment on column reassignments.assignment_exclusivity is 'Time until which only the submitter may assign; null without a limit.';
 comment on column reassignments.node_id is 'Node within the update.';
 comment on column reassignments.template_pk is 'Template.';
-comment on column reassignments.source_pk is 'Synchronizer it leaves.';
-comment on column reassignments.target_pk is 'Synchronizer it goes to.';
-comment on column reassignments.parties_pk is 'Who sees it, see event_parties.';
+comment on column reassignments.source_pk is 'Synchronizer that the contract leaves.';
+comment on column reassignments.target_pk is 'Synchronizer that the contract goes to.';
+comment on column reassignments.parties_pk is 'Parties that see the event, see event_parties.';
 comment on column reassignments.kind is 'u(nassign: leaves source) or a(ssign: arrives at target).';
-comment on column reassignments.incomplete is 'True when the seed found the reassignment in flight.';
+comment on column reassignments.incomplete is 'Whether the seed found the reassignment in flight.';
 comment on column reassignments.contract_id is 'Contract id, see id_text.';
-comment on column reassignments.reassignment_id is 'Common to both halves.';
-comment on column reassignments.submitter is 'Submitting party; null if unknown.';
-comment on column reassignments.created_event is 'The created event of an incomplete assign, which is no statement that the contract is active; null otherwise.';
-comment on column reassignments.workflow_id is 'Workflow id of an incomplete assign; elsewhere see updates and contracts.';
+comment on column reassignments.reassignment_id is 'Reassignment id, common to both halves.';
+comment on column reassignments.submitter is 'Submitting party; null if not known.';
+comment on column reassignments.created_event is 'Created event of an incomplete assign, which does not mean that the contract is active; null otherwise.';
+comment on column reassignments.workflow_id is 'Workflow id of an incomplete assign; for all others see updates and contracts.';
 create index reassignments_contract on reassignments using hash (id_text(contract_id));
-comment on index reassignments_contract is 'Reassignments of a contract.';
+comment on index reassignments_contract is 'Lookup of the reassignments of a contract.';
 
 create table topology_events (
   "offset" bigint not null,
@@ -360,10 +363,10 @@ create table topology_events (
 comment on table topology_events is 'Changes of party hosting on participants.';
 comment on column topology_events."offset" is 'Offset of the topology transaction.';
 comment on column topology_events.event_index is 'Position within the topology transaction.';
-comment on column topology_events.kind is 'The ledger''s name of the event, e.g. ParticipantAuthorizationAdded.';
-comment on column topology_events.party_id is 'Party.';
-comment on column topology_events.participant_id is 'Participant.';
+comment on column topology_events.kind is 'Ledger''s name of the event, e.g. ParticipantAuthorizationAdded.';
+comment on column topology_events.party_id is 'Party whose hosting changed; null if the event names none.';
+comment on column topology_events.participant_id is 'Participant of the change; null if the event names none.';
 comment on column topology_events.participant_permission is 'Permission granted; null for revocations.';
-comment on column topology_events.raw is 'The whole event as the ledger wrote it, for events this version does not know; null otherwise.';
+comment on column topology_events.raw is 'Complete event as the ledger sent it, for events this version does not know; null otherwise.';
 create index topology_events_party on topology_events (party_id, "offset");
-comment on index topology_events_party is 'Where a party is hosted, and since when.';
+comment on index topology_events_party is 'Hosting changes of a party in the order of the offsets.';

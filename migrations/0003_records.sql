@@ -1,6 +1,6 @@
--- What is kept beside the events: sums, updates set aside, redactions, results of verify.
+-- Records besides events: sums, quarantined updates, retention holds, background jobs, redactions, results of verify.
 
--- Each batch changes every row it counts on: with room for the new version beside the old one no index has to know of it.
+-- Each batch changes every row that counts it. With free space on the page for the new row version, no index has to be updated.
 create table activity_hourly (
   hour timestamptz not null,
   template_pk integer not null,
@@ -17,7 +17,7 @@ create table activity_hourly (
   total_exercises bigint not null default 0,
   primary key (hour, template_pk, choice_pk, synchronizer_pk)
 ) with (fillfactor = 50);
-comment on table activity_hourly is 'Events per hour of record time, kept in the writer''s transaction. Seeded contracts do not count.';
+comment on table activity_hourly is 'Events per hour of record time, updated in the writer''s transaction. Seeded contracts do not count.';
 comment on column activity_hourly.hour is 'Start of the hour, by record time.';
 comment on column activity_hourly.template_pk is 'Template.';
 comment on column activity_hourly.choice_pk is 'Choice; 0 for creates and archived events.';
@@ -25,24 +25,24 @@ comment on column activity_hourly.synchronizer_pk is 'Synchronizer.';
 comment on column activity_hourly.creates is 'Created events.';
 comment on column activity_hourly.archives is 'Archived events and consuming exercises.';
 comment on column activity_hourly.exercises is 'Exercised events.';
-comment on column activity_hourly.transactions is 'Transactions recorded in this hour. Like all columns that follow, filled only where template and choice are 0: that row stands for the updates of the hour themselves.';
-comment on column activity_hourly.paid_traffic_cost is 'Traffic cost of the updates of the hour, where this participant submitted them.';
-comment on column activity_hourly.delay_seconds is 'Sum over the transactions of the hour of record time minus effective time, in seconds.';
-comment on column activity_hourly.total_creates is 'Creates of the hour, all templates together.';
-comment on column activity_hourly.total_archives is 'Archives of the hour, all templates together.';
-comment on column activity_hourly.total_exercises is 'Exercises of the hour, all templates together.';
+comment on column activity_hourly.transactions is 'Transactions recorded in this hour. This column and those that follow are filled only in the row where template_pk and choice_pk are 0, which counts the updates of the hour themselves.';
+comment on column activity_hourly.paid_traffic_cost is 'Traffic cost of the updates of the hour that this participant submitted.';
+comment on column activity_hourly.delay_seconds is 'Sum of record time minus effective time over the transactions of the hour, in seconds.';
+comment on column activity_hourly.total_creates is 'Creates of the hour over all templates.';
+comment on column activity_hourly.total_archives is 'Archives of the hour over all templates.';
+comment on column activity_hourly.total_exercises is 'Exercises of the hour over all templates.';
 create index activity_hourly_template on activity_hourly (template_pk, hour);
-comment on index activity_hourly_template is 'One template, or the row of all, over a span of time.';
+comment on index activity_hourly_template is 'Hours of one template, or of the row for all templates.';
 
 create table active_counts (
   template_pk integer primary key,
   activated bigint not null default 0,
   deactivated bigint not null default 0
 ) with (fillfactor = 50);
-comment on table active_counts is 'Contracts by template, counted in the transaction that wrote them: activated minus deactivated are active now.';
+comment on table active_counts is 'Contracts by template, counted in the transaction that wrote them. The number of active contracts is activated minus deactivated.';
 comment on column active_counts.template_pk is 'Template, see templates.';
 comment on column active_counts.activated is 'Contracts of this template that were ever active, pruned ones included.';
-comment on column active_counts.deactivated is 'Those of them that have ended, pruned ones included.';
+comment on column active_counts.deactivated is 'Contracts of this template that have ended, pruned ones included.';
 
 create table quarantine (
   "offset" bigint primary key,
@@ -54,15 +54,15 @@ create table quarantine (
   attempts integer not null default 0,
   attempted_at timestamptz
 );
-comment on table quarantine is 'Updates that could not be stored, whole, as the ledger sent them. Empty unless INDEXER_QUARANTINE allows it.';
-comment on column quarantine."offset" is 'Offset of the update; no other table has a row of it.';
-comment on column quarantine.code is 'Error code that says why it could not be stored.';
-comment on column quarantine.problem is 'What was found, without contents.';
-comment on column quarantine.frame is 'The frame as the ledger sent it, byte by byte (UTF-8 JSON).';
-comment on column quarantine.epoch is 'Epoch of the writer that set it aside.';
-comment on column quarantine.quarantined_at is 'When it was set aside, in the transaction that moved the checkpoint past it.';
-comment on column quarantine.attempts is 'How often storing it was tried again.';
-comment on column quarantine.attempted_at is 'When it was tried last; null if never.';
+comment on table quarantine is 'Updates that could not be stored, complete as the ledger sent them. Empty unless INDEXER_QUARANTINE allows quarantine.';
+comment on column quarantine."offset" is 'Offset of the update. No other table has a row for it.';
+comment on column quarantine.code is 'Error code of the failure to store the update.';
+comment on column quarantine.problem is 'Problem that was found, without contents.';
+comment on column quarantine.frame is 'Frame as the ledger sent it, byte by byte (UTF-8 JSON).';
+comment on column quarantine.epoch is 'Epoch of the writer that quarantined the update.';
+comment on column quarantine.quarantined_at is 'Time of the quarantine, in the transaction that moved the checkpoint past the update.';
+comment on column quarantine.attempts is 'Number of retries to store the update.';
+comment on column quarantine.attempted_at is 'Time of the last retry; null without one.';
 
 create table retention_holds (
   name text primary key,
@@ -71,12 +71,12 @@ create table retention_holds (
   since timestamptz not null default now(),
   moved_at timestamptz not null default now()
 );
-comment on table retention_holds is 'Who still needs history: nothing that a row here holds is pruned, neither by hand nor by INDEXER_RETENTION.';
-comment on column retention_holds.name is 'Who needs it, e.g. the name of a replica.';
-comment on column retention_holds."offset" is 'What comes after this offset is still needed; what is up to it may go.';
-comment on column retention_holds.reason is 'Why, as given by whoever asked for it.';
-comment on column retention_holds.since is 'When it was placed.';
-comment on column retention_holds.moved_at is 'When its offset was given last.';
+comment on table retention_holds is 'Holds on history. Updates that a hold needs are pruned neither by a command nor by INDEXER_RETENTION.';
+comment on column retention_holds.name is 'Name of the user of the history, e.g. of a replica.';
+comment on column retention_holds."offset" is 'Exclusive: updates after this offset are still needed; updates up to and including it may be pruned.';
+comment on column retention_holds.reason is 'Reason, as given with the hold; null without one.';
+comment on column retention_holds.since is 'Time the hold was placed.';
+comment on column retention_holds.moved_at is 'Time the offset was last set.';
 
 create table jobs (
   name text primary key check (name in ('filter-extend', 'history', 'rebuild')),
@@ -117,18 +117,18 @@ create table redactions (
   contracts bigint not null default 0,
   exercises bigint not null default 0
 );
-comment on table redactions is 'Who had which contents removed, when and why. Survives a new seed: the writer removes the same contents again.';
+comment on table redactions is 'Redactions: who had which contents removed, when and why. Rows survive a new seed, and the writer removes the same contents again.';
 comment on column redactions.redaction_id is 'Id of the redaction, as in contracts.redaction_id and exercises.redaction_id.';
-comment on column redactions.subject is 'contract, exercise or party.';
-comment on column redactions.contract_id is 'The contract, for subject contract.';
-comment on column redactions."offset" is 'Offset of the exercise, for subject exercise.';
-comment on column redactions.node_id is 'Node of the exercise within its update, for subject exercise.';
-comment on column redactions.party is 'The party, for subject party: contents of archived contracts it was a stakeholder of.';
-comment on column redactions.reason is 'Why, as given by whoever asked for it.';
-comment on column redactions.requested_by is 'Database role that asked for it.';
-comment on column redactions.redacted_at is 'When.';
-comment on column redactions.contracts is 'Rows of contracts whose contents were removed.';
-comment on column redactions.exercises is 'Rows of exercises whose contents were removed.';
+comment on column redactions.subject is 'Kind of the redacted object: contract, exercise or party.';
+comment on column redactions.contract_id is 'Contract id, for subject contract; null otherwise.';
+comment on column redactions."offset" is 'Offset of the exercise, for subject exercise; null otherwise.';
+comment on column redactions.node_id is 'Node of the exercise within its update, for subject exercise; null otherwise.';
+comment on column redactions.party is 'Party, for subject party: contents of archived contracts of which it was a stakeholder. Null otherwise.';
+comment on column redactions.reason is 'Reason, as given with the redaction.';
+comment on column redactions.requested_by is 'Database role that requested the redaction.';
+comment on column redactions.redacted_at is 'Time of the redaction.';
+comment on column redactions.contracts is 'Number of rows of contracts whose contents were removed.';
+comment on column redactions.exercises is 'Number of rows of exercises whose contents were removed.';
 
 create table redacted_contracts (
   contract_id text primary key,
@@ -137,8 +137,8 @@ create table redacted_contracts (
 );
 comment on table redacted_contracts is 'Contracts whose contents were removed. The writer removes them again whenever the ledger sends them again.';
 comment on column redacted_contracts.contract_id is 'Contract id.';
-comment on column redacted_contracts.redaction_id is 'Redaction that asked for it first.';
-comment on column redacted_contracts.exercises is 'Whether arguments and results of its exercises go as well.';
+comment on column redacted_contracts.redaction_id is 'First redaction of the contract.';
+comment on column redacted_contracts.exercises is 'Whether arguments and results of the contract''s exercises are removed as well.';
 
 create table redacted_exercises (
   "offset" bigint not null,
@@ -147,11 +147,11 @@ create table redacted_exercises (
   redaction_id text not null,
   primary key ("offset", node_id)
 );
-comment on table redacted_exercises is 'Exercises whose argument and result were removed, one by one; see also redacted_contracts.exercises.';
+comment on table redacted_exercises is 'Exercises whose argument and result were removed one by one; see also redacted_contracts.exercises.';
 comment on column redacted_exercises."offset" is 'Offset of the exercise.';
 comment on column redacted_exercises.node_id is 'Node of the exercise within its update.';
-comment on column redacted_exercises.update_id is 'Id of its update: at this offset, another ledger has another update, whose contents are stored.';
-comment on column redacted_exercises.redaction_id is 'Redaction that asked for it first.';
+comment on column redacted_exercises.update_id is 'Id of the redacted update. Another ledger has another update at this offset, whose contents are stored.';
+comment on column redacted_exercises.redaction_id is 'First redaction of the exercise.';
 
 create table verifications (
   kind text primary key check (kind in ('invariants', 'acs', 'tail', 'range', 'tokens')),
@@ -164,13 +164,13 @@ create table verifications (
   quarantined bigint not null,
   note text
 );
-comment on table verifications is 'The last result of each kind of `ledger-indexer verify`. Says nothing about the ledger itself.';
-comment on column verifications.kind is 'invariants (rules within the tables), acs (active contracts), tail (newest updates), range (a range of updates) or tokens (what admins log, with their holdings).';
-comment on column verifications.outcome is 'equal, different, or undecided when it could not be compared.';
+comment on table verifications is 'Last result of each kind of `ledger-indexer verify`. Not a statement about the ledger itself.';
+comment on column verifications.kind is 'invariants (rules within the tables), acs (active contracts), tail (newest updates), range (a range of updates) or tokens (movements that admins log, compared with holdings).';
+comment on column verifications.outcome is 'equal, different, or undecided if no comparison was possible.';
 comment on column verifications.at_offset is 'Newest offset that was compared.';
-comment on column verifications.started_at is 'When the comparison began.';
-comment on column verifications.seconds is 'How long it took.';
-comment on column verifications.compared is 'Rules, contracts or updates that were compared.';
-comment on column verifications.different is 'Differences found.';
-comment on column verifications.quarantined is 'Differences explained by updates in quarantine; they do not count as different.';
-comment on column verifications.note is 'Why nothing was decided, or what was left out; null when there is nothing to say.';
+comment on column verifications.started_at is 'Time the comparison began.';
+comment on column verifications.seconds is 'Duration of the comparison in seconds.';
+comment on column verifications.compared is 'Number of rules, contracts or updates that were compared.';
+comment on column verifications.different is 'Number of differences found.';
+comment on column verifications.quarantined is 'Differences explained by updates in quarantine; not counted in different.';
+comment on column verifications.note is 'Reason nothing was decided, or what was left out; null without a note.';

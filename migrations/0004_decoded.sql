@@ -1,4 +1,5 @@
--- The decoded events: ids and parties as texts instead of bytes and numbers. What is not asked for costs nothing.
+-- Decoded views of the event tables: ids and parties as texts instead of bytes and numbers. Columns that a query does not select
+-- cost nothing.
 
 create view contract_states as
   select id_text(l.contract_id) as contract_id, l.synchronizer_pk, l."offset" as activated_offset, l.node_id, l.template_pk,
@@ -9,13 +10,13 @@ create view contract_states as
   select id_text(e.contract_id), e.synchronizer_pk, e."offset", e.node_id, e.template_pk, e.parties_pk, e.ended_offset,
          e.unhosted_since, e.ended_by, e.ended_at, e.ended_node_id
     from ended e;
-comment on view contract_states is 'One row per row of contracts: whether it is active, else when and how it ended, with ended_by as in table ended.';
+comment on view contract_states is 'State of each row of contracts: active, or when and how it ended, with ended_by as in table ended.';
 
 create view lifetimes as
   select contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset, unhosted_since, node_id, parties_pk,
          ended_by, ended_at, ended_node_id
     from contract_states where ended_by is distinct from 'w';
-comment on view lifetimes is 'From which offset to which a contract is active on a synchronizer: what is live and what ended, without what was witnessed only.';
+comment on view lifetimes is 'Lifetimes of contracts: the offsets between which a contract is active on a synchronizer. Contains live and ended without witnessed creates.';
 
 create view decoded_updates as
   select u."offset",
@@ -40,7 +41,7 @@ create view decoded_contracts as
          c.reassignment_counter, c.workflow_id, c.redaction_id
     from contracts c
     left join contract_parties p on p.parties_pk = c.parties_pk;
-comment on view decoded_contracts is 'Table contracts, decoded. Not to be searched by contract id: lifetimes has the offset and node.';
+comment on view decoded_contracts is 'Table contracts, decoded. Do not search it by contract id: view lifetimes has the offset and node.';
 
 create view decoded_exercises as
   select e."offset", e.node_id, id_text(e.contract_id) as contract_id, e.template_pk, e.choice_pk,
@@ -86,7 +87,7 @@ comment on view active_contracts is 'Contracts active at the checkpoint, one row
 comment on column active_contracts.contract_id is 'Contract id.';
 comment on column active_contracts.package_name is 'Package name.';
 comment on column active_contracts.module_name is 'Module, dotted.';
-comment on column active_contracts.entity_name is 'Template name within the module.';
+comment on column active_contracts.entity_name is 'Template name.';
 comment on column active_contracts.package_id is 'Package id of the template as created.';
 comment on column active_contracts.payload is 'createArgument, the ledger''s own JSON.';
 comment on column active_contracts.contract_key is 'Contract key; null without key.';
@@ -94,10 +95,10 @@ comment on column active_contracts.signatories is 'Signatories.';
 comment on column active_contracts.observers is 'Observers.';
 comment on column active_contracts.created_at is 'Ledger effective time of the original create.';
 comment on column active_contracts."offset" is 'Offset of the activation.';
-comment on column active_contracts.synchronizer_id is 'Synchronizer it is active on.';
-comment on column active_contracts.reassignment_counter is 'Reassignments before this activation; null where the ledger did not say.';
+comment on column active_contracts.synchronizer_id is 'Synchronizer on which the contract is active.';
+comment on column active_contracts.reassignment_counter is 'Number of reassignments before this activation; null if the ledger did not report it.';
 
--- A column of the same name means the same in every view, so each meaning is written once.
+-- A column of the same name has the same meaning in every view, so each meaning is written once.
 do $$
 declare
   meaning record;
@@ -110,63 +111,63 @@ begin
         ('contract_id', 'Contract id.'),
         ('offset', 'Offset of the update.'),
         ('node_id', 'Node of the event within its update.'),
-        ('activated_offset', 'Offset of the activation or witnessed create; with node_id it names the row of contracts.'),
+        ('activated_offset', 'Offset of the activation or witnessed create; with node_id the key of the row in contracts.'),
         ('deactivated_offset', 'Offset of the archive or unassign; null while active.'),
-        ('unhosted_since', 'Offset at which the last of its parties left the participant: while deactivated_offset is null, nobody here knows what became of it since. Null for all others.'),
-        ('ended_by', 'As in table ended; null while active.'),
-        ('ended_at', 'Ledger effective time of the archive, record time of an unassign; null where it is not known.'),
-        ('ended_node_id', 'Node of the archive; null for all others.'),
-        ('parties_pk', 'Its parties, see contract_parties.'),
+        ('unhosted_since', 'Offset at which the last of its parties left the participant; while deactivated_offset is null, the state since then is not known. Null for all others.'),
+        ('ended_by', 'Kind of the end, as in table ended; null while active.'),
+        ('ended_at', 'Ledger effective time of the archive, or record time of an unassign; null if not known.'),
+        ('ended_node_id', 'Node of the archive; null for all other ends.'),
+        ('parties_pk', 'Party set, see contract_parties.'),
         ('template_pk', 'Template, see templates.'),
         ('choice_pk', 'Choice, see choices.'),
         ('interface_pk', 'Interface, a row of templates.'),
         ('synchronizer_pk', 'Synchronizer, see synchronizers.'),
-        ('source_pk', 'Synchronizer it leaves.'),
-        ('target_pk', 'Synchronizer it goes to.'),
+        ('source_pk', 'Synchronizer that the contract leaves.'),
+        ('target_pk', 'Synchronizer that the contract goes to.'),
         ('origin', 'create, assign, or seed.'),
-        ('representative_package_id', 'Package the payload was rendered with; may differ from the template''s after an import.'),
+        ('representative_package_id', 'Package the payload was rendered with, after an import possibly not the template''s.'),
         ('payload', 'createArgument, the ledger''s own JSON.'),
-        ('contract_key', 'Contract key, the ledger''s own JSON; null without key.'),
-        ('contract_key_hash', 'Base64 hash of the key; null without key.'),
+        ('contract_key', 'Contract key, the ledger''s own JSON; null without a key.'),
+        ('contract_key_hash', 'Base64 hash of the key; null without a key.'),
         ('signatories', 'Signatories.'),
         ('observers', 'Observers.'),
-        ('witness_parties', 'Parties of the reader that see the event.'),
-        ('created_event_blob', 'Base64 disclosure blob; null unless asked for.'),
+        ('witness_parties', 'Parties read by the indexer that see the event.'),
+        ('created_event_blob', 'Base64 disclosure blob; null unless requested.'),
         ('created_at', 'Ledger effective time of the original create, kept across reassignments.'),
-        ('acs_delta', 'Whether the event changed the reader''s active contracts; null where the ledger did not say.'),
-        ('reassignment_counter', 'Reassignments so far; null where the ledger did not say.'),
-        ('workflow_id', 'Workflow id; null if none.'),
+        ('acs_delta', 'Whether the event changed the active contracts of the indexed parties; null if the ledger did not report it.'),
+        ('reassignment_counter', 'Number of reassignments so far; null if the ledger did not report it.'),
+        ('workflow_id', 'Workflow id; null without one.'),
         ('redaction_id', 'Redaction that removed the contents of the row; null unless redacted.'),
         ('argument', 'choiceArgument, the ledger''s own JSON.'),
         ('result', 'exerciseResult, the ledger''s own JSON.'),
         ('acting_parties', 'Controllers that exercised the choice.'),
         ('consuming', 'Whether the exercise archived the contract.'),
-        ('last_descendant_node_id', 'The subtree is node_id to this, inclusive.'),
+        ('last_descendant_node_id', 'Inclusive end of the subtree, which begins at node_id.'),
         ('implemented_interfaces', 'Interfaces matched by the filter.'),
-        ('view', 'viewValue, the ledger''s own JSON; null when the view failed.'),
-        ('status_code', '0 when the view was computed, else the gRPC status code.'),
-        ('status_message', 'Why the view failed.'),
-        ('status_details', 'Details of the failure as the ledger sent them.'),
+        ('view', 'viewValue, the ledger''s own JSON; null if the view failed.'),
+        ('status_code', '0 if the view was computed, otherwise the gRPC status code.'),
+        ('status_message', 'Reason the view failed; null otherwise.'),
+        ('status_details', 'Details of the failure as the ledger sent them; null without any.'),
         ('implementation_package_id', 'Package whose implementation computed the view.'),
-        ('reassignment_id', 'Common to both halves.'),
-        ('submitter', 'Submitting party; null if unknown.'),
-        ('assignment_exclusivity', 'Until when only the submitter may assign.'),
-        ('incomplete', 'True when the seed found the reassignment in flight.'),
+        ('reassignment_id', 'Reassignment id, common to both halves.'),
+        ('submitter', 'Submitting party; null if not known.'),
+        ('assignment_exclusivity', 'Time until which only the submitter may assign; null without a limit.'),
+        ('incomplete', 'Whether the seed found the reassignment in flight.'),
         ('created_event', 'The created event of an incomplete assign; null otherwise.'),
         ('kind', 'Of updates: transaction, reassignment, topology, or unknown; of reassignments: unassign or assign.'),
-        ('update_id', 'The ledger''s id of the update, the same on every participant.'),
-        ('command_id', 'Command id; null unless the reader submitted the command.'),
-        ('effective_at', 'Ledger effective time (transactions only).'),
-        ('record_time', 'When the synchronizer recorded it; monotone per synchronizer only.'),
+        ('update_id', 'Ledger''s id of the update, the same on every participant.'),
+        ('command_id', 'Command id; null unless the indexer''s user submitted the command.'),
+        ('effective_at', 'Ledger effective time; null for all but transactions.'),
+        ('record_time', 'Time the synchronizer recorded the update; monotone per synchronizer only.'),
         ('trace_parent', 'W3C traceparent of the submission.'),
         ('trace_state', 'W3C tracestate of the submission.'),
-        ('external_transaction_hash', 'Hex hash of an externally signed transaction.'),
-        ('transaction_hash', 'Hex hash of the transaction (participants from 3.6 on).'),
-        ('paid_traffic_cost', 'Traffic this participant paid for the submission; null if it did not submit.'),
-        ('event_count', 'Events of this update that were delivered and stored.'),
-        ('raw', 'The whole update as the ledger wrote it, for kinds this version does not know; null otherwise.'),
+        ('external_transaction_hash', 'Hex hash of an externally signed transaction; null for all others.'),
+        ('transaction_hash', 'Hex hash of the transaction; null for participants before 3.6.'),
+        ('paid_traffic_cost', 'Traffic that this participant paid for the submission; null if it did not submit.'),
+        ('event_count', 'Number of events of this update that were delivered and stored.'),
+        ('raw', 'Complete update as the ledger sent it, for kinds this version does not know; null otherwise.'),
         ('epoch', 'Epoch of the writer that stored it.'),
-        ('indexed_at', 'When it was written here.')) m (name, text) on m.name = a.attname
+        ('indexed_at', 'Time the update was stored.')) m (name, text) on m.name = a.attname
      where c.relnamespace = (select oid from pg_namespace where nspname = current_schema()) and c.relkind = 'v'
        and (c.relname in ('contract_states', 'lifetimes') or c.relname like 'decoded\_%')
   loop

@@ -1,8 +1,7 @@
--- Functions of the writer that it cannot do without them: to clear a seed that was cut, and to find contracts that nobody
--- here hosts any more.
+-- Functions that the writer needs: one clears an interrupted seed, others find contracts that the participant no longer hosts.
 
--- The one thing the writer removes whole is a seed that was never published. As a function that looks first, so that the
--- role of the writer needs no right to truncate; `ledger-indexer grant-roles` lets it call this.
+-- The writer deletes complete tables only to clear a seed that was never published. A function that checks this first gives the
+-- writer's role no right to truncate; `ledger-indexer grant-roles` lets that role call it.
 create function clear_unfinished_seed(expected_epoch bigint) returns boolean
   language plpgsql security definer as $$
 begin
@@ -18,10 +17,10 @@ begin
   return true;
 end $$;
 comment on function clear_unfinished_seed(bigint) is
-  'Removes what an unfinished seed has stored; false, and nothing is removed, when the seed is published or the epoch is not the one given.';
+  'Removes the rows that an unfinished seed has stored. Returns false and removes nothing if the seed is published or the epoch is not the given one.';
 
--- What the events do not say, because history begins later here: parties of the filter and of the participant's own
--- namespace count as hosted, others do not, since who reads for any party is shown stakeholders that live elsewhere too.
+-- Events do not report hosting that began before the indexed history. Parties of the filter and of the participant's own
+-- namespace count as hosted. Others do not, because a user who may read for any party also sees stakeholders hosted elsewhere.
 create function hosts(party text, at_synchronizer integer, at_offset bigint) returns boolean
   language sql stable
   return (
@@ -35,7 +34,7 @@ create function hosts(party text, at_synchronizer integer, at_offset bigint) ret
                or split_part(hosts.party, '::', 2) = split_part(st.participant_id, '::', 2))
       from stream st);
 comment on function hosts(text, integer, bigint) is
-  'Whether the participant hosts a party on a synchronizer after the update with this offset, as far as its topology events tell. Null while the id of the participant is not known.';
+  'Whether the participant hosts a party on a synchronizer after the update with this offset, according to its topology events. Null while the participant id is not known.';
 
 create function unhosted_parties(departed text[], at_synchronizer integer, at_offset bigint) returns setof integer
   language sql stable
@@ -53,9 +52,10 @@ begin atomic
                        join staying s on s.party = w.party where w.party = any (t.stakeholders));
 end;
 comment on function unhosted_parties(text[], integer, bigint) is
-  'Which combinations of parties nobody here knows of any more once some parties have left a synchronizer: numbers of contract_parties.';
+  'Party sets of which no party is hosted any more once some parties have left a synchronizer: numbers of contract_parties.';
 
--- Once for each update that takes parties from the participant, so it may read what the writer's statements must not.
+-- Called once for each update that removes parties from the participant, so it may read tables that the writer's statements must
+-- not read.
 create function mark_unhosted(from_offset bigint, anew boolean) returns bigint
   language plpgsql
   set enable_seqscan = on set enable_hashjoin = on set plan_cache_mode = force_custom_plan
@@ -94,9 +94,9 @@ begin
   return total;
 end $$;
 comment on function mark_unhosted(bigint, boolean) is
-  'Marks contracts whose last hosted party left the participant at an offset or later, and gives their number; anew: marks that were made from there on are removed first.';
+  'Marks contracts whose last hosted party left the participant at an offset or later, and returns their number. If the second argument is true, marks made from that offset are removed first.';
 
--- Names must mean the tables of this schema, and never a temporary one.
+-- Names must resolve to the tables of this schema, never to a temporary table.
 do $$ begin
   execute format('alter function clear_unfinished_seed(bigint) set search_path = %I, pg_temp', current_schema());
   execute format('alter function mark_unhosted(bigint, boolean) set search_path = %I, pg_temp', current_schema());

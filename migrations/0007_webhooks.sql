@@ -1,5 +1,5 @@
--- Who is told of changes over HTTP, how far each was told, and what could not be delivered. Runs with search_path set to the
--- schema of the stream; names no schema itself.
+-- Webhooks: receivers of changes over HTTP, the position of each, and events that could not be delivered. Runs with search_path
+-- set to the schema of the stream and names no schema itself.
 
 create table webhooks (
   name text primary key,
@@ -16,30 +16,30 @@ create table webhooks (
   moved_at timestamptz not null default now(),
   check (cursor_offset is not null or cursor_node is null)
 );
-comment on table webhooks is 'Who is told of changes over HTTP: one row per webhook. Its address and secret are in webhook_secrets.';
+comment on table webhooks is 'Webhooks that receive changes over HTTP, one row each. Address and secret are in webhook_secrets.';
 comment on column webhooks.name is 'Name, as given to `ledger-indexer webhook add`.';
-comment on column webhooks.hook_id is 'Made once, and part of every webhook-id: a webhook of the same name that is added later has other ids.';
-comment on column webhooks.role_name is 'Role whose rights and row security decide what is sent.';
-comment on column webhooks.template is 'Only events of this template, package-name:Module:Entity; null: of any.';
-comment on column webhooks.party is 'Only events that name this party; null: any.';
-comment on column webhooks.event_types is 'Only these values of event_type of explore.events; empty: all.';
-comment on column webhooks.state is 'active; disabled: the receiver answered 410, and nothing is sent until `ledger-indexer webhook resume`.';
-comment on column webhooks.cursor_offset is 'Everything up to this place was delivered, or is in webhook_dead_letters. Null: it begins where history begins.';
-comment on column webhooks.cursor_node is 'Node within the update at cursor_offset; null: the whole update.';
-comment on column webhooks.missed is 'What of history it was not told, because it is not complete here; null: nothing.';
-comment on column webhooks.added_at is 'When it was added.';
-comment on column webhooks.moved_at is 'When its cursor was moved last.';
+comment on column webhooks.hook_id is 'Generated id, part of every webhook-id. A webhook of the same name that is added later has other ids.';
+comment on column webhooks.role_name is 'Role whose rights and row security decide which events are sent.';
+comment on column webhooks.template is 'Template of the events to send, package-name:Module:Entity; null for any template.';
+comment on column webhooks.party is 'Party that events must name; null for any party.';
+comment on column webhooks.event_types is 'Values of event_type of explore.events to send; empty for all.';
+comment on column webhooks.state is 'active; disabled: the receiver returned 410, and nothing is sent until `ledger-indexer webhook resume`.';
+comment on column webhooks.cursor_offset is 'Inclusive: events up to this position were delivered, or are in webhook_dead_letters. Null: delivery begins where history begins.';
+comment on column webhooks.cursor_node is 'Inclusive node within the update at cursor_offset; null for the complete update.';
+comment on column webhooks.missed is 'History that was not delivered because it is not completely stored; null for none.';
+comment on column webhooks.added_at is 'Time the webhook was added.';
+comment on column webhooks.moved_at is 'Time the cursor last moved.';
 
 create table webhook_secrets (
   name text primary key,
   url text not null,
   secret text not null
 );
-comment on table webhook_secrets is 'Addresses and signing secrets of webhooks. Row security without a policy: the owner and the writer see rows, readers none.';
-comment on column webhook_secrets.name is 'The webhook.';
-comment on column webhook_secrets.url is 'Where it is delivered to; may hold a secret of the receiver in its path or query.';
-comment on column webhook_secrets.secret is 'whsec_ and the key of the signatures in base64, as Standard Webhooks has it.';
--- Whatever a role is granted on all tables, now or later, it sees no row here.
+comment on table webhook_secrets is 'Addresses and signing secrets of webhooks. Row security has no policy: the owner and the writer see rows, readers see none.';
+comment on column webhook_secrets.name is 'Name of the webhook.';
+comment on column webhook_secrets.url is 'Address for deliveries; path or query may hold a secret of the receiver.';
+comment on column webhook_secrets.secret is 'whsec_ followed by the signing key in base64, as in Standard Webhooks.';
+-- No role sees rows of this table, whatever it is granted on all tables, now or later.
 alter table webhook_secrets enable row level security;
 
 create table webhook_dead_letters (
@@ -53,12 +53,12 @@ create table webhook_dead_letters (
   failed_at timestamptz not null default now(),
   primary key (name, "offset", node_id)
 );
-comment on table webhook_dead_letters is 'Dead letters: events that a receiver did not take, and later events of the same contract, which wait behind them. No contents: those are read again when one is replayed.';
-comment on column webhook_dead_letters.name is 'The webhook.';
+comment on table webhook_dead_letters is 'Dead letters: events that a receiver did not accept, and later events of the same contract, which wait behind them. Rows have no contents, which are read again for a replay.';
+comment on column webhook_dead_letters.name is 'Name of the webhook.';
 comment on column webhook_dead_letters."offset" is 'Offset of the event.';
 comment on column webhook_dead_letters.node_id is 'Node of the event within its update.';
-comment on column webhook_dead_letters.contract_id is 'Its contract; empty for an event of topology.';
-comment on column webhook_dead_letters.attempts is 'How often it was sent; 0 for one that waits behind another of its contract.';
-comment on column webhook_dead_letters.problem is 'What the receiver answered last, without its words, or why it was not sent.';
-comment on column webhook_dead_letters.replay is 'It is sent again once no letter of its contract before it is in the way: asked for with `ledger-indexer webhook replay`, or waiting behind another.';
-comment on column webhook_dead_letters.failed_at is 'When it was given up.';
+comment on column webhook_dead_letters.contract_id is 'Contract of the event; empty for topology events.';
+comment on column webhook_dead_letters.attempts is 'Number of attempts; 0 for an event that waits behind another of its contract.';
+comment on column webhook_dead_letters.problem is 'Last response of the receiver without its text, or the reason the event was not sent.';
+comment on column webhook_dead_letters.replay is 'Whether the event is sent again as soon as no earlier dead letter of its contract blocks it: requested with `ledger-indexer webhook replay`, or waiting behind another event.';
+comment on column webhook_dead_letters.failed_at is 'Time the event became a dead letter.';

@@ -1,4 +1,4 @@
--- Tokens of readers at /changes and /query. Runs with search_path set to the schema of the stream; names no schema itself.
+-- Reader tokens for /changes and /query. Runs with search_path set to the schema of the stream and names no schema itself.
 
 create table reader_tokens (
   id text primary key,
@@ -10,14 +10,14 @@ create table reader_tokens (
   expires_at timestamptz,
   revoked_at timestamptz
 );
-comment on table reader_tokens is 'Tokens by which readers are answered over HTTP. Row security without a policy: the owner and the writer see rows, readers none.';
-comment on column reader_tokens.id is 'Name of the token, as `ledger-indexer reader-token list` shows it; tells nothing of its secret.';
-comment on column reader_tokens.hash is 'SHA-256 of the token, which itself is kept nowhere.';
-comment on column reader_tokens.role_name is 'Role of `grant-reader` whose rights and row security hold for whoever shows the token.';
-comment on column reader_tokens.login_name is 'Login made for this token, a member of that role and of nothing else: questions of the query page are asked as it. Without it, or without its membership, the token is worth nothing.';
-comment on column reader_tokens.name is 'Whose it is, as given to `ledger-indexer reader-token create`; null: nobody said.';
-comment on column reader_tokens.created_at is 'When it was made.';
-comment on column reader_tokens.expires_at is 'From then on it is refused; null: never.';
-comment on column reader_tokens.revoked_at is 'Since then it is refused; null: it is not revoked.';
--- Whatever a role is granted on all tables, now or later, it sees no row here.
+comment on table reader_tokens is 'Tokens that authenticate HTTP clients. Row security has no policy: the owner and the writer see rows, readers see none.';
+comment on column reader_tokens.id is 'Id of the token, as printed by `ledger-indexer reader-token list`; not derived from the secret.';
+comment on column reader_tokens.hash is 'SHA-256 of the token. The token itself is not stored.';
+comment on column reader_tokens.role_name is 'Role of `grant-reader` whose rights and row security apply to holders of the token.';
+comment on column reader_tokens.login_name is 'Login created for this token, a member of that role only. The query page runs queries as this login. Without the login or its membership the token is rejected.';
+comment on column reader_tokens.name is 'Holder, as given to `ledger-indexer reader-token create`; null if not given.';
+comment on column reader_tokens.created_at is 'Time the token was created.';
+comment on column reader_tokens.expires_at is 'Time from which the token is rejected; null if it never expires.';
+comment on column reader_tokens.revoked_at is 'Time since which the token is rejected; null if not revoked.';
+-- No role sees rows of this table, whatever it is granted on all tables, now or later.
 alter table reader_tokens enable row level security;

@@ -1,7 +1,7 @@
--- What stolen passwords of the writer and of the redactor are not good for.
+-- Limits on damage by a stolen password of the writer or of the redactor.
 
--- The role of the writer may change stream.seeded_at, so the function does not rely on it alone. Publishing a seed adds a
--- row to coverage in the same transaction, and the writer may delete none.
+-- The role of the writer may change stream.seeded_at, so the function does not rely on that column alone. Publishing a seed adds
+-- a row to coverage in the same transaction, and the writer may not delete rows of coverage.
 create or replace function clear_unfinished_seed(expected_epoch bigint) returns boolean
   language plpgsql security definer as $$
 begin
@@ -17,13 +17,14 @@ begin
   return true;
 end $$;
 comment on function clear_unfinished_seed(bigint) is
-  'Removes what an unfinished seed has stored. Returns false and removes nothing if the epoch is not the given one, if the seed is published, or if coverage, batches or updates show that one was.';
+  'Removes the rows that an unfinished seed has stored. Returns false and removes nothing if the epoch is not the given one, if the seed is published, or if coverage, batches or updates indicate that one was.';
 do $$ begin
   execute format('alter function clear_unfinished_seed(bigint) set search_path = %I, pg_temp', current_schema());
 end $$;
 
--- The redactor needs the right to update contents, and a right on a column does not say which values. Its changes may only remove. Owners of
--- the tables are free: `filter extend` and interfaces that come later add contents. Nobody but the owner may call it, so nobody else attaches it.
+-- The redactor needs the right to update contents, and a column right does not limit the values. Its changes may only remove
+-- contents. Owners of the tables are not limited, because `filter extend` and interface backfills add contents. Only the owner
+-- may call this function, so no other role can attach it to a table.
 create function only_remove() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -42,15 +43,15 @@ begin
     end if;
   end loop;
   if before -> 'redaction_id' <> 'null' and before -> 'redaction_id' is distinct from after -> 'redaction_id' then
-    raise insufficient_privilege using message = format('a redaction may not be taken back by %s', current_user);
+    raise insufficient_privilege using message = format('a redaction may not be revoked by %s', current_user);
   end if;
   return new;
 end $$;
 comment on function only_remove() is
-  'Trigger: refuses roles other than the owner every value but null in the columns it is given, and another redaction_id where there is one.';
+  'Trigger: prevents roles other than the owner from setting the listed columns to anything but null, and from replacing a redaction_id.';
 revoke execute on function only_remove() from public;
 
--- Citus takes no triggers on tables that it distributes; there the redactor may write any contents.
+-- Citus does not allow triggers on distributed tables. On those the redactor may write any contents.
 do $$
 declare
   guarded record;

@@ -1,6 +1,6 @@
--- The redactor may change stream.epoch, so that a running writer begins a new session and learns what was redacted. A right on a column
--- does not say which values: after the greatest number there is no next epoch, and no writer could begin a session again. Owners
--- of the tables are free: a handover adds the epochs of two storages.
+-- The redactor may change stream.epoch, so that a running writer begins a new session and reads the redactions. A column right
+-- does not limit the values: after the largest number there is no next epoch, and no writer could begin a session again. Owners
+-- of the tables are not limited, because a handover adds the epochs of two schemas.
 create function next_epoch() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -10,10 +10,10 @@ begin
   return new;
 end $$;
 comment on function next_epoch() is
-  'Trigger: refuses roles other than the owner every change of stream.epoch but to the next number.';
+  'Trigger: prevents roles other than the owner from setting stream.epoch to anything but the next number.';
 revoke execute on function next_epoch() from public;
 
--- Citus takes no triggers on tables that it distributes.
+-- Citus does not allow triggers on distributed tables.
 do $$
 declare
   distributed boolean := false;

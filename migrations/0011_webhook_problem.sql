@@ -1,5 +1,5 @@
--- Why a receiver does not take events now. Its dead letters have the reasons of events that were given up; a receiver that cannot be
--- reached gives none.
+-- Reason that a receiver does not accept events now. Dead letters have the reasons of their own events only, and a receiver that
+-- cannot be reached creates no dead letters.
 alter table webhooks add column problem text, add column problem_at timestamptz;
-comment on column webhooks.problem is 'Why the last attempt failed; null: it did not, or there was none.';
-comment on column webhooks.problem_at is 'Since when it has failed for this reason.';
+comment on column webhooks.problem is 'Reason the last attempt failed; null if it succeeded, or before the first attempt.';
+comment on column webhooks.problem_at is 'Time since which attempts have failed for this reason; null without a problem.';

@@ -1,8 +1,8 @@
--- What the role of the redactor may change beside contents: columns that say what was removed. Owners of the tables are free, as in
--- 0009 and 0010.
+-- Limits on the columns, other than contents, that the role of the redactor may change: those that record what was removed.
+-- Owners of the tables are not limited, as in 0009 and 0010.
 
--- JSON null is a value of the ledger: an optional result that is empty has it. Contents that were removed are null in SQL, so
--- JSON null instead of them is a forgery. A note of a redaction that leaves contents is one as well: `redact` passes over such rows.
+-- JSON null is a ledger value, for example of an empty optional result. Removed contents are SQL null, so JSON null in their
+-- place is a forgery. A redaction recorded for contents that are still present is a forgery as well; `redact` skips such rows.
 create or replace function only_remove() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -19,10 +19,10 @@ begin
   old_id := to_jsonb(old) ->> 'redaction_id';
   new_id := to_jsonb(new) ->> 'redaction_id';
   if old_id is not null and old_id is distinct from new_id then
-    raise insufficient_privilege using message = format('a redaction may not be taken back by %s', current_user);
+    raise insufficient_privilege using message = format('a redaction may not be revoked by %s', current_user);
   end if;
   foreach name in array tg_argv loop
-    -- As text: equal numbers of jsonb may be printed differently, and json has no equality.
+    -- Compared as text: equal numbers of jsonb may be printed differently, and json has no equality operator.
     execute format('select $1.%1$I is not null, $1.%1$I::text is distinct from $2.%1$I::text', name)
       into is_kept, is_changed using new, old;
     if is_kept and is_changed then
@@ -30,7 +30,7 @@ begin
     end if;
     -- The hash of a key stays when the key is removed.
     if is_kept and name <> 'contract_key_hash' and new_id is distinct from old_id then
-      raise insufficient_privilege using message = format('%s says that %s was removed, and it is there', current_user, name);
+      raise insufficient_privilege using message = format('%s records %s as removed, but it is present', current_user, name);
     end if;
   end loop;
   if new_id is distinct from old_id then
@@ -42,10 +42,10 @@ begin
   return new;
 end $$;
 comment on function only_remove() is
-  'Trigger: refuses roles other than the owner every value but null in the columns it is given, a redaction_id while contents are there or that no redaction has, and another redaction_id where there is one.';
+  'Trigger: for roles other than the owner, rejects any value but null in the listed columns, a redaction_id while contents are present, a redaction_id that is not in redactions, and a change of an existing redaction_id.';
 
--- Everything up to pruned_to_offset counts as removed: readers are refused it, and nothing may be added there. Beyond the
--- checkpoint no update of the ledger could be stored again.
+-- Updates up to and including pruned_to_offset count as removed: queries for them are rejected, and no rows may be added there. A
+-- value beyond the checkpoint would prevent every later update from being stored.
 create function pruned_to_offset_in_history() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -63,7 +63,7 @@ begin
   return new;
 end $$;
 comment on function pruned_to_offset_in_history() is
-  'Trigger: refuses roles other than the owner a pruned_to_offset that is lower than before, beyond the checkpoint or beyond a hold.';
+  'Trigger: for roles other than the owner, rejects a pruned_to_offset that is lower than before, beyond the checkpoint or beyond a hold.';
 revoke execute on function pruned_to_offset_in_history() from public;
 
 create function own_redaction() returns trigger
@@ -75,7 +75,7 @@ begin
   if tg_op = 'INSERT' then
     if new.requested_by <> session_user or new.redacted_at <> now() or new.contracts <> 0 or new.exercises <> 0 then
       raise insufficient_privilege using message = format(
-        'a redaction has the name of its login, %s, the time of its transaction and no counts when %s adds it', session_user, current_user);
+        'a redaction must have the name of its login, %s, the time of its transaction and no counts when %s adds it', session_user, current_user);
     end if;
   elsif new.contracts < old.contracts or new.exercises < old.exercises then
     raise insufficient_privilege using message = format('counts of a redaction may only grow when %s changes them', current_user);
@@ -83,10 +83,10 @@ begin
   return new;
 end $$;
 comment on function own_redaction() is
-  'Trigger: refuses roles other than the owner a redaction in the name of another login or of another time, and lower counts.';
+  'Trigger: for roles other than the owner, rejects a redaction in the name of another login or with another time, and lower counts.';
 revoke execute on function own_redaction() from public;
 
--- These rows keep contents from being stored again. To change one is to let them back in.
+-- These rows prevent redacted contents from being stored again. A change could let those contents back in.
 create function redacted_stays() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -97,23 +97,23 @@ begin
   end if;
   if tg_table_name = 'redacted_contracts' then
     if old.exercises and not new.exercises then
-      raise insufficient_privilege using message = format('exercises that stay redacted may not be given back by %s', current_user);
+      raise insufficient_privilege using message = format('exercises that stay redacted may not be restored by %s', current_user);
     end if;
     return new;
   end if;
-  -- After a new seed another update may have the offset, whose exercise is redacted in its turn.
+  -- After a new seed another update may have the offset, with an exercise that is redacted in turn.
   execute format('select %1$I.id_text(update_id) from %1$I.updates where "offset" = $1', tg_table_schema) into stored using new."offset";
   if new.update_id is not distinct from old.update_id or new.update_id is distinct from stored then
     raise insufficient_privilege using message = format(
-      'the note of a redacted exercise may only be given to the update stored at its offset when %s changes it', current_user);
+      'a redacted exercise may only be assigned to the update stored at its offset when %s changes it', current_user);
   end if;
   return new;
 end $$;
 comment on function redacted_stays() is
-  'Trigger: refuses roles other than the owner changes by which the writer would store redacted contents again.';
+  'Trigger: for roles other than the owner, rejects changes after which the writer would store redacted contents again.';
 revoke execute on function redacted_stays() from public;
 
--- Citus takes no triggers on tables that it distributes, and redacted_contracts and redacted_exercises are on every node there.
+-- Citus does not allow triggers on distributed tables. There, redacted_contracts and redacted_exercises are on every node.
 do $$
 declare
   guarded record;
@@ -137,7 +137,7 @@ begin
   end loop;
 end $$;
 
--- As in 0009. Citus has no plan for a query without columns of tables that are on every node, so there no seed could begin.
+-- As in 0009. Citus cannot plan a query without columns over tables that are on every node, so no seed could begin there.
 create or replace function clear_unfinished_seed(expected_epoch bigint) returns boolean
   language plpgsql security definer as $$
 begin

@@ -1,20 +1,22 @@
--- The first start stores its filter before the ledger has answered. While there is no history under it, the writer may replace it:
--- nothing is lost, and a slip would otherwise stay. A right on columns does not say when. Owners of the tables are free.
+-- The first start stores its filter before the ledger has responded. While no history is stored under that filter, the writer may
+-- replace it: nothing is lost, and a mistake would otherwise be permanent. A column right does not limit the time of a change.
+-- Owners of the tables are not limited.
 create function filter_before_history() returns trigger
   language plpgsql as $$
 begin
   if (new.seeded_at is not null or new.checkpoint is not null or new.seed_contracts > 0
       or exists (select from coverage) or exists (select from updates))
      and not pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
-    raise insufficient_privilege using message = 'the filter of a stream with history may be changed by the owner of the tables only';
+    raise insufficient_privilege using message = 'only the owner of the tables may change the filter of a stream with history';
   end if;
   return new;
 end $$;
 comment on function filter_before_history() is
-  'Trigger: refuses roles other than the owner another filter for a stream that has history.';
+  'Trigger: for roles other than the owner, rejects another filter for a stream that has history.';
 revoke execute on function filter_before_history() from public;
 
--- Names must mean the tables of this schema, and never a temporary one. Citus takes no triggers on tables that it distributes.
+-- Names must resolve to the tables of this schema, never to a temporary table. Citus does not allow triggers on distributed
+-- tables.
 do $$
 declare
   distributed boolean := false;

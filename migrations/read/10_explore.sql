@@ -1,15 +1,15 @@
--- Views for people and BI tools. Names instead of numbers, one row per thing; nothing is stored here.
--- What is joined from the left on a key costs nothing where none of its columns is asked for: dictionaries, parties, updates,
--- and contracts beside their states. A condition on such a column makes the join an inner one, which the planner may begin
--- at either end: contracts by "offset", their states by id, parties by who is among them.
+-- Views for people and BI tools. Names replace numbers, with one row per object; nothing is stored here.
+-- Left joins on a key cost nothing if the query selects none of their columns: dictionaries, parties, updates, and
+-- contracts joined to their states. A condition on such a column turns the join into an inner join, which the planner may
+-- start at either end: contracts by "offset", states by id, parties by member.
 
--- Exercises find their template through the choice, so that a condition on the template goes through (choice_pk, "offset").
+-- Exercises find their template through the choice, so that a condition on the template uses (choice_pk, "offset").
 
 create or replace function :explore.fqn(package_name text, module_name text, entity_name text) returns text
   language sql immutable parallel safe
   return package_name || ':' || module_name || ':' || entity_name;
 comment on function :explore.fqn(text, text, text) is
-  'Name of a template or interface in one text: package:Module:Entity.';
+  'Name of a template or interface as one text: package:Module:Entity.';
 
 create or replace view :explore.templates as
   select :explore.fqn(n.package_name, t.module_name, t.entity_name) as template_fqn,
@@ -47,7 +47,7 @@ create or replace view :explore.updates as
     left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.updates is
-  'Every update the ledger showed: transactions, reassignments, topology. Offsets have lawful gaps. Complete where coverage says complete.';
+  'Updates that the ledger returned: transactions, reassignments, topology. Gaps between offsets are expected. Complete where coverage says complete.';
 
 create or replace view :explore.contracts as
   select l.contract_id,
@@ -70,9 +70,9 @@ create or replace view :explore.contracts as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = c."offset";
 comment on view :explore.contracts is
-  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unhosted, those that ended by an update that is not here, such as in a gap, ended. Complete where coverage says complete; of earlier times there are those that were still active. With a cast of the payload, read function contracts of the template instead: Postgres may apply the cast to rows that other conditions leave out. Any shape.';
+  'Contracts, present and past, one row per activation: a reassigned contract has a row for each synchronizer it came to. Contracts that were never active for the indexed parties, such as those created and archived by one transaction, have status witnessed. Contracts whose parties left the participant have status unhosted. Contracts that ended by an update that is not stored, such as in a gap, have status ended. Complete where coverage says complete; of earlier times only contracts that were still active. To cast fields of the payload, read function contracts with the template instead: Postgres may apply the cast to rows that other conditions exclude. Any shape.';
 
--- Without template_pk in the join to contracts: beside a condition on the payload the planner would merge by it alone.
+-- The join to contracts omits template_pk: with a condition on the payload the planner would merge on template_pk alone.
 create or replace view :explore.active_contracts as
   select id_text(l.contract_id) as contract_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
@@ -88,7 +88,7 @@ create or replace view :explore.active_contracts as
     left join updates u on u."offset" = l."offset"
    where l.unhosted_since is null;
 comment on view :explore.active_contracts is
-  'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history. With a cast of the payload, read function active of the template instead: Postgres may apply the cast to rows that other conditions leave out. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
+  'Contracts active now, at the checkpoint. A count or list of one template reads live rows only, however long the history is. To cast fields of the payload, read function active with the template instead: Postgres may apply the cast to rows that other conditions exclude. Any shape; while latest_offset() is null it contains the contracts that the seed has read so far.';
 
 create or replace view :explore.exercises as
   select e."offset", e.node_id, id_text(e.contract_id) as contract_id,
@@ -111,7 +111,7 @@ create or replace view :explore.exercises as
     left join updates u on u."offset" = e."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.exercises is
-  'Every exercised choice with argument and result. With a cast of them, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions leave out. Needs the shape LEDGER_EFFECTS, else it is empty. Complete where coverage says complete.';
+  'Exercised choices with argument and result. To cast fields of them, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions exclude. Needs the shape LEDGER_EFFECTS, otherwise it is empty. Complete where coverage says complete.';
 
 create or replace view :explore.interface_views as
   select l.contract_id, v."offset",
@@ -129,7 +129,7 @@ create or replace view :explore.interface_views as
                           and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
     left join templates t on t.template_pk = l.template_pk;
 comment on view :explore.interface_views is
-  'Contracts as the interfaces of the filter show them, now and in the past: one row per activation and interface. With a cast of the view, read the typed view of the interface instead: Postgres may apply the cast to rows that other conditions leave out. Needs the interface in the filter; complete as contracts is.';
+  'Views of contracts through the interfaces of the filter, present and past, one row per activation and interface. To cast fields of the view, read the typed view of the interface instead: Postgres may apply the cast to rows that other conditions exclude. Needs the interface in the filter; complete as contracts is.';
 
 create or replace view :explore.reassignments as
   select r."offset", r.node_id, case r.kind when 'u' then 'unassign' else 'assign' end as kind,
@@ -144,4 +144,4 @@ create or replace view :explore.reassignments as
     left join synchronizers b on b.synchronizer_pk = r.target_pk
     left join updates u on u."offset" = r."offset";
 comment on view :explore.reassignments is
-  'Contracts on their way between synchronizers: one row when a contract leaves, one when it arrives. Complete where coverage says complete.';
+  'Halves of reassignments between synchronizers: one row when a contract leaves, one when it arrives. Complete where coverage says complete.';

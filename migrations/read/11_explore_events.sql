@@ -1,4 +1,4 @@
--- Views over several tables: what happened, who took part, how much.
+-- Views over several tables: events, parties, activity.
 
 create or replace view :explore.events as
   select c."offset", c.node_id, case c.origin when 'c' then 'created' else 'assigned' end as event_type,
@@ -56,9 +56,9 @@ create or replace view :explore.events as
     left join updates u on u."offset" = y."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.events is
-  'Everything that happened, one row per event, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; all exercises are the rows with a choice, except topology. Contracts found by the seed are no events: see contracts. Give a range of offsets, a contract or a template: without one the whole history is read. The latest: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage says complete; exercises that archived nothing need the shape LEDGER_EFFECTS.';
+  'Events of all kinds, one row each, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; exercises are the rows with a choice, except topology. Contracts found by the seed are not events: see contracts. Give a range of offsets, a contract or a template, because without one all history is read. The latest events: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage says complete; exercises that archived nothing need the shape LEDGER_EFFECTS.';
 
--- Each combination of parties is counted once, and its parties are looked at after that.
+-- Each party set is counted once, before its parties are expanded.
 create or replace view :explore.parties as
   with roles as (
     select p.party, p.role, c.times, c.first_offset, c.last_offset, c.first_at, c.last_at
@@ -86,7 +86,7 @@ create or replace view :explore.parties as
     from roles
    group by party;
 comment on view :explore.parties is
-  'What each party took part in, over all history. Heavy: it reads every contract and exercise, also for one party. Complete where coverage says complete; exercised needs the shape LEDGER_EFFECTS.';
+  'Activity of each party over all history. Expensive: it reads every contract and exercise, even for one party. Complete where coverage says complete; exercised needs the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.activity as
   select a.hour, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
@@ -97,7 +97,7 @@ create or replace view :explore.activity as
     left join choices h on h.choice_pk = a.choice_pk
     left join synchronizers s on s.synchronizer_pk = a.synchronizer_pk;
 comment on view :explore.activity is
-  'Events per hour of record time by template, choice and synchronizer. Small and always current: charts need no event. Counts what was pruned since as well, and nothing of a gap; exercises need the shape LEDGER_EFFECTS.';
+  'Events per hour of record time by template, choice and synchronizer. Small and always current, so charts need not read events. Counts events pruned since as well, and nothing of a gap; exercises need the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.activity_updates as
   select a.hour, s.synchronizer_id, a.transactions, a.paid_traffic_cost,
@@ -107,4 +107,4 @@ create or replace view :explore.activity_updates as
     left join synchronizers s on s.synchronizer_pk = a.synchronizer_pk
    where a.template_pk = 0;
 comment on view :explore.activity_updates is
-  'Updates per hour of record time and synchronizer: events of all templates, cost, and how long they took to be recorded.';
+  'Updates per hour of record time and synchronizer: events of all templates, traffic cost, and the delay until they were recorded.';

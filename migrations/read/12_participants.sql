@@ -1,4 +1,5 @@
--- Which participant told what. Offsets are those of the stream, whoever was read; the participant's own are derived.
+-- Sources of updates and completions by participant. Offsets are those of the stream, whichever participant was read; the
+-- participant's own offsets are derived.
 
 create or replace view :explore.participants as
   select p.participant_number, p.participant_id, p.from_offset,
@@ -9,15 +10,16 @@ create or replace view :explore.participants as
     from stream s
    where not exists (select from participants);
 comment on view :explore.participants is
-  'Participants that were read, in order: one row until the stream is switched to another one (`ledger-indexer switch-participant`). What lies after from_offset, up to and including to_offset, was read from this one; its own offset is the offset here minus offset_shift.';
+  'Participants that were read, in order: one row until the stream is switched to another one (`ledger-indexer switch-participant`). Updates after from_offset, up to and including to_offset, were read from this participant. Its own offset is the offset of the stream minus offset_shift.';
 
--- Of a stream that never switched participants no row is read. An empty range lies at one offset with the next: the later one counts.
+-- For a stream that never switched participants no row is read. An empty range has the same offset as the next one, and the
+-- later one counts.
 create or replace function :explore.participant_number_at(at_offset bigint) returns integer
   language sql stable parallel safe
   return coalesce((select p.participant_number from participants p where p.from_offset < at_offset
                     order by p.participant_number desc limit 1), 1);
 comment on function :explore.participant_number_at(bigint) is
-  'Number of the participant that the update at an offset was read from, see participants; 1 where the stream never switched participants.';
+  'Number of the participant from which the update at an offset was read, see participants; 1 if the stream never switched participants.';
 
 create or replace function :explore.participant_offset(at_offset bigint) returns bigint
   language sql stable parallel safe
@@ -25,7 +27,7 @@ create or replace function :explore.participant_offset(at_offset bigint) returns
          - coalesce((select p.offset_shift from participants p where p.from_offset < at_offset
                       order by p.participant_number desc limit 1), 0);
 comment on function :explore.participant_offset(bigint) is
-  'The offset that an update has at the participant it was read from.';
+  'Offset of an update at the participant from which it was read.';
 
 create or replace function :explore.from_participant_offset(participant_offset bigint, of_participant integer default null) returns bigint
   language sql stable parallel safe
@@ -33,4 +35,4 @@ create or replace function :explore.from_participant_offset(participant_offset b
                                         where of_participant is null or p.participant_number = of_participant
                                         order by p.participant_number desc limit 1), 0);
 comment on function :explore.from_participant_offset(bigint, integer) is
-  'The offset here of what a participant has at an offset of its own, such as one that a completion told: to be waited for. Of the participant that is read now, or of the one with this number; of use for what it told after it was moved to.';
+  'Offset of the stream for an own offset of a participant, such as one that a completion reported: for wait_for_offset. Applies to the participant that is read now, or to the one with this number; for a participant, useful for offsets it reported after the stream switched to it.';

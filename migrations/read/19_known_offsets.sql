@@ -1,5 +1,6 @@
--- Where an answer about the past can be given. What was active at an offset is known from the beginning of a range of
--- coverage to its end, both included, as far as it was not pruned here; elsewhere the tables hold remnants.
+-- Offsets for which past states are available. The active contracts at an offset are known from the beginning of a range of
+-- coverage to its end, both inclusive, unless they were pruned from this schema. For all other offsets the tables hold
+-- remnants.
 
 create or replace view :explore.coverage as
   with ranges as (
@@ -12,12 +13,12 @@ create or replace view :explore.coverage as
   select r.from_offset, r.to_offset, r.status, r.reason, r.transaction_shape, r.filter_hash, r.recorded_at
     from (
       select 0 as from_offset, min(from_offset) as to_offset, 'before_start' as status,
-             'history here begins later; of what was before there are only contracts that were still active'::text as reason,
+             'history begins later; of earlier contracts only those that were still active are stored'::text as reason,
              null::text as transaction_shape, null::text as filter_hash, null::timestamptz as recorded_at
         from ranges having min(from_offset) > 0
       union all
       select from_offset, least(to_offset, pruned_to_offset), 'pruned',
-             format('pruned here: of these updates there are only contracts that were still active at %s', pruned_to_offset),
+             format('pruned: of these updates only contracts that were still active at %s are stored', pruned_to_offset),
              transaction_shape, filter_hash, recorded_at
         from ranges where from_offset < pruned_to_offset
       union all
@@ -25,16 +26,16 @@ create or replace view :explore.coverage as
              case when from_offset > 0 and origin in ('oldest', 'offset', 'filter', 'reset') then 'partial'
                   when not complete then 'partial' else 'complete' end,
              case origin
-               when 'seed' then 'seeded with what was active at from_offset, followed since'
-               when 'reseed' then 'seeded anew with what was active at from_offset, followed since'
-               when 'filter' then 'another filter counts from here on; contracts that only it shows are missing if they were created before'
-               when 'reset' then 'another filter counts from here on; contracts that only it shows are missing if they were created before'
+               when 'seed' then 'seeded with the contracts active at from_offset, followed since'
+               when 'reseed' then 'seeded again with the contracts active at from_offset, followed since'
+               when 'filter' then 'another filter applies from here; contracts visible only to it are missing if they were created before'
+               when 'reset' then 'another filter applies from here; contracts visible only to it are missing if they were created before'
                when 'filter-extend' then case when complete
-                 then 'a wider filter counts from here on, with what was active at from_offset'
-                 else 'a wider filter counts from here on; what only it shows and was active before is gathered, or was given up' end
-               else case from_offset when 0 then 'followed from the first update on'
-                                     else 'followed from here on; contracts that were created before are missing' end
-             end || coalesce('; the range before ended because ' || reason, ''),
+                 then 'a wider filter applies from here, with the contracts active at from_offset'
+                 else 'a wider filter applies from here; earlier contracts visible only to it are being backfilled, or the backfill was cancelled' end
+               else case from_offset when 0 then 'followed from the first update'
+                                     else 'followed from here; contracts created before are missing' end
+             end || coalesce('; the previous range ended because ' || reason, ''),
              transaction_shape, filter_hash, recorded_at
         from ranges where to_offset >= greatest(from_offset, pruned_to_offset)
       union all
@@ -42,28 +43,29 @@ create or replace view :explore.coverage as
         from ranges where ended < from_offset
       union all
       select q."offset" - 1, q."offset", 'quarantined',
-             format('this update could not be stored (%s): what it changed is missing since', q.code), null, null, q.quarantined_at
+             format('this update could not be stored (%s): its changes are missing since', q.code), null, null, q.quarantined_at
         from quarantine q) r
    order by r.from_offset, r.to_offset;
 comment on view :explore.coverage is
-  'Which updates are here, in order: those after from_offset, up to and including to_offset, are complete, partial, before_start, pruned, gap or quarantined, and why. active_at answers from the from_offset to the to_offset of a range that is complete or partial, both included, and refuses other offsets. Empty until the seed is complete.';
+  'Availability of updates by range, in order: updates after from_offset, up to and including to_offset, are complete, partial, before_start, pruned, gap or quarantined, with the reason. active_at accepts offsets from from_offset to to_offset of a complete or partial range, both inclusive, and rejects all others. Empty until the seed is complete.';
 
--- What the filter had from the beginning is not listed; interfaces that came later stand in interface_coverage as well.
+-- Entries of the initial filter are not listed. Interfaces that were added later are in interface_coverage as well.
 create or replace view :explore.filter_coverage as
   select p.kind, p.name, p.from_offset, p.complete_from,
          case when p.complete_from is null
-              then format('followed from offset %s on; what was active before is gathered, or was given up', p.from_offset)
+              then format('followed from offset %s; earlier active contracts are being backfilled, or the backfill was cancelled', p.from_offset)
               when p.complete_from > p.from_offset
-              then format('updates are complete from offset %s on; contracts that began by then and ended by %s are not here yet',
+              then format('updates are complete from offset %s; contracts that began by then and ended by %s are not stored yet',
                           p.from_offset, p.complete_from)
-              when p.complete_from = 0 then 'complete from the first update on'
-              else format('complete from offset %s on: what had ended by then is not here', p.complete_from) end as reason
+              when p.complete_from = 0 then 'complete from the first update'
+              else format('complete from offset %s: contracts that had ended by then are not stored', p.complete_from) end as reason
     from filter_additions p;
 comment on view :explore.filter_coverage is
-  'What was added to the filter while the stream was there, and from which offset on it is complete. All else is complete where coverage says complete. Of interfaces see interface_coverage too: views have a past of their own.';
+  'Additions to the filter made while the stream existed, and the offset from which each is complete. The rest of the filter is complete where coverage says complete. For interfaces see interface_coverage too, because their views have a history of their own.';
 
--- Ranges that touch are one. What the state at the beginning is the state of, as times go: of everything before the first
--- update of a ledger, and of any time from when a range was recorded until its first update. Where pruning cut, of none.
+-- Adjacent ranges are merged. As to time, the state at the beginning of a range is that of any time before the first update
+-- of a ledger, or of any time between recording the range and its first update. After pruning, the state at the beginning
+-- is that of no time.
 create or replace function :explore.known_ranges()
   returns table (from_offset bigint, to_offset bigint, since timestamptz)
   language sql stable parallel safe rows 2
@@ -87,17 +89,17 @@ begin atomic
    order by 1;
 end;
 comment on function :explore.known_ranges() is
-  'From which to which offset it is known what was active, both included, and since when what was active at the first: null where pruning cut the range. Ranges that touch are one.';
+  'Ranges of offsets, both ends inclusive, for which the active contracts are known. since is the time from which the state at the first offset applies; null if the range begins where history was pruned. Adjacent ranges are merged.';
 
 create or replace function :explore.known_ranges_text() returns text
   language sql stable parallel safe
   return coalesce(
-    (select 'history here is known ' || string_agg(format('from %s to %s', r.from_offset, r.to_offset), ' and ' order by r.from_offset)
+    (select 'history is known ' || string_agg(format('from %s to %s', r.from_offset, r.to_offset), ' and ' order by r.from_offset)
        from (select k.from_offset, k.to_offset from :explore.known_ranges() k order by k.from_offset desc limit 5) r),
-    'nothing is known here until the seed is complete');
-comment on function :explore.known_ranges_text() is 'The newest five known ranges in words: for error messages.';
+    'no history is known until the seed is complete');
+comment on function :explore.known_ranges_text() is 'Newest five known ranges as text, for error messages.';
 
--- In PL/pgSQL, which is not made part of the query: it is asked once for each.
+-- In PL/pgSQL, which Postgres does not inline: the function is evaluated once for each query.
 create or replace function :explore.known_offset(at_offset bigint) returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -110,21 +112,21 @@ begin
      or exists (select from :explore.known_ranges() r where at_offset between r.from_offset and r.to_offset) then
     return at_offset;
   elsif at_offset is null then
-    raise exception 'No offset was given: what was active at null is not known; %', :explore.known_ranges_text()
+    raise exception 'No offset was given: active contracts at null are not known; %', :explore.known_ranges_text()
       using errcode = 'LI003',
             hint = 'nearest_offset is null for a time before every transaction. Give an offset that is known, or a time.';
   elsif at_offset > history.checkpoint then
-    raise exception 'What was active at offset % is not known yet: %', at_offset, :explore.known_ranges_text()
+    raise exception 'Active contracts at offset % are not known yet: %', at_offset, :explore.known_ranges_text()
       using errcode = 'LI003',
-            hint = format('Wait for it in a statement before: select wait_for_offset(%s).', at_offset);
+            hint = format('Wait for the offset in an earlier statement: select wait_for_offset(%s).', at_offset);
   end if;
-  raise exception 'What was active at offset % is not known: %', at_offset, :explore.known_ranges_text()
+  raise exception 'Active contracts at offset % are not known: %', at_offset, :explore.known_ranges_text()
     using errcode = 'LI003',
-          hint = 'Ask for an offset that is known; nearest_offset finds one by time, view coverage says why others are not.';
+          hint = 'Use a known offset; nearest_offset finds one by time, and view coverage has the reasons for the others.';
 end
 $$;
 comment on function :explore.known_offset(bigint) is
-  'The offset itself where it is known what was active at it, see coverage; else SQLSTATE LI003 with what is known.';
+  'The offset itself if the active contracts at it are known, see coverage; otherwise SQLSTATE LI003 with the known ranges.';
 
 create or replace function :explore.known_offset("time" timestamptz) returns bigint
   language plpgsql stable parallel safe
@@ -153,10 +155,10 @@ begin
       return known.from_offset;
     end if;
   end if;
-  raise exception 'What was active at % is not known: %', coalesce("time"::text, 'null'), :explore.known_ranges_text()
+  raise exception 'Active contracts at % are not known: %', coalesce("time"::text, 'null'), :explore.known_ranges_text()
     using errcode = 'LI003',
-          hint = 'Ask for a time or an offset that is known; view updates has the times of offsets, view coverage says why others are not.';
+          hint = 'Use a known time or offset; view updates has the times of offsets, and view coverage has the reasons for the others.';
 end
 $$;
 comment on function :explore.known_offset(timestamptz) is
-  'The last offset at or before a time, by ledger effective time; the checkpoint where nothing later is stored. SQLSTATE LI003 where it is not known what was active then: before what is known, and between a gap''s neighbors.';
+  'Last offset at or before a time, by ledger effective time; the checkpoint if nothing later is stored. SQLSTATE LI003 if the active contracts at that time are not known: before the known ranges, and between the neighbors of a gap.';

@@ -1,4 +1,5 @@
--- The two read paths as functions: what is active now, what was active at an offset; and offsets to ask for.
+-- The two read paths as functions: contracts active now and contracts active at an offset; also functions that find
+-- offsets.
 
 create or replace function :explore.similar_names(wanted text) returns text
   language sql stable parallel safe
@@ -10,7 +11,7 @@ begin atomic
            order by likeness desc, name limit 5) nearest;
 end;
 comment on function :explore.similar_names(text) is
-  'Up to five names of templates that share most pairs of letters with this text: for error messages.';
+  'Up to five names of templates that share most pairs of letters with this text, for error messages.';
 
 create or replace function :explore.is_unseen(wanted text) returns boolean
   language sql stable parallel safe
@@ -24,9 +25,9 @@ create or replace function :explore.is_unseen(wanted text) returns boolean
                       :explore.fqn(p.package_name, n.module_name, n.entity_name),
                       :explore.fqn(p.package_id, n.module_name, n.entity_name)));
 comment on function :explore.is_unseen(text) is
-  'Whether a package defines a template or interface of this name, although no contract of it may have been seen.';
+  'Whether a package defines a template or interface of this name, even if no contract of it was seen.';
 
--- Callers write any ((select template_pks(…))::integer[]): asked once for each query, whichever index leads.
+-- Callers write any ((select template_pks(…))::integer[]), which is evaluated once per query, whichever index leads.
 create or replace function :explore.template_pks(template text) returns integer[]
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -40,7 +41,8 @@ begin
   if wanted is null then
     return array(select t.template_pk from :storage.templates t);
   end if;
-  -- A whole name, as applications write it, is found without packages, unless some could name what has no package name.
+  -- A fully qualified name, as applications write it, is found without reading packages, unless some package could define a
+  -- name that has no package name.
   select array_agg(t.template_pk), bool_and(t.package_name is not null) into found, is_whole
     from :storage.templates t
    where t.entity_name = substring(wanted from '[^:]*$')
@@ -71,9 +73,9 @@ begin
 end
 $$;
 comment on function :explore.template_pks(text) is
-  'Numbers of all versions of a template, given as package:Module:Entity, Module:Entity or Entity, with a leading # or a package id if you like; null stands for all templates. Unknown and ambiguous names are errors; a name that only the packages know is none.';
+  'Numbers of all versions of a template, given as package:Module:Entity, Module:Entity or Entity, optionally with a leading # or a package id; null means all templates. Unknown and ambiguous names are errors. A name that only the packages define gives an empty list.';
 
--- In PL/pgSQL: Postgres would plan a function of SQL anew with every query, and ask this one for its estimates as well.
+-- In PL/pgSQL: Postgres would plan an SQL function again with every query, and execute this one for its estimates as well.
 create or replace function :explore.latest_offset() returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -83,11 +85,11 @@ begin
 end
 $$;
 comment on function :explore.latest_offset() is
-  'The checkpoint: every update up to and including this offset is in the tables. Null until the seed is complete.';
+  'Checkpoint: every update up to and including this offset is stored. Null until the seed is complete.';
 
--- What a query computes from `case when with_name(name) then payload end` waits for the relation that the name comes from.
--- Rows of other templates are left out at the same place, and first: to find out which these are costs less. Of a name that
--- the planner knows it keeps the payload alone, so that indexes are of use. The body names nothing, and needs no search path.
+-- An expression `case when with_name(name) then payload end` is evaluated only after the relation that provides the name.
+-- Rows of other templates are excluded at the same point, and first, because that check costs less. If the planner knows
+-- the name, only the payload remains, so that indexes are used. The body names no objects and needs no search path.
 create or replace function :explore.with_name(name text) returns boolean
   language plpgsql immutable parallel safe cost 5000
 as $$
@@ -96,13 +98,13 @@ begin
 end
 $$;
 comment on function :explore.with_name(text) is
-  'True. Keeps what stands behind it from being looked at before the name is at hand.';
+  'True. Delays evaluation of the expression behind it until the name is available.';
 
--- A condition of the reader on the payload may be looked at where contracts are read, before anything is joined, and a cast
--- fails on what another template has in a field of this name. Postgres looks at the cheapest condition of a scan first:
--- array_position counts as one operator, and nothing that can fail on a payload costs less than two. In a join from the left,
--- so that contracts are still left out of a query that asks for none of their columns. A template that comes from another
--- relation is compared only where that is joined: see with_name.
+-- A user's condition on the payload may be evaluated where contracts are read, before any join, and a cast fails on the
+-- value that another template has in a field of the same name. Postgres evaluates the cheapest condition of a scan first:
+-- array_position counts as one operator, and no payload condition that can fail costs less than two.
+-- The condition is in a left join, so that contracts are still skipped by a query that selects none of their columns. A
+-- template that comes from another relation is compared only where that relation is joined: see with_name.
 create or replace function :explore.active(template text default null) returns setof :explore.active_contracts
   language sql stable parallel safe rows 1000
 begin atomic
@@ -122,7 +124,7 @@ begin atomic
    where l.unhosted_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
-  'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads live rows only. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
+  'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads live rows only. Any shape; while latest_offset() is null it returns the contracts that the seed has read so far.';
 
 create or replace function :explore.contracts(template text) returns setof :explore.contracts
   language sql stable parallel safe rows 1000
@@ -151,10 +153,10 @@ begin atomic
    where l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.contracts(text) is
-  'Contracts of a template, now and in the past, as the view of this name shows them. Any shape.';
+  'Contracts of a template, present and past, as in the view of this name. Any shape.';
 
--- The template is looked up before the key: a wrong name is an error, also where nothing has the key.
--- Base64 is stored as the bytes it stands for, and text that is none behind a byte ff: see base64_text of the storage.
+-- The template is resolved before the key: a wrong name is an error even if no contract has the key. Base64 is stored as
+-- the bytes it denotes, and text that is not base64 after a byte ff: see base64_text of the storage.
 create or replace function :explore.active_by_key(key_hash text, template text default null)
   returns setof :explore.active_contracts
   language sql stable parallel safe rows 1
@@ -181,14 +183,14 @@ begin atomic
      and l.unhosted_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active_by_key(text, text) is
-  'Contracts that are active now with a key of this hash, in base64 as the ledger prints it; of one template where it is named. Any shape.';
+  'Contracts that are active now with a key of this hash, in base64 as the ledger prints it; if a template is named, contracts of that template only. Any shape.';
 
 -- A contract whose lifetime has class k can be active at an offset only if it was activated less than 2^(k+1) before, so
--- each class is one range of the index ended_template, and about as many rows are read as are found. The thousandth and
--- the one more make up for rounding, of the number of classes as well, where lifetime_class would be spelled out in each
--- query. "offset 0" keeps the ranges apart: one index scan each.
--- Whether the offset is known is asked once for each query, in the branch that is read first. It would not be asked where
--- nothing can be found, so null is no offset that the planner sees to find nothing.
+-- each class is one range of the index ended_template, and the number of rows read is close to the number found. The added
+-- thousandth and the added one compensate for rounding, also of the number of classes, because lifetime_class would be
+-- inlined into each query. "offset 0" keeps the ranges separate: one index scan each.
+-- known_offset is evaluated once for each query, in the branch that is read first. It would not be evaluated for a query
+-- that can find nothing, so null must not be an offset for which the planner proves that.
 create or replace function :explore.states_at(at_offset bigint, template text default null)
   returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
                  deactivated_offset bigint, unhosted_since bigint, node_id integer, parties_pk integer)
@@ -219,7 +221,7 @@ begin atomic
            /*alone*/offset 0/*alone*/) e;
 end;
 comment on function :explore.states_at(bigint, text) is
-  'What lifetimes_at returns, with what names the row of contracts and its parties beside it.';
+  'Rows of lifetimes_at, with the keys of the row of contracts and of its parties.';
 
 create or replace function :explore.lifetimes_at(at_offset bigint, template text default null)
   returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
@@ -230,7 +232,7 @@ begin atomic
     from :explore.states_at(at_offset, template) l;
 end;
 comment on function :explore.lifetimes_at(bigint, text) is
-  'Rows of lifetimes that were active at an offset, without reading the history before and after it. Those whose parties left the participant were active until then, or until an end that was seen later. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
+  'Rows of lifetimes that were active at an offset, without reading the history before and after it. Contracts whose parties left the participant were active until then, or until an end that was seen later. Needs a known offset, see coverage; others are rejected with SQLSTATE LI003. Any shape.';
 
 create or replace function :explore.active_at(at_offset bigint, template text default null)
   returns setof :explore.active_contracts
@@ -255,9 +257,9 @@ begin atomic
           /*alone*/and (template is null or array_position((select :explore.template_pks(template)), c.template_pk) is not null)/*alone*/;
 end;
 comment on function :explore.active_at(bigint, text) is
-  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
+  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or after the last update before it. Needs a known offset, see coverage; others are rejected with SQLSTATE LI003. Any shape.';
 
--- The offset is asked for once; "offset 0" keeps it from being asked for again with each row.
+-- The offset is computed once; "offset 0" prevents a computation for each row.
 create or replace function :explore.active_at("time" timestamptz, template text default null)
   returns setof :explore.active_contracts
   language sql stable parallel safe rows 1000
@@ -267,7 +269,7 @@ begin atomic
    cross join lateral :explore.active_at(k.at_offset, template) a;
 end;
 comment on function :explore.active_at(timestamptz, text) is
-  'Contracts of a template (of all templates with null) that were active at a time, by ledger effective time. A time after everything that is stored, such as now(), gives what is active at the checkpoint. Needs a time of which the state is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
+  'Contracts of a template (of all templates with null) that were active at a time, by ledger effective time. A time after everything that is stored, such as now(), gives the contracts active at the checkpoint. Needs a time with a known state, see coverage; others are rejected with SQLSTATE LI003. Any shape.';
 
 create or replace function :explore.active_at(ago interval, template text default null)
   returns setof :explore.active_contracts
@@ -276,10 +278,10 @@ begin atomic
   select a.* from :explore.active_at(now() - ago, template) a;
 end;
 comment on function :explore.active_at(interval, text) is
-  'Contracts of a template (of all templates with null) that were active so long ago: active_at of now() minus that.';
+  'Contracts of a template (of all templates with null) that were active this long ago: active_at of now() minus the interval.';
 
--- Windows of growing length before the time, each a range of the BRIN index: the first that holds a transaction holds the
--- newest one. The last window has no end.
+-- Windows of growing length before the time, each a range of the BRIN index: the first window that holds a transaction
+-- holds the newest one. The last window has no end.
 create or replace function :explore.nearest_offset("time" timestamptz) returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -300,7 +302,7 @@ begin
 end
 $$;
 comment on function :explore.nearest_offset(timestamptz) is
-  'Offset of the newest transaction at or before a time, by ledger effective time; null if there is none. For ranges of offsets: whether it is known what was active then, active_at with the time itself says.';
+  'Offset of the newest transaction at or before a time, by ledger effective time; null if there is none. Intended for ranges of offsets; to learn whether the active contracts at a time are known, call active_at with the time itself.';
 
 create or replace function :explore.nearest_offset(ago interval) returns bigint
   language sql stable parallel safe
@@ -317,7 +319,7 @@ declare
   pause double precision := 0.001;
   reached bigint;
 begin
-  -- Compared with null the loop below would never end.
+  -- With null the loop below would never end.
   if target is null or timeout is null then
     raise exception 'wait_for_offset needs an offset and a time' using errcode = 'null_value_not_allowed';
   end if;
@@ -329,7 +331,7 @@ begin
         using errcode = 'LI002', hint = 'Wait in a transaction of isolation level read committed.';
     elsif clock_timestamp() >= deadline then
       raise exception 'Offset % was not reached within %: the checkpoint is %', target, timeout, coalesce(reached::text, 'not set')
-        using errcode = 'LI001', hint = 'See whether the indexer runs (/readyz), or allow a longer time as second argument.';
+        using errcode = 'LI001', hint = 'Check that the indexer runs (/readyz), or give a longer timeout as second argument.';
     end if;
     perform pg_sleep(least(pause, greatest(extract(epoch from deadline - clock_timestamp())::double precision, 0)));
     pause := least(pause * 2, 0.05);
@@ -338,4 +340,4 @@ begin
 end
 $$;
 comment on function :explore.wait_for_offset(bigint, interval) is
-  'Waits until the checkpoint is at or after an offset, e.g. the completionOffset of a submission, and returns the checkpoint. SQLSTATE LI001 when the time is over, LI002 in a transaction that cannot see it. The next statement reads what was written.';
+  'Waits until the checkpoint is at or after an offset, e.g. the completionOffset of a submission, and returns the checkpoint. SQLSTATE LI001 after the timeout, LI002 in a transaction whose snapshot cannot see it. Read the update in the next statement.';

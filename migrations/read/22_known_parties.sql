@@ -1,4 +1,4 @@
--- Parties by name. A mistyped party is no party of anything: an answer that is empty for that reason would look like the truth.
+-- Parties by name. A mistyped party would match nothing, and the empty result would look correct.
 
 create or replace function :explore.party_names() returns setof text
   language sql stable parallel safe rows 1000
@@ -13,9 +13,9 @@ begin atomic
           select s.party from submitters s) u;
 end;
 comment on function :explore.party_names() is
-  'Every party that an event, a topology change or a command names. Reads all combinations of parties.';
+  'Parties that an event, a topology change or a command names. Reads all party sets.';
 
--- Whoever writes a hint means the party that has it in front of its fingerprint.
+-- A party hint denotes the party that has it in front of its fingerprint.
 create or replace function :explore.similar_parties(wanted text) returns text
   language sql stable parallel safe
 begin atomic
@@ -27,7 +27,7 @@ begin atomic
            order by is_hint desc, likeness desc, name limit 3) nearest;
 end;
 comment on function :explore.similar_parties(text) is
-  'Up to three parties whose hint this is, or that share most pairs of letters with it: for error messages.';
+  'Up to three parties that have this hint, or that share most pairs of letters with it, for error messages.';
 
 create or replace function :explore.is_known_party(party text) returns boolean
   language sql stable parallel safe
@@ -36,7 +36,7 @@ create or replace function :explore.is_known_party(party text) returns boolean
       or exists (select 1 from topology_events t where t.party_id = is_known_party.party)
       or exists (select 1 from submitters s where s.party = is_known_party.party);
 comment on function :explore.is_known_party(text) is
-  'Whether an event, a topology change or a command names this party, of what the reader may see.';
+  'Whether an event, a topology change or a command visible to the reader names this party.';
 
 create or replace function :explore.known_party(party text) returns text
   language plpgsql stable parallel safe
@@ -46,10 +46,10 @@ begin
   if party is null or :explore.is_known_party(party) then
     return party;
   end if;
-  raise exception 'Unknown party: nothing here names %', party
+  raise exception 'Unknown party: no event, topology change or command names %', party
     using errcode = 'undefined_object',
           hint = coalesce('Nearest parties: ' || :explore.similar_parties(party), 'No party has been seen yet.');
 end
 $$;
 comment on function :explore.known_party(text) is
-  'The party itself where anything here names it, and null for null; else SQLSTATE 42704 with the nearest parties.';
+  'The party itself if any stored row names it, and null for null; otherwise SQLSTATE 42704 with the nearest parties.';

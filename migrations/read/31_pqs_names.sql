@@ -1,4 +1,4 @@
--- Names of templates, interfaces and choices, and the numbers they stand for.
+-- Names of templates, interfaces and choices, and the numbers that refer to them.
 
 create or replace view :pqs.__names as
   select t.template_pk, coalesce(t.package_name, p.package_name, t.package_id) as package_name, t.module_name,
@@ -6,12 +6,12 @@ create or replace view :pqs.__names as
     from templates t
     left join packages p on p.package_id = t.package_id;
 comment on view :pqs.__names is 'Templates and interfaces that were seen, one row per package version.';
-comment on column :pqs.__names.template_pk is 'Their number in the storage.';
-comment on column :pqs.__names.package_name is 'Package name; the package id where no name is known.';
+comment on column :pqs.__names.template_pk is 'Number in the storage.';
+comment on column :pqs.__names.package_name is 'Package name; the package id if no name is known.';
 comment on column :pqs.__names.module_name is 'Module, dotted.';
 comment on column :pqs.__names.entity_name is 'Template or interface.';
 comment on column :pqs.__names.package_id is 'Package id.';
-comment on column :pqs.__names.package_version is 'Package version; null where the package was not read.';
+comment on column :pqs.__names.package_version is 'Package version; null if the package was not read.';
 
 create or replace function :pqs.__is_defined(qname text) returns boolean
   language sql stable parallel safe
@@ -56,7 +56,8 @@ begin
   if wanted is null then
     return array(select t.template_pk from :storage.templates t);
   end if;
-  -- A whole name, as applications write it, is found without packages, unless some could name what has no package name.
+  -- A fully qualified name, as applications write it, is found without reading packages, unless some package could define a
+  -- name that has no package name.
   select array_agg(t.template_pk), bool_or(t.package_name is null) into found, has_nameless
     from :storage.templates t
    where t.entity_name = entity
@@ -76,13 +77,13 @@ begin
       using errcode = 'ambiguous_parameter', hint = 'Write it as package:Module:Entity.';
   elsif names = 0 and not :pqs.__is_defined(wanted) then
     raise exception 'Identifier not found: %', qname
-      using errcode = 'undefined_object', hint = 'select aliases from __contract_tpe shows the names there are.';
+      using errcode = 'undefined_object', hint = 'List the names with: select aliases from __contract_tpe.';
   end if;
   return coalesce(found, '{}');
 end
 $$;
 comment on function :pqs.__type_pks(text) is
-  'Numbers of all versions of a template or interface, given as package:Module:Entity, Module:Entity or Entity, with a leading # if you like; of everything for null. Unknown and ambiguous names are errors; what a package defines without any contract of it here is an empty list.';
+  'Numbers of all versions of a template or interface, given as package:Module:Entity, Module:Entity or Entity, optionally with a leading #; of all for null. Unknown and ambiguous names are errors. A name that a package defines, without any stored contract, gives an empty list.';
 
 create or replace function :pqs.__implementing_pks(qname text) returns integer[]
   language plpgsql stable parallel safe cost 1000
@@ -95,12 +96,12 @@ begin
 end
 $$;
 comment on function :pqs.__implementing_pks(text) is
-  'Numbers of the templates that have views of an interface; none where the name is that of a template.';
+  'Numbers of the templates that have views of an interface; empty if the name is that of a template.';
 
--- What is asked here stays so: a name that means a template once never means an interface, and where it came to mean another
--- thing as well, __type_pks refuses it. So the planner may ask once and leave out the parts of a query that find nothing,
--- which is what immutable is for; only a name that is not known yet gets all parts, which finds the same. Events name
--- interfaces by package id alone: what has a package name of its own is a template.
+-- The result never changes: a name that means a template once never means an interface, and if it comes to mean another
+-- object as well, __type_pks rejects it. So the planner may evaluate the function once and leave out the parts of a query
+-- that find nothing, which is the purpose of immutable. Only a name that is not known yet gets all parts, which find the
+-- same rows. Events name interfaces by package id alone, so an entity with a package name of its own is a template.
 create or replace function :pqs.__is_template(qname text) returns boolean
   language plpgsql immutable parallel safe cost 1000
   set search_path = pg_catalog, pg_temp
@@ -145,21 +146,21 @@ begin
               else array['template', 'interface'] end;
 end
 $$;
-comment on function :pqs.__payload_types(text) is 'What a name can mean: template, interface, or both as long as it is not known.';
+comment on function :pqs.__payload_types(text) is 'Kinds that a name can mean: template, interface, or both while the name is not known.';
 
 create or replace view :pqs.__choice_names as
   select h.choice_pk, n.package_name, n.module_name, n.entity_name, n.package_id, h.choice, h.template_pk, h.interface_pk
     from choices h
     join :pqs.__names n on n.template_pk = coalesce(nullif(h.interface_pk, 0), h.template_pk);
 comment on view :pqs.__choice_names is
-  'Choices that were exercised, under the interface that defines them or else the template.';
+  'Choices that were exercised, under the interface that defines them, otherwise under the template.';
 comment on column :pqs.__choice_names.choice_pk is 'Number of the choice in the storage.';
 comment on column :pqs.__choice_names.package_name is 'Package name of the template or interface that defines it.';
-comment on column :pqs.__choice_names.module_name is 'Its module, dotted.';
-comment on column :pqs.__choice_names.entity_name is 'The template or interface.';
-comment on column :pqs.__choice_names.package_id is 'Its package id.';
+comment on column :pqs.__choice_names.module_name is 'Module of the template or interface, dotted.';
+comment on column :pqs.__choice_names.entity_name is 'Template or interface.';
+comment on column :pqs.__choice_names.package_id is 'Package id of the template or interface.';
 comment on column :pqs.__choice_names.choice is 'Choice name.';
-comment on column :pqs.__choice_names.template_pk is 'Number of the template it was exercised on.';
+comment on column :pqs.__choice_names.template_pk is 'Number of the template on which the choice was exercised.';
 comment on column :pqs.__choice_names.interface_pk is 'Number of the interface; 0 for a choice of the template itself.';
 
 create or replace function :pqs.__choice_pks(qname text) returns integer[]
@@ -186,7 +187,7 @@ begin
       using errcode = 'ambiguous_parameter', hint = 'Write it as package:Module:Entity:Choice.';
   elsif names = 0 and not :pqs.__is_choice_defined(wanted) then
     raise exception 'Identifier not found: %', qname
-      using errcode = 'undefined_object', hint = 'select aliases from __exercise_tpe shows the names there are.';
+      using errcode = 'undefined_object', hint = 'List the names with: select aliases from __exercise_tpe.';
   end if;
   return coalesce(found, '{}');
 end
@@ -194,8 +195,8 @@ $$;
 comment on function :pqs.__choice_pks(text) is
   'Numbers of a choice on all versions of its template, given as package:Module:Entity:Choice, Module:Entity:Choice, Entity:Choice or Choice; of all choices for null. Unknown and ambiguous names are errors.';
 
--- Called for every row: setting a search path would cost a third of it. So every name in it has its schema, types and
--- operators too; precedence is that of parentheses.
+-- Called for every row: setting a search path would cost a third of the call. So every name in the body has its schema,
+-- types and operators too; precedence is given by parentheses.
 create or replace function :pqs.with_nulls(value jsonb, omitted jsonb) returns jsonb
   language plpgsql immutable parallel safe
 as $$
@@ -242,4 +243,4 @@ begin
 end
 $$;
 comment on function :pqs.with_nulls(jsonb, jsonb) is
-  'A value with the fields that the ledger left out because they are None: explicit nulls, as PQS stores them. The second argument is a row of omitted_fields; null and what does not fit leave the value as it is.';
+  'Value with explicit nulls, as PQS stores them, for fields that the ledger omitted because they are None. The second argument is a row of omitted_fields; null, and a row that does not fit, leave the value as it is.';

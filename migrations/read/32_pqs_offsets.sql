@@ -1,4 +1,4 @@
--- Which part of the history a session reads, and offsets to ask for.
+-- Range of history that a session reads, and functions that find offsets.
 
 create or replace function :pqs.oldest_checkpoint() returns setof :pqs.checkpoint
   language sql stable parallel safe rows 1
@@ -6,16 +6,17 @@ begin atomic
   select greatest(s.seed_offset, s.pruned_to_offset), greatest(s.seed_offset, s.pruned_to_offset)
     from stream s where s.checkpoint is not null;
 end;
-comment on function :pqs.oldest_checkpoint() is 'Where the history here begins: the offset of the seed, or up to which was pruned.';
+comment on function :pqs.oldest_checkpoint() is 'Beginning of the stored history: the offset of the seed, or the offset up to which history was pruned.';
 
 create or replace function :pqs.latest_checkpoint() returns setof :pqs.checkpoint
   language sql stable parallel safe rows 1
 begin atomic
   select s.checkpoint, s.checkpoint from stream s where s.checkpoint is not null;
 end;
-comment on function :pqs.latest_checkpoint() is 'Up to where the history here is complete.';
+comment on function :pqs.latest_checkpoint() is 'Offset up to which the stored history is complete.';
 
--- In PL/pgSQL, as those below: such a function is planned once a session. As a default it stands in several places of a query.
+-- In PL/pgSQL, as the functions below: such a function is planned once per session. As a default it occurs several times in
+-- a query.
 create or replace function :pqs.latest_offset() returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -25,7 +26,7 @@ begin
                   (select s.checkpoint from :storage.stream s));
 end
 $$;
-comment on function :pqs.latest_offset() is 'The offset queries of this session read up to: that of set_latest, else the checkpoint.';
+comment on function :pqs.latest_offset() is 'Offset up to which queries of this session read: that of set_latest, otherwise the checkpoint.';
 
 create or replace function :pqs.oldest_offset() returns bigint
   language plpgsql stable parallel safe
@@ -36,7 +37,7 @@ begin
                   (select greatest(s.seed_offset, s.pruned_to_offset) from :storage.stream s where s.checkpoint is not null));
 end
 $$;
-comment on function :pqs.oldest_offset() is 'The offset queries of this session read from: that of set_oldest, else the offset of the seed, or up to which was pruned.';
+comment on function :pqs.oldest_offset() is 'Offset from which queries of this session read: that of set_oldest, otherwise the offset of the seed, or the offset up to which history was pruned.';
 
 create or replace function :pqs.pruned_offset() returns bigint
   language plpgsql stable parallel safe
@@ -46,7 +47,7 @@ begin
   return (select s.pruned_to_offset from :storage.stream s);
 end
 $$;
-comment on function :pqs.pruned_offset() is 'The offset up to and including which was pruned here; null when nothing was.';
+comment on function :pqs.pruned_offset() is 'Inclusive offset up to which history was pruned from this schema; null if nothing was pruned.';
 
 create or replace function :pqs.validate_offset_exists("offset" bigint) returns bigint
   language plpgsql stable parallel safe strict
@@ -62,12 +63,12 @@ begin
   elsif history.checkpoint is null or "offset" > history.checkpoint then
     raise exception 'Illegal offset % is beyond upper bounds of contiguous history', "offset"
       using errcode = 'numeric_value_out_of_range',
-            hint = format('History is complete up to %s.', coalesce(history.checkpoint::text, 'nowhere yet'));
+            hint = format('History is complete up to %s.', coalesce(history.checkpoint::text, 'no offset yet'));
   end if;
   return "offset";
 end
 $$;
-comment on function :pqs.validate_offset_exists(bigint) is 'The offset itself; an error when it lies outside the history here.';
+comment on function :pqs.validate_offset_exists(bigint) is 'The offset itself; an error if it is outside the stored history.';
 
 create or replace function :pqs.set_latest("offset" bigint) returns bigint
   language plpgsql volatile
@@ -79,7 +80,7 @@ begin
 end
 $$;
 comment on function :pqs.set_latest(bigint) is
-  'Queries of this session read up to this offset from now on; null ends that. An error outside the history. Give offsets as arguments instead where a pooler shares sessions.';
+  'Sets the offset up to which later queries of this session read; null removes it. An error outside the history. If a pooler shares sessions, give offsets as arguments instead.';
 
 create or replace function :pqs.set_oldest("offset" bigint) returns bigint
   language plpgsql volatile
@@ -91,7 +92,7 @@ begin
 end
 $$;
 comment on function :pqs.set_oldest(bigint) is
-  'Queries of this session read from this offset on; null ends that. An error outside the history. Give offsets as arguments instead where a pooler shares sessions.';
+  'Sets the offset from which later queries of this session read; null removes it. An error outside the history. If a pooler shares sessions, give offsets as arguments instead.';
 
 create or replace function :pqs.__inside("offset" bigint) returns bigint
   language plpgsql stable parallel safe
@@ -113,9 +114,9 @@ begin
   return "offset";
 end
 $$;
-comment on function :pqs.__inside(bigint) is 'The offset itself; an error when the session does not read there.';
+comment on function :pqs.__inside(bigint) is 'The offset itself; an error if the session does not read there.';
 
--- Not for parallel workers: the planner cannot know that the past is seldom looked at, and would start workers for it.
+-- Not for parallel workers: the planner cannot know that past contracts are seldom read, and would start workers for them.
 create or replace function :pqs.__is_past("offset" bigint) returns boolean
   language plpgsql stable parallel restricted
   set search_path = pg_catalog, pg_temp
@@ -125,7 +126,7 @@ begin
 end
 $$;
 comment on function :pqs.__is_past(bigint) is
-  'Whether contracts that ended since then were active at an offset; an error when the session does not read there.';
+  'Whether contracts that ended since then were active at an offset; an error if the session does not read there.';
 
 create or replace function :pqs.__past("offset" bigint) returns integer
   language plpgsql stable parallel restricted
@@ -135,12 +136,12 @@ begin
   return :pqs.__is_past("offset")::integer;
 end
 $$;
-comment on function :pqs.__past(bigint) is '1 for an offset of the past, 0 for now; an error when the session does not read there.';
+comment on function :pqs.__past(bigint) is '1 for a past offset, 0 for now; an error if the session does not read there.';
 
--- A lifetime of class k can reach an offset only when it began less than 2^(k+1) before: each class is one range of the
--- index ended_template. The thousandth and the one more make up for rounding. Contracts of which nothing is known any more
--- count as a class of their own, with no such bound. One row, for the estimate: that of most rows finds next to nothing.
--- Not for parallel workers, as __is_past.
+-- A lifetime of class k can reach an offset only if it began less than 2^(k+1) before: each class is one range of the index
+-- ended_template. The added thousandth and the added one compensate for rounding. Unhosted contracts count as a separate
+-- class, without such a bound.
+-- Declared as one row, for the estimate, because most rows find next to nothing. Not for parallel workers, as __is_past.
 create or replace function :pqs.__lifetime_reaches() returns table (class integer, reach bigint)
   language plpgsql stable parallel restricted rows 1
   set search_path = pg_catalog, pg_temp
@@ -154,7 +155,7 @@ begin
 end
 $$;
 comment on function :pqs.__lifetime_reaches() is
-  'For each class of lifetimes of this history, see function lifetime_class of the storage, how many offsets before one it must have begun to reach it; class -2 stands for contracts whose parties left the participant.';
+  'Lifetime classes of this history, see function lifetime_class of the storage, with the number of offsets before a given one at which a lifetime must have begun to reach it; class -2 is contracts whose parties left the participant.';
 
 create or replace function :pqs.__from("offset" bigint) returns bigint
   language plpgsql stable parallel safe
@@ -166,7 +167,7 @@ begin
 end
 $$;
 comment on function :pqs.__from(bigint) is
-  'Lower bound of a range: contracts that were seeded, or kept when others were pruned, keep the offsets they were created at, so that a range from the beginning on has no lower bound.';
+  'Lower bound of a range. Contracts that were seeded, or kept when others were pruned, keep the offsets at which they were created, so a range from the beginning has no lower bound.';
 
 create or replace function :pqs.nearest_offset(cutoff_ts timestamptz) returns bigint
   language plpgsql stable parallel safe strict
@@ -176,7 +177,8 @@ declare
   span interval := '1 minute';
   nearest bigint;
 begin
-  -- Windows of growing length before the time: the first that holds a transaction holds the newest. The last has no end.
+  -- Windows of growing length before the time: the first window that holds a transaction holds the newest one. The last
+  -- window has no end.
   loop
     select max(u."offset") into nearest
       from :storage.updates u

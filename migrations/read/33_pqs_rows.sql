@@ -1,5 +1,5 @@
--- Contracts under the names of PQS. Everything that is joined for names, times and events is joined on a unique key from the
--- left, so that a query pays for the columns it asks for; functions are single queries, so that conditions reach indexes.
+-- Contracts under the names of PQS. Joins for names, times and events are left joins on unique keys, so that a query pays
+-- only for the columns it selects. Functions are single queries, so that conditions reach indexes.
 
 create or replace function :pqs.__archive_node(contract_id text, "offset" bigint) returns integer
   language sql stable parallel safe
@@ -46,9 +46,9 @@ create or replace view :pqs.__template_rows as
     left join contract_parties w on w.parties_pk = c.parties_pk
     left join templates t on t.template_pk = c.template_pk
     left join updates uc on uc."offset" = c."offset";
-comment on view :pqs.__template_rows is 'One row per activation of a contract and per witnessed create, with the columns of type contract and what functions select by.';
+comment on view :pqs.__template_rows is 'Activations of contracts and witnessed creates, one row each, with the columns of type contract and those that functions filter by.';
 
--- Not over __template_rows, whose columns would be copied once more for each query.
+-- Not built on __template_rows, whose columns would be copied again for each query.
 create or replace view :pqs.__interface_rows as
   select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
                                  k.package_id), k.module_name, k.entity_name) as template_fqn,
@@ -93,13 +93,14 @@ create or replace view :pqs.__interface_rows as
     left join templates k on k.template_pk = v.interface_pk
     left join updates uc on uc."offset" = c."offset"
    where v.status_code = 0;
-comment on view :pqs.__interface_rows is 'One row per interface view of a contract, with the columns of type contract and what functions select by. Views that failed are left out.';
+comment on view :pqs.__interface_rows is 'Interface views of contracts, one row each, with the columns of type contract and those that functions filter by. Views that failed are omitted.';
 
--- What a name cannot mean is not planned. Each kind is apart behind a constant: Postgres compares the constant before it looks
--- at what stands there, as long as that is a subquery of its own, which the empty WITH makes it, though conditions still go in.
--- Interfaces stand behind functions, which are opened only then, so that a query about a template does not carry them along.
--- The last part is empty, which the planner does not know: it takes it for a row. Estimates of ranges are low, and where all parts
--- together were one row, it would not keep them, but find them anew for each row of whatever they are joined to.
+-- Only the kinds that a name can mean are planned. Each kind is separated by a constant: Postgres compares the constant
+-- before it plans the rest, if the rest is a subquery of its own. The empty WITH makes it one, and conditions are still
+-- pushed down.
+-- Interfaces are behind functions, which are inlined only then, so that a query about a template does not plan them.
+-- The last part is empty, but the planner takes it for a row. Estimates of ranges are low, and if all parts together were
+-- one row, the planner would not store them, but compute them again for each row of the relation they are joined to.
 create or replace function :pqs.__no_contracts() returns setof :pqs.__template_rows
   language plpgsql stable parallel safe rows 1
   set search_path = pg_catalog, pg_temp
@@ -107,7 +108,7 @@ as $$
 begin
 end
 $$;
-comment on function :pqs.__no_contracts() is 'No row, see __contract_rows.';
+comment on function :pqs.__no_contracts() is 'No rows, see __contract_rows.';
 
 create or replace function :pqs.__interface_contracts() returns setof :pqs.__interface_rows
   language sql stable parallel safe rows 1000
@@ -155,7 +156,7 @@ create or replace view :pqs.__active_interfaces as
     left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
    where l.template_pk = i.template_pk and l.class = w.class
      and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk and v.status_code = 0;
-comment on view :pqs.__active_interfaces is 'What __active_rows has of interfaces.';
+comment on view :pqs.__active_interfaces is 'Interface part of __active_rows.';
 
 create or replace function :pqs.__interfaces_active() returns setof :pqs.__active_interfaces
   language sql stable parallel safe rows 1000
@@ -164,11 +165,13 @@ begin atomic
 end;
 comment on function :pqs.__interfaces_active() is 'The rows of __active_interfaces.';
 
--- Now and in the past. What was active at an offset is what was there by then ("offset") and stays beyond it, of the past only
--- what began within reach of it; of what is active now these two are constants that leave nothing out. The parts yield what
--- conditions and indexes are about; all else is looked up in the list of columns, once for all and only where it is asked for.
--- No JOIN in them but that of parties, by which contracts are found: every joined column would be copied for each use.
--- Contracts whose parties left the participant stand in live, and ended when they left.
+-- Active and past contracts. A contract is active at an offset if it began by then ("offset") and ends after it; past ones
+-- are searched only among those that began within reach of it. For contracts active now these two conditions are constants
+-- that exclude nothing.
+-- The parts have only the columns that conditions and indexes use; the other columns are looked up in the select list, once
+-- for all parts and only if selected. The parts have no JOIN but that of parties, by which contracts are found: every
+-- joined column would be copied for each use. Contracts whose parties left the participant are in live, and ended when
+-- their parties left.
 create or replace view :pqs.__active_rows as
   select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
                                  k.package_id), k.module_name, k.entity_name) as template_fqn,
@@ -233,7 +236,7 @@ create or replace view :pqs.__active_rows as
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";
-comment on view :pqs.__active_rows is 'Contracts and interface views that are active now, and those that ended, with the columns of type contract and what function active selects by.';
+comment on view :pqs.__active_rows is 'Contracts and interface views that are active now, and those that ended, with the columns of type contract and those that function active filters by.';
 
 create or replace view :pqs.__archivals as
   select e."offset", id_text(e.contract_id) as contract_id, e.choice_pk, e.node_id
@@ -242,9 +245,9 @@ create or replace view :pqs.__archivals as
   union all
   select a."offset", id_text(a.contract_id), 0 as choice_pk, a.node_id
     from archives a;
-comment on view :pqs.__archivals is 'What archived a contract: consuming exercises and archived events.';
+comment on view :pqs.__archivals is 'Events that archived a contract: consuming exercises and archived events.';
 comment on column :pqs.__archivals."offset" is 'Offset of the archive.';
-comment on column :pqs.__archivals.contract_id is 'Contract that was archived.';
+comment on column :pqs.__archivals.contract_id is 'Archived contract.';
 comment on column :pqs.__archivals.choice_pk is 'Number of the choice; 0 for an archived event.';
 comment on column :pqs.__archivals.node_id is 'Node of the event.';
 
@@ -261,7 +264,7 @@ create or replace view :pqs.__archived_interfaces as
    where id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
      and l.template_pk = i.template_pk
      and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk and v.status_code = 0;
-comment on view :pqs.__archived_interfaces is 'What __archived_rows has of interfaces.';
+comment on view :pqs.__archived_interfaces is 'Interface part of __archived_rows.';
 
 create or replace function :pqs.__interfaces_archived() returns setof :pqs.__archived_interfaces
   language sql stable parallel safe rows 1000
@@ -277,7 +280,7 @@ as $$
 begin
 end
 $$;
-comment on function :pqs.__no_archives() is 'No row, see __contract_rows.';
+comment on function :pqs.__no_archives() is 'No rows, see __contract_rows.';
 
 create or replace view :pqs.__archived_rows as
   select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
@@ -325,7 +328,7 @@ create or replace view :pqs.__archived_rows as
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";
-comment on view :pqs.__archived_rows is 'Contracts and interface views that were archived, with the columns of type contract and what function archives selects by.';
+comment on view :pqs.__archived_rows is 'Contracts and interface views that were archived, with the columns of type contract and those that function archives filters by.';
 
 create or replace function :pqs.payload_with_nulls(contract :pqs.contract) returns jsonb
   language sql stable parallel safe
@@ -337,4 +340,4 @@ begin atomic
                         and (contract).template_fqn = concat_ws(':', t.package_name, t.module_name, t.entity_name))) end;
 end;
 comment on function :pqs.payload_with_nulls(:pqs.contract) is
-  'The payload with explicit nulls for trailing fields that are None: payload_with_nulls(a.*). Column payload of a template is as the ledger wrote it, so that indexes on it are of use.';
+  'Payload with explicit nulls for trailing fields that are None: payload_with_nulls(a.*). Column payload of a template is as the ledger sent it, so that indexes on it are used.';

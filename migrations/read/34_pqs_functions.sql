@@ -1,13 +1,15 @@
--- Contracts by name and offsets. Functions are single queries, so that Postgres makes them part of the query that calls them.
+-- Contracts by name and offsets. Functions are single queries, so that Postgres can inline them into the query that calls
+-- them.
 
--- What is planned is what a name can mean, see __contract_rows. The body is little more than a list of columns, because Postgres
--- reads the text of its tree with every query, while it remembers that of a view.
--- array_position and with_name keep casts of the reader off the payloads of other templates, see active of explore.
--- The subselect asks for a name once; the planner cannot look into it and would read whole tables for a rare template. So a
--- second condition says the same without one, for the estimate alone: its first half, taken to be rare, is always true.
--- Offsets are asked for before anything is looked for: where nothing can be found, conditions on rows are never looked at.
--- Each condition names a column of the view, so that it goes into the parts: of one that does not, Postgres before 16 keeps
--- every join of the list of columns, whether asked for or not.
+-- Only the kinds that a name can mean are planned, see __contract_rows. The body is little more than a list of columns,
+-- because Postgres parses a function's stored tree with every query, but caches that of a view.
+-- array_position and with_name keep casts in a user's query off payloads of other templates, see active of explore.
+-- The subselect resolves a name once. The planner cannot look into it and would scan complete tables for a rare template.
+-- So a second condition repeats it without a subselect, for the estimate alone: its first half, estimated to be rare, is
+-- always true.
+-- Offsets are checked before any rows are searched, because conditions on rows are not evaluated if no rows are found. Each
+-- condition names a column of the view, so that it is pushed down into the parts: if a condition does not, Postgres before
+-- 16 keeps every join of the list of columns, whether selected or not.
 create or replace function :pqs.active(qname text default null, "offset" bigint default :pqs.latest_offset())
   returns setof :pqs.contract
   language sql stable parallel safe rows 1000
@@ -29,7 +31,7 @@ begin atomic
      and r.begins > (select active."offset") - r.reach;
 end;
 comment on function :pqs.active(text, bigint) is
-  'Contracts of a template, or views of an interface, that were active at an offset; by default now. Of everything without a name. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, that were active at an offset; by default now. Without a name, contracts and views of all. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
 
 create or replace function :pqs.creates(
   qname text default null, from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -52,9 +54,9 @@ begin atomic
      and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null);
 end;
 comment on function :pqs.creates(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, created from one offset to another, both included. Seeded contracts count as created at the seed. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, created from one offset to another, both inclusive. Seeded contracts count as created at the seed. An error if the session does not read there, see oldest_offset and latest_offset. Any shape.';
 
--- By module and name: a contract may be archived by a choice of another version than the one that was asked for.
+-- By module and name: a contract may be archived by a choice of another version than the requested one.
 create or replace function :pqs.__consuming_choices(qname text) returns integer[]
   language sql stable parallel safe
   return (select array_agg(h.choice_pk) || 0 from choices h join templates t on t.template_pk = h.template_pk
@@ -88,9 +90,9 @@ begin atomic
                               and (select :pqs.__type_pks(qname)) is not null);
 end;
 comment on function :pqs.archives(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, archived from one offset to another, both included. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, archived from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset. Any shape.';
 
--- For one contract: its row is found once, and its interface views are looked up beside it.
+-- For one contract: its row is found once, and its interface views are looked up by its key.
 create or replace view :pqs.__lookup_rows as
   select concat_ws(':', coalesce(k.package_name, case x.payload_type when 'interface' then
                                    (select p.package_name from packages p where p.package_id = k.package_id) end,
@@ -124,7 +126,7 @@ create or replace view :pqs.__lookup_rows as
          case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, l.ended_by
     from contract_states l
     join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
-    -- A worker joins by offset what it does not look up.
+    -- A worker joins by offset the rows that it does not look up.
    /*workers
     join (
            select 'template'::text as payload_type, t."offset", t.node_id, t.template_pk as type_pk, t.payload, t.contract_key,
@@ -152,7 +154,7 @@ create or replace view :pqs.__lookup_rows as
     left join templates t on t.template_pk = c.template_pk
     left join templates k on k.template_pk = x.type_pk
     left join updates u on u."offset" = c."offset";
-comment on view :pqs.__lookup_rows is 'Contracts, and beside each its interface views, with the columns of type contract: to be asked for by contract id.';
+comment on view :pqs.__lookup_rows is 'Contracts, each with its interface views, with the columns of type contract; for lookups by contract id.';
 
 create or replace function :pqs.lookup_contract(contract_id text, qname text default null)
   returns setof :pqs.contract
@@ -170,12 +172,12 @@ begin atomic
      /*alone*/and (qname is null or array_position((select :pqs.__type_pks(qname)), r.type_pk) is not null)/*alone*/;
 end;
 comment on function :pqs.lookup_contract(text, text) is
-  'A contract whatever its state, and its interface views; only as what the name says where one is given.';
+  'Contract in any state, and its interface views; if a name is given, only as that template or interface.';
 
 create or replace function :pqs.__trace(trace_parent text, trace_state text) returns :pqs.trace_context
   language sql immutable parallel safe
   return cast(row (trace_parent, trace_state) as :pqs.trace_context);
-comment on function :pqs.__trace(text, text) is 'The trace of an update: a W3C traceparent with its tracestate.';
+comment on function :pqs.__trace(text, text) is 'Trace context of an update: a W3C traceparent with its tracestate.';
 
 create or replace view :pqs.transactions as
   select u."offset" as ix, u."offset", id_text(u.update_id) as transaction_id, u.effective_at, u.workflow_id,
@@ -187,19 +189,19 @@ create or replace view :pqs.transactions as
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
    where u.kind in ('t', 'r');
 comment on view :pqs.transactions is 'Transactions and reassignments; join created_at_ix, archived_at_ix and exercised_at_ix to ix.';
-comment on column :pqs.transactions.ix is 'The offset.';
+comment on column :pqs.transactions.ix is 'Offset.';
 comment on column :pqs.transactions."offset" is 'Offset.';
 comment on column :pqs.transactions.transaction_id is 'Update id.';
 comment on column :pqs.transactions.effective_at is 'Ledger effective time; null for reassignments.';
 comment on column :pqs.transactions.workflow_id is 'Workflow id.';
 comment on column :pqs.transactions.trace_context is 'W3C trace context: (trace_context).trace_parent.';
 comment on column :pqs.transactions.external_transaction_hash is 'Hash of an externally signed transaction.';
-comment on column :pqs.transactions.paid_traffic_cost is 'Traffic this participant paid; null if it did not submit.';
+comment on column :pqs.transactions.paid_traffic_cost is 'Traffic that this participant paid; null if it did not submit.';
 comment on column :pqs.transactions.synchronizer_id is 'Synchronizer.';
 comment on column :pqs.transactions.record_time is 'Record time.';
-comment on column :pqs.transactions.indexed_at is 'When it was written here.';
+comment on column :pqs.transactions.indexed_at is 'Time the update was stored.';
 
--- A column of the same name means the same in each of the views that these functions read.
+-- A column of the same name has the same meaning in each of the views that these functions read.
 do $body$
 declare
   meaning record;
@@ -215,10 +217,10 @@ begin
         ('archived', 'Offset of the archive.'),
         ('archived_at', 'Ledger effective time of the archive.'),
         ('archived_at_ix', 'Offset of the archive.'),
-        ('archived_at_offset', 'Offset of the archive; null while active, and where it left its synchronizer.'),
+        ('archived_at_offset', 'Offset of the archive; null while active, and if the contract left its synchronizer.'),
         ('archived_effective_at', 'Ledger effective time of the archive.'),
-        ('begins', 'Its offset if it ended; else the largest there is.'),
-        ('choice_pk', 'Number of the choice that archived it; 0 for an archived event, and of interfaces, which do not select by it.'),
+        ('begins', 'Own offset if the contract ended, otherwise the largest offset there is.'),
+        ('choice_pk', 'Number of the choice that archived it; 0 for an archived event, and for interfaces, which are not filtered by it.'),
         ('contract_id', 'Contract id.'),
         ('contract_key', 'Contract key.'),
         ('contract_key_hash', 'Hash of the contract key.'),
@@ -228,45 +230,45 @@ begin
         ('created_at_ix', 'Offset of the create or assign.'),
         ('created_at_offset', 'Offset of the create or assign.'),
         ('created_effective_at', 'Ledger effective time of the create.'),
-        ('created_event_blob', 'Disclosure blob, as table contracts has it.'),
-        ('creation_package_id', 'Package it was created with.'),
+        ('created_event_blob', 'Disclosure blob, as in table contracts.'),
+        ('creation_package_id', 'Package the contract was created with.'),
         ('deactivated_offset', 'Offset of the archive or unassign.'),
-        ('divulged_only', 'True when it never was active for the parties of the reader.'),
-        ('ended_by', 'How it ended, as table ended has it; null while active.'),
+        ('divulged_only', 'Whether the contract was never active for the indexed parties.'),
+        ('ended_by', 'Kind of the end, as in table ended; null while active.'),
         ('ended_node_id', 'Node of the archive.'),
-        ('guessed', 'Its offset while active, else 0: see function active.'),
+        ('guessed', 'Own offset while active, otherwise 0: see function active.'),
         ('implementation_package_id', 'Package whose implementation computed the view.'),
-        ('indexed_at', 'When the create was written here.'),
-        ('kind', 'template or interface: of which of the two views the row is.'),
-        ('life_ix', 'Offsets from which to before which it is active.'),
-        ('lived_pk', 'Number of the template, of activations only.'),
+        ('indexed_at', 'Time the create was stored.'),
+        ('kind', 'template or interface: which of the two views has the row.'),
+        ('life_ix', 'Range of offsets in which the contract is active: from the lower bound, inclusive, to the upper one, exclusive.'),
+        ('lived_pk', 'Number of the template, for activations only.'),
         ('metadata', 'Disclosure blob.'),
         ('node_id', 'Node of the create within its update.'),
         ('observers', 'Observers.'),
         ('offset', 'Offset of the create or assign.'),
         ('origin', 'create, assign or seed.'),
-        ('own_pk', 'Number of the template or interface, from the row that the payload is read from.'),
+        ('own_pk', 'Number of the template or interface, from the row that has the payload.'),
         ('package_id', 'Package the payload was rendered with.'),
         ('package_name', 'Package name.'),
         ('package_version', 'Package version; null where the package was not read.'),
-        ('past', '0 for what is active now, 1 for what was.'),
+        ('past', '0 for contracts active now, 1 for contracts that ended.'),
         ('payload', 'Payload, or view of the interface with explicit nulls.'),
         ('payload_type', 'template or interface.'),
-        ('reach', 'Offsets that what lived as long can have begun before one at which it was active; 0 while active.'),
-        ('reassignment_counter', 'Reassignments before this activation.'),
+        ('reach', 'Maximum number of offsets before an active one at which a contract of this lifetime class can have begun; 0 while active.'),
+        ('reassignment_counter', 'Number of reassignments before this activation.'),
         ('record_time', 'Record time of the create.'),
         ('redaction_id', 'Redaction that removed the contents of the row; null unless redacted.'),
-        ('representative_package_id', 'Package the payload was rendered with, as table contracts has it.'),
+        ('representative_package_id', 'Package the payload was rendered with, as in table contracts.'),
         ('signatories', 'Signatories.'),
-        ('stays', 'Offset at which it ended; the largest there is while active.'),
+        ('stays', 'Offset at which the contract ended; the largest offset there is while active.'),
         ('synchronizer_id', 'Synchronizer.'),
         ('synchronizer_pk', 'Number of the synchronizer.'),
         ('template_fqn', 'package:Module:Entity.'),
         ('template_pk', 'Number of the template.'),
         ('type_pk', 'Number of the template or interface.'),
         ('update_id', 'Update id of the create.'),
-        ('witness_parties', 'Parties of the reader that see the create.'),
-        ('witnesses', 'Parties of the reader that see the create.')
+        ('witness_parties', 'Parties read by the indexer that see the create.'),
+        ('witnesses', 'Parties read by the indexer that see the create.')
       ) m (name, text) on m.name = a.attname
      where c.relnamespace = (select n.oid from pg_namespace n where n.nspname = :'pqs')
        and c.relname in ('__template_rows', '__interface_rows', '__contract_rows', '__active_interfaces', '__active_rows',

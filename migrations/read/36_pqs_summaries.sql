@@ -32,11 +32,11 @@ begin atomic
              and v."offset" = l.activated_offset and v.node_id = l.node_id and v.status_code = 0
            group by v.interface_pk) l
     join :pqs.__names n on n.template_pk = l.type_pk
-   -- Checks the offset before a row is looked for, so that it is refused under every plan.
+   -- The offset is checked before any rows are searched, so that it is rejected under every plan.
    where (select :pqs.__inside(summary_active."offset")) is not null
    group by n.package_name, n.module_name, n.entity_name, l.payload_type;
 end;
-comment on function :pqs.summary_active(bigint) is 'Contracts and interface views active at an offset, counted. An error where the session does not read, see oldest_offset and latest_offset.';
+comment on function :pqs.summary_active(bigint) is 'Number of contracts and interface views active at an offset. An error if the session does not read there, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_creates(
   from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -45,7 +45,7 @@ create or replace function :pqs.summary_creates(
 begin atomic
   select template_fqn, payload_type, count(*) from :pqs.creates(null, from_offset, to_offset) group by 1, 2;
 end;
-comment on function :pqs.summary_creates(bigint, bigint) is 'What was created from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
+comment on function :pqs.summary_creates(bigint, bigint) is 'Number of contracts and interface views created from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_archives(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -55,7 +55,7 @@ create or replace function :pqs.summary_archives(
 begin atomic
   select template_fqn, payload_type, count(*) from :pqs.archives(null, from_offset, to_offset) group by 1, 2;
 end;
-comment on function :pqs.summary_archives(bigint, bigint) is 'What was archived from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
+comment on function :pqs.summary_archives(bigint, bigint) is 'Number of contracts and interface views archived from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_transients(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -69,7 +69,7 @@ begin atomic
    group by 1, 2;
 end;
 comment on function :pqs.summary_transients(bigint, bigint) is
-  'What was both created and archived from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
+  'Number of contracts and interface views both created and archived from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_updates(
   from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -85,7 +85,7 @@ begin atomic
    group by 1, 2;
 end;
 comment on function :pqs.summary_updates(bigint, bigint) is
-  'Creates and archives from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
+  'Number of creates and archives from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_exercises(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -98,7 +98,7 @@ begin atomic
    group by 1, 2, 3, 4;
 end;
 comment on function :pqs.summary_exercises(bigint, bigint) is
-  'Exercises by choice from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset. Needs the shape LEDGER_EFFECTS.';
+  'Number of exercises by choice from one offset to another, both inclusive. An error if the session does not read there, see oldest_offset and latest_offset. Needs the shape LEDGER_EFFECTS.';
 
 create or replace function :pqs.summary_reassignments(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -112,11 +112,11 @@ begin atomic
     join :pqs.__names n on n.template_pk = r.template_pk
     left join synchronizers a on a.synchronizer_pk = r.source_pk
     left join synchronizers b on b.synchronizer_pk = r.target_pk
-   -- The first two check the offsets before a row is looked for, so that they are refused under every plan.
+   -- The first two check the offsets before any rows are searched, so that they are rejected under every plan.
    where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
      and r."offset" >= (select :pqs.__inside(from_offset)) and r."offset" <= (select :pqs.__inside(to_offset))
      and not r.incomplete
    group by 1, 2, 3;
 end;
 comment on function :pqs.summary_reassignments(bigint, bigint) is
-  'Contracts that left for another synchronizer, and that arrived, from one offset to another, counted. Those the seed found on their way do not count. An error where the session does not read, see oldest_offset and latest_offset.';
+  'Number of contracts that left for another synchronizer, and of those that arrived, from one offset to another, both inclusive. Reassignments that the seed found in flight do not count. An error if the session does not read there, see oldest_offset and latest_offset.';

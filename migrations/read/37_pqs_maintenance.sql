@@ -1,5 +1,5 @@
--- Indexes of payload fields. All templates share one table here, so an index is limited to rows that have the field: Postgres
--- can prove that a comparison with a value needs no other rows, which it cannot for a list of templates.
+-- Indexes of payload fields. All templates share one table here, so an index is limited to rows that have the field:
+-- Postgres can prove that a comparison with a value needs no other rows, which it cannot for a list of templates.
 
 create or replace function :pqs.print_create_index_for_contract(
   name text, qname text, expression text, index_type text, index_opclass text default '', use_concurrently boolean default true)
@@ -9,7 +9,7 @@ create or replace function :pqs.print_create_index_for_contract(
 as $$
 declare
   pks integer[] := :pqs.__type_pks(qname);
-  -- A b-tree refuses rows with more than 2,700 bytes that do not compress, and would stop the indexer by it.
+  -- A b-tree rejects rows with more than 2,700 bytes that do not compress, which would stop the indexer.
   access_method text := case when lower(index_type) <> 'btree' then index_type
                              when expression ~ '->>|#>>|::[[:space:]]*text' then 'spgist' else 'hash' end;
 begin
@@ -19,7 +19,7 @@ begin
   elsif expression ~* '[[:<:]]cast[[:space:]]*[(]|::(?![[:space:]]*(text|jsonb))' then
     raise exception 'An index on % cannot hold the rows of one template only', expression
       using errcode = 'feature_not_supported',
-            hint = 'The conversion would be applied to payloads of other templates as well, and one it fails for would stop the indexer. Index the text.';
+            hint = 'Index the text instead: the conversion would be applied to payloads of other templates as well, and a failure would stop the indexer.';
   end if;
   return format('create index %s%I on %I.contracts using %I ((%s) %s) where (%s) is not null',
                 case when use_concurrently then 'concurrently ' else '' end, name, :'storage',
@@ -27,18 +27,19 @@ begin
 end
 $$;
 comment on function :pqs.print_create_index_for_contract(text, text, text, text, text, boolean) is
-  'The statement that indexes an expression over payload, e.g. (payload->''owner'')::text or payload->>''owner''. index_type is btree, hash or gin; for btree it takes spgist, over jsonb hash, because a b-tree refuses long values and with them the update. Limited to rows where the expression is not null. To be run by the owner of the storage, after set search_path = pg_catalog, pg_temp: an index keeps the operators it found.';
+  'Statement that indexes an expression over payload, e.g. (payload->''owner'')::text or payload->>''owner''. index_type is btree, hash or gin. btree creates spgist, over jsonb hash, because a b-tree rejects long values and with them the update. Limited to rows where the expression is not null. Run it as the owner of the storage, after set search_path = pg_catalog, pg_temp: an index keeps the operators it found.';
 
--- Without statistics of its own, Postgres takes an expression of a partial index to match one row in 200.
+-- Without its own statistics, Postgres estimates that an expression of a partial index matches one row in 200.
 create or replace function :pqs.print_create_statistics_for_contract(name text, expression text) returns text
   language sql stable parallel safe
   return case when btrim(expression, '() ') <> 'payload'
               then format('create statistics if not exists %I.%I on (%s) from %I.contracts', :'storage',
                           name || '_statistics', expression, :'storage') end;
 comment on function :pqs.print_create_statistics_for_contract(text, text) is
-  'The statement that lets Postgres know how often values of an indexed expression occur, from the next analyze on; null for the payload itself. To be run beside a printed index, on the same search path; not while roles are limited to parties, because EXPLAIN shows them the values.';
+  'Statement that makes Postgres collect statistics of an indexed expression, from the next analyze; null for the payload itself. Run it with a printed index, on the same search path; not while roles are limited to parties, because EXPLAIN reveals the values to them.';
 
--- An index keeps the operators of its expression, and whoever writes runs them: none is looked for on the caller's path.
+-- An index keeps the operators of its expression, and every writing role executes them, so none is resolved on the caller's
+-- search path.
 create or replace procedure :pqs.create_index_for_contract(
   name text, qname text, expression text, index_type text, index_opclass text default '')
   language plpgsql
@@ -48,7 +49,7 @@ declare
   statement text;
 begin
   execute :pqs.print_create_index_for_contract(name, qname, expression, index_type, index_opclass, false);
-  -- EXPLAIN shows statistics of all rows to roles that row security limits.
+  -- EXPLAIN reveals statistics of all rows to roles that row security limits.
   if exists (select from pg_catalog.pg_policy p join pg_catalog.pg_class c on c.oid = p.polrelid
               where c.relnamespace = pg_catalog.to_regnamespace(pg_catalog.quote_ident(:'storage')) and not p.polpermissive) then
     if btrim(expression, '() ') <> 'payload' then
@@ -63,4 +64,4 @@ begin
 end
 $$;
 comment on procedure :pqs.create_index_for_contract(text, text, text, text, text) is
-  'Indexes an expression over payload. What an extension brought, such as an operator class, is named with its schema. Blocks the indexer while it runs: on a large table print the statements instead and run the index concurrently. While roles are limited to parties no statistics of it are kept: EXPLAIN would show them values of hidden rows.';
+  'Indexes an expression over payload. Objects of an extension, such as an operator class, need their schema. Blocks the indexer while it runs: on a large table print the statements instead and create the index concurrently. While roles are limited to parties no statistics are created, because EXPLAIN would reveal values of hidden rows to them.';

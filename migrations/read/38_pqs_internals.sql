@@ -1,4 +1,4 @@
--- The tables that explorers read behind the functions of PQS, as views. Numbers in them are not those of a PQS.
+-- Views that imitate the tables that explorers read behind the functions of PQS. Their numbers are not those of a PQS.
 
 create or replace view :pqs.__packages as
   select hashtextextended(p.package_id, 0) as pk, p.package_name as name, p.package_version as version, p.package_id as id
@@ -12,7 +12,7 @@ comment on column :pqs.__packages.id is 'Package id.';
 create or replace view :pqs.__tpe_of as
   select n.template_pk, min(n.template_pk) over (partition by n.package_name, n.module_name, n.entity_name) as tpe_pk
     from :pqs.__names n;
-comment on view :pqs.__tpe_of is 'Which entry of __contract_tpe a version of a template belongs to.';
+comment on view :pqs.__tpe_of is 'Entry of __contract_tpe that each version of a template belongs to.';
 comment on column :pqs.__tpe_of.template_pk is 'Number of the version in the storage.';
 comment on column :pqs.__tpe_of.tpe_pk is 'Number of the template: that of its first version.';
 
@@ -31,7 +31,7 @@ create or replace view :pqs.__contract_tpe as
 comment on view :pqs.__contract_tpe is 'Templates and interfaces that were seen, all versions as one.';
 comment on column :pqs.__contract_tpe.pk is 'Number.';
 comment on column :pqs.__contract_tpe.payload_type is 'template or interface.';
-comment on column :pqs.__contract_tpe.aliases is 'Names that functions of this schema know it by.';
+comment on column :pqs.__contract_tpe.aliases is 'Names that functions of this schema accept for it.';
 comment on column :pqs.__contract_tpe.package_name is 'Package name.';
 comment on column :pqs.__contract_tpe.module_name is 'Module, dotted.';
 comment on column :pqs.__contract_tpe.entity_name is 'Template or interface.';
@@ -54,7 +54,7 @@ comment on view :pqs.__exercise_tpe is 'Choices that were exercised, all version
 comment on column :pqs.__exercise_tpe.pk is 'Number.';
 comment on column :pqs.__exercise_tpe.choice is 'Choice name.';
 comment on column :pqs.__exercise_tpe.consuming is 'Whether exercising it archives the contract.';
-comment on column :pqs.__exercise_tpe.aliases is 'Names that functions of this schema know it by.';
+comment on column :pqs.__exercise_tpe.aliases is 'Names that functions of this schema accept for it.';
 comment on column :pqs.__exercise_tpe.package_name is 'Package name.';
 comment on column :pqs.__exercise_tpe.module_name is 'Module, dotted.';
 comment on column :pqs.__exercise_tpe.entity_name is 'Template or interface.';
@@ -66,7 +66,7 @@ create or replace view :pqs.__transactions as
          t.external_transaction_hash, t.paid_traffic_cost
     from :pqs.transactions t;
 comment on view :pqs.__transactions is 'Transactions and reassignments.';
-comment on column :pqs.__transactions.ix is 'The offset.';
+comment on column :pqs.__transactions.ix is 'Offset.';
 comment on column :pqs.__transactions."offset" is 'Offset.';
 comment on column :pqs.__transactions.transaction_id is 'Update id.';
 comment on column :pqs.__transactions.effective_at is 'Ledger effective time.';
@@ -74,7 +74,7 @@ comment on column :pqs.__transactions.workflow_id is 'Workflow id.';
 comment on column :pqs.__transactions.synchronizer_id is 'Synchronizer.';
 comment on column :pqs.__transactions.trace_context is 'W3C trace context.';
 comment on column :pqs.__transactions.external_transaction_hash is 'Hash of an externally signed transaction.';
-comment on column :pqs.__transactions.paid_traffic_cost is 'Traffic this participant paid.';
+comment on column :pqs.__transactions.paid_traffic_cost is 'Traffic that this participant paid.';
 
 create or replace view :pqs.__contracts as
   select m.tpe_pk, r.create_event_pk, r.archive_event_pk, r.created_at_ix, r.archived_at_ix, r.life_ix, r.contract_id,
@@ -94,7 +94,7 @@ comment on column :pqs.__contracts.create_event_pk is 'Create event, see __event
 comment on column :pqs.__contracts.archive_event_pk is 'Archive event, see __events.';
 comment on column :pqs.__contracts.created_at_ix is 'Offset of the create or assign.';
 comment on column :pqs.__contracts.archived_at_ix is 'Offset of the archive.';
-comment on column :pqs.__contracts.life_ix is 'Offsets from which to before which it is active.';
+comment on column :pqs.__contracts.life_ix is 'Range of offsets in which the contract is active: from the lower bound, inclusive, to the upper one, exclusive.';
 comment on column :pqs.__contracts.contract_id is 'Contract id.';
 comment on column :pqs.__contracts.payload is 'Payload, or view of the interface.';
 comment on column :pqs.__contracts.contract_key is 'Contract key.';
@@ -103,10 +103,10 @@ comment on column :pqs.__contracts.metadata is 'Disclosure blob.';
 comment on column :pqs.__contracts.package_pk is 'Package, see __packages.';
 comment on column :pqs.__contracts.signatories is 'Signatories.';
 comment on column :pqs.__contracts.observers is 'Observers.';
-comment on column :pqs.__contracts.witnesses is 'Parties of the reader that see the event.';
-comment on column :pqs.__contracts.divulged_only is 'True when it never was active for the parties of the reader.';
+comment on column :pqs.__contracts.witnesses is 'Parties read by the indexer that see the event.';
+comment on column :pqs.__contracts.divulged_only is 'Whether the contract was never active for the indexed parties.';
 comment on column :pqs.__contracts.redaction_id is 'Redaction that removed the payload; null unless redacted.';
-comment on column :pqs.__contracts.reassignment_counter is 'Reassignments before this activation.';
+comment on column :pqs.__contracts.reassignment_counter is 'Number of reassignments before this activation.';
 comment on column :pqs.__contracts.synchronizer_id is 'Synchronizer.';
 
 create or replace view :pqs.__exercises as
@@ -133,8 +133,8 @@ comment on column :pqs.__exercises.result is 'Result.';
 comment on column :pqs.__exercises.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
 comment on column :pqs.__exercises.package_pk is 'Package, see __packages.';
 comment on column :pqs.__exercises.controllers is 'Parties that exercised the choice.';
-comment on column :pqs.__exercises.last_descendant_node_id is 'The subtree is the own node to this, inclusive.';
-comment on column :pqs.__exercises.witnesses is 'Parties of the reader that see the event.';
+comment on column :pqs.__exercises.last_descendant_node_id is 'Inclusive end of the subtree, which begins at the exercise''s own node.';
+comment on column :pqs.__exercises.witnesses is 'Parties read by the indexer that see the event.';
 
 create or replace view :pqs.__events as
   select :pqs.__event_pk(e."offset", e.node_id) as pk, e."offset" as tx_ix,
@@ -152,13 +152,13 @@ comment on view :pqs.__events is 'Events of contracts.';
 comment on column :pqs.__events.pk is 'Number.';
 comment on column :pqs.__events.tx_ix is 'Offset of the update.';
 comment on column :pqs.__events.event_id is 'Offset and node.';
-comment on column :pqs.__events.type is 'create, archive, exercise, assign or unassign. A consuming exercise is there as exercise and as archive.';
+comment on column :pqs.__events.type is 'create, archive, exercise, assign or unassign. A consuming exercise occurs as exercise and as archive.';
 
 create or replace view :pqs.__watermark as
   select s.singleton, s.checkpoint as ix, s.checkpoint as "offset", s.writer as instance_id
     from stream s;
-comment on view :pqs.__watermark is 'Up to where the history here is complete.';
+comment on view :pqs.__watermark is 'End of the complete history.';
 comment on column :pqs.__watermark.singleton is 'Always true.';
-comment on column :pqs.__watermark.ix is 'The offset.';
+comment on column :pqs.__watermark.ix is 'Offset.';
 comment on column :pqs.__watermark."offset" is 'Offset.';
-comment on column :pqs.__watermark.instance_id is 'The writer: host, process id and start time.';
+comment on column :pqs.__watermark.instance_id is 'Writer: host, process id and start time.';

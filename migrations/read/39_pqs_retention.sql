@@ -1,11 +1,11 @@
--- Taking out what ended long ago. The command prune uses the functions with two underscores, step by step; the others have
--- the names of PQS.
+-- Removal of contracts and updates that ended long ago. The command prune calls the functions with two underscores, step by
+-- step; the other functions have the names of PQS.
 
 create or replace function :pqs.__retention_lock() returns void
   language sql volatile
   return pg_advisory_xact_lock(hashtext('ledger_indexer retention'), hashtext(:'storage'));
 comment on function :pqs.__retention_lock() is
-  'Waits until no other transaction prunes or redacts this schema: two of them would lock the same rows in different order. The indexer does not take part.';
+  'Waits until no other transaction prunes or redacts this schema, because two of them would lock the same rows in different order. The indexer does not take this lock.';
 
 create or replace function :pqs.validate_pruning_offset("offset" bigint) returns bigint
   language plpgsql stable parallel safe
@@ -23,7 +23,7 @@ begin
   elsif history.seeded_at is null or history.checkpoint is null or "offset" > history.checkpoint then
     raise exception 'Illegal offset % is beyond upper bounds of contiguous history', "offset"
       using errcode = 'numeric_value_out_of_range',
-            hint = format('History is complete up to %s.', coalesce(history.checkpoint::text, 'nowhere yet'));
+            hint = format('History is complete up to %s.', coalesce(history.checkpoint::text, 'no offset yet'));
   elsif "offset" > hold."offset" then
     raise exception 'History after offset % is held by %', hold."offset", hold.name
       using errcode = 'object_in_use', hint = 'Prune up to there, or release the hold: ledger-indexer hold release NAME.';
@@ -32,7 +32,7 @@ begin
 end
 $$;
 comment on function :pqs.validate_pruning_offset(bigint) is
-  'The offset itself; an error when history cannot be pruned up to there, because it has not been read as far, or because somebody holds it (table retention_holds).';
+  'The offset itself; an error if history cannot be pruned up to it, because it has not been read as far, or because a hold needs it (table retention_holds).';
 
 create or replace function :pqs.__note_pruned(boundary bigint) returns bigint
   language sql volatile
@@ -40,7 +40,7 @@ begin atomic
   update stream set pruned_to_offset = greatest(pruned_to_offset, boundary) returning pruned_to_offset;
 end;
 comment on function :pqs.__note_pruned(bigint) is
-  'Says that updates up to an offset are being pruned, before the first of them goes: from then on nobody may ask what was before. Gives the offset that holds, which never falls.';
+  'Records that updates up to an offset are being pruned, before the first of them is removed: from then on queries before it are rejected. Returns the offset in force, which never decreases.';
 
 create or replace function :pqs.__prune_contracts(
   templates integer[], after_offset bigint, to_offset bigint, boundary bigint)
@@ -49,8 +49,9 @@ create or replace function :pqs.__prune_contracts(
   set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- Statement by statement, because Citus changes rows of one table at a time. What has ended does not change any more, so each
-  -- finds the same. Every class there is, so that the index leads to the offsets of each.
+  -- One statement per table, because Citus changes rows of one table at a time. Contracts that have ended do not change any
+  -- more, so each statement finds the same rows. The class condition lists every class, so that the index leads to the
+  -- offsets of each.
   delete from :storage.interface_views v using :storage.ended e
    where v."offset" = e."offset" and v.node_id = e.node_id
      and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
@@ -69,14 +70,14 @@ begin
 end
 $$;
 comment on function :pqs.__prune_contracts(integer[], bigint, bigint, bigint) is
-  'Removes contracts activated in a range of offsets that were no longer active at the boundary, with what is noted of their end and their views. Gives the rows removed.';
+  'Removes contracts activated in a range of offsets that were no longer active at the boundary, with the records of their end and their views. Returns the rows removed.';
 
 create or replace function :pqs.__prune_updates(after_offset bigint, to_offset bigint)
   returns table (updates bigint, batches bigint, exercises bigint, archives bigint, reassignments bigint,
                  topology_events bigint, completions bigint)
   language plpgsql volatile rows 1
   set search_path = pg_catalog, pg_temp
-  -- The sessions of the program have it off, for statements that touch a few rows.
+  -- Sessions of the program disable this setting, for statements that touch a few rows.
   set enable_hashjoin = on
 as $$
 declare
@@ -85,7 +86,7 @@ declare
   gone bigint[];
   emptied bigint[];
 begin
-  -- Statement by statement, as __prune_contracts: what goes is known before the first of it is gone.
+  -- One statement per table, as __prune_contracts: the rows are determined before the first of them is removed.
   gone := array(
     select u."offset" from :storage.updates u
      where u."offset" > after_offset and u."offset" <= to_offset and u."offset" is distinct from proof
@@ -100,7 +101,7 @@ begin
   delete from :storage.updates u
    where u."offset" > after_offset and u."offset" <= to_offset and u."offset" = any (gone);
   get diagnostics updates = row_count;
-  -- A batch stored the updates after its offset up to that of the next one.
+  -- A batch stored the updates after its offset, up to the offset of the next batch.
   emptied := array(
     select w.batch_offset
       from (select b.batch_offset,
@@ -135,7 +136,7 @@ begin
 end
 $$;
 comment on function :pqs.__prune_updates(bigint, bigint) is
-  'Removes the updates of a range of offsets, their events and batches, and the completions, once its contracts are pruned. Updates that activated a contract which is still here stay, the newest one, which proves the history, and those that say whom the participant hosts. Gives the rows removed.';
+  'Removes the updates of a range of offsets, their events and batches, and the completions, after its contracts were pruned. Updates that activated a contract which is still stored are kept, as are the newest update, which identifies the history, and updates that report whom the participant hosts. Returns the rows removed.';
 
 create or replace function :pqs.__prune_preview(boundary bigint)
   returns table (table_name text, rows bigint, share_of bigint)
@@ -186,7 +187,7 @@ begin atomic
   select 'completions', count(*) filter (where "offset" <= boundary), count(*) from completions;
 end;
 comment on function :pqs.__prune_preview(bigint) is
-  'How many rows of each table pruning up to an offset would remove, and how many there are. Reads all tables.';
+  'Number of rows of each table that pruning up to an offset would remove, and number of all rows. Reads all tables.';
 
 create or replace function :pqs.prune_archived_to_offset_dry_run(max_pruned_offset bigint)
   returns table (pruning_boundary_offset bigint, deleted_contracts integer, deleted_exercises integer,
@@ -202,7 +203,7 @@ begin atomic
     from :pqs.__prune_preview(max_pruned_offset);
 end;
 comment on function :pqs.prune_archived_to_offset_dry_run(bigint) is
-  'What prune_archived_to_offset would remove. deleted_events are creates, exercises and archives together.';
+  'Rows that prune_archived_to_offset would remove. deleted_events is creates, exercises and archives together.';
 
 create or replace function :pqs.prune_archived_to_offset(max_pruned_offset bigint)
   returns table (pruning_boundary_offset bigint, deleted_contracts integer, deleted_exercises integer,
@@ -226,7 +227,7 @@ begin
 end
 $$;
 comment on function :pqs.prune_archived_to_offset(bigint) is
-  'Removes everything up to and including an offset but contracts still active there, in one transaction. The command "prune" does the same in small ones. Needs the right to delete.';
+  'Removes everything up to and including an offset except contracts still active there, in one transaction. The command "prune" does the same in small ones. Needs the right to delete.';
 
 create or replace function :pqs.prune_to_offset(min_offset bigint)
   returns table (squash_inclusive bigint, new_oldest bigint, affected_transactions integer)

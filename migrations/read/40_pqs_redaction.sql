@@ -1,5 +1,5 @@
--- Contents that must not be here any more. The command redact uses the functions with two underscores; the others have the
--- names of PQS.
+-- Removal of contents that must no longer be stored. The command redact calls the functions with two underscores; the other
+-- functions have the names of PQS.
 
 create or replace function :pqs.__contract_state(contract_id text) returns text
   language sql stable
@@ -13,11 +13,11 @@ create or replace function :pqs.__contract_state(contract_id text) returns text
        from contract_states s
       where s.contract_id = __contract_state.contract_id
      having count(*) > 0),
-    -- What a seed found arriving has no row of contracts until it has arrived.
+    -- A contract that the seed found arriving has no row of contracts until it has arrived.
     (select 'unassigned' from reassignments r
       where id_text(r.contract_id) = __contract_state.contract_id and r.kind = 'a' and r.incomplete limit 1));
 comment on function :pqs.__contract_state(text) is
-  'active, unhosted (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
+  'State of a contract: active, unhosted (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the indexed parties); null for a contract that is not stored.';
 
 create or replace function :pqs.__redact_contracts(contract_ids text[], redaction_id text, with_exercises boolean)
   returns table (contracts bigint, interface_views bigint, exercises bigint, reassignments bigint)
@@ -30,7 +30,7 @@ declare
   id alias for $2;
   counts record;
 begin
-  -- No completion that is being stored may miss what is noted here.
+  -- The lock ensures that completions being stored now do not miss the redactions recorded here.
   lock table :storage.completions in share row exclusive mode;
   insert into :storage.redacted_contracts as r (contract_id, redaction_id, exercises)
     select distinct i.contract_id, id, with_exercises from unnest(ids) i (contract_id)
@@ -67,7 +67,7 @@ begin
 end
 $$;
 comment on function :pqs.__redact_contracts(text[], text, boolean) is
-  'Removes payload, key, blob and views of contracts and the messages of rejected commands that name them, with exercises their arguments and results as well, and notes that they stay removed. What was removed before keeps its redaction. Gives the rows changed.';
+  'Removes payload, key, blob and views of contracts and the messages of rejected commands that name them, with exercises also their arguments and results, and records that they stay removed. Contents removed before keep their redaction. Returns the rows changed.';
 
 create or replace function :pqs.__redact_exercise(event_offset bigint, event_node integer, redaction_id text)
   returns bigint
@@ -90,7 +90,7 @@ begin
 end
 $$;
 comment on function :pqs.__redact_exercise(bigint, integer, text) is
-  'Removes argument and result of an exercise and notes that they stay removed. Gives the rows changed: 0 when it was redacted before.';
+  'Removes argument and result of an exercise and records that they stay removed. Returns the rows changed: 0 if it was redacted before.';
 
 create or replace function :pqs.__restart_writer() returns void
   language sql volatile
@@ -98,7 +98,7 @@ begin atomic
   update stream set epoch = epoch + 1;
 end;
 comment on function :pqs.__restart_writer() is
-  'Makes a running indexer begin a new session, in which it knows the redactions: needed where more of what was redacted may still come.';
+  'Makes a running indexer begin a new session, which knows the redactions: needed if the ledger may send more of the redacted contents.';
 
 create or replace function :pqs.redact_contract(contract_id text, redaction_id text) returns integer
   language plpgsql volatile
@@ -115,7 +115,7 @@ begin
     raise exception 'A redaction needs an id' using errcode = 'null_value_not_allowed';
   elsif state in ('active', 'unhosted', 'unassigned') then
     raise exception 'Contract % is %: only archived contracts are redacted', wanted, state
-      using errcode = 'object_in_use', hint = 'ledger-indexer redact contract ID --include-active redacts it nevertheless.';
+      using errcode = 'object_in_use', hint = 'To redact it while active, run: ledger-indexer redact contract ID --include-active.';
   elsif state is null then
     return 0;
   elsif state = 'witnessed' then
@@ -128,7 +128,7 @@ begin
 end
 $$;
 comment on function :pqs.redact_contract(text, text) is
-  'Removes payload, key, blob and interface views of an archived contract for good and gives the number of rows changed; an error while it is active. Needs the right to update.';
+  'Removes payload, key, blob and interface views of an archived contract permanently and returns the number of rows changed; an error while it is active. Needs the right to update.';
 
 create or replace function :pqs.redact_exercise(event_id :pqs.event_id, redaction_id text) returns void
   language plpgsql volatile
@@ -151,4 +151,4 @@ begin
 end
 $$;
 comment on function :pqs.redact_exercise(:pqs.event_id, text) is
-  'Removes argument and result of an exercise for good. Needs the right to update.';
+  'Removes argument and result of an exercise permanently. Needs the right to update.';

@@ -1,10 +1,10 @@
--- Schema pqs_multisync: what the Participant Query Store answers after 3.6, where one contract can be on several synchronizers (its
--- main branch). A search path that begins with it takes from it what differs; all else stays in schema pqs. Names, columns and
--- rules as in modules/postgres/document of digital-asset/participant-query-store (R__functions.sql,
--- V045__Add_multisync_contract_columns.sql), which say of a contract: a create and each assign is a row of its own.
+-- Schema pqs_multisync: results of the Participant Query Store after 3.6 (its main branch), where one contract can be on
+-- several synchronizers. A search path that begins with this schema takes the differences from it; the rest stays in schema
+-- pqs. Names, columns and rules as in modules/postgres/document of digital-asset/participant-query-store (R__functions.sql,
+-- V045__Add_multisync_contract_columns.sql), where the create and each assign of a contract is a row of its own.
 
 comment on schema :multisync is
-  'What differs from schema pqs where a contract is one row on several synchronizers, as in the Participant Query Store after 3.6. To be put before pqs in the search path.';
+  'Differences from schema pqs where a contract has one row per synchronizer, as in the Participant Query Store after 3.6. Put it before pqs in the search path.';
 
 do $$
 begin
@@ -26,7 +26,7 @@ begin
 end
 $$;
 comment on type :multisync.contract is
-  'A contract on one synchronizer, as a template sees it, or one of its interface views. A row begins with a create or an assign and ends with an archive or an unassign: columns of the other are null. Columns ending in _ix hold offsets. record_time, update_id and indexed_at are additions: those of the create or assign.';
+  'Contract on one synchronizer, as a template or one of its interface views. A row begins with a create or an assign and ends with an archive or an unassign: columns of the other kind are null. Columns ending in _ix hold offsets. record_time, update_id and indexed_at are additions: those of the create or assign.';
 
 create or replace function :multisync.stakeholders(contract :multisync.contract) returns text[]
   language sql immutable parallel safe strict
@@ -43,7 +43,7 @@ begin atomic
                       where t.package_id = (contract).creation_package_id
                         and (contract).template_fqn = concat_ws(':', t.package_name, t.module_name, t.entity_name))) end;
 end;
-comment on function :multisync.payload_with_nulls(:multisync.contract) is 'As payload_with_nulls of schema pqs.';
+comment on function :multisync.payload_with_nulls(:multisync.contract) is 'Payload with explicit nulls, as payload_with_nulls of schema pqs.';
 
 create or replace function :multisync.__unassign_node(contract_id text, "offset" bigint) returns integer
   language sql stable parallel safe

@@ -1,8 +1,9 @@
--- Functions of schema pqs_multisync. Their conditions are those of schema pqs, see there.
+-- Functions of schema pqs_multisync. Their conditions are explained at those of schema pqs.
 
--- Of a contract that is active on two synchronizers at once the row with the higher counter is answered: the other half of its
--- reassignment comes later. No row has another one where all is on one synchronizer, so nothing is looked up there; elsewhere each
--- row looks for a newer one by the index of contract ids. A scalar subquery, because a join would read all of history.
+-- For a contract that is active on two synchronizers at once, the row with the higher counter is returned: the other half
+-- of its reassignment comes later. If only one synchronizer exists, no contract has a second row and nothing is looked up;
+-- otherwise each row searches a newer one by the index of contract ids. A scalar subquery, because a join would read all of
+-- history.
 create or replace function :multisync.active(qname text default null, "offset" bigint default :pqs.latest_offset())
   returns setof :multisync.contract
   language sql stable parallel safe rows 1000
@@ -48,7 +49,7 @@ begin atomic
    /*workers order by r.template_fqn, r.contract_id, r.reassignment_counter desc nulls last workers*/;
 end;
 comment on function :multisync.active(text, bigint) is
-  'Contracts of a template, or views of an interface, that were active at an offset; by default now. One row per contract: that with the highest reassignment counter. Of everything without a name. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
+  'Contracts of a template, or views of an interface, that were active at an offset; by default now. One row per contract: that with the highest reassignment counter. Without a name, contracts and views of all. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
 
 create or replace function :multisync.creates(
   qname text default null, from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -82,7 +83,7 @@ begin atomic
      and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null);
 end;
 comment on function :multisync.creates(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, created from one offset to another, both included; assigns are none. Seeded contracts count as created at the seed. Any shape.';
+  'Contracts of a template, or views of an interface, created from one offset to another, both inclusive; without assigns. Seeded contracts count as created at the seed. Any shape.';
 
 create or replace function :multisync.archives(
   qname text default null, from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -116,7 +117,7 @@ begin atomic
                               and (select :pqs.__type_pks(qname)) is not null);
 end;
 comment on function :multisync.archives(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, archived from one offset to another, both included; unassigns are none. Without witnesses. Any shape.';
+  'Contracts of a template, or views of an interface, archived from one offset to another, both inclusive; without unassigns. Without witnesses. Any shape.';
 
 create or replace function :multisync.lookup_contract(contract_id text, qname text default null)
   returns setof :multisync.contract
@@ -156,13 +157,13 @@ begin atomic
    /*workers order by r.template_fqn, r.contract_id, r.reassignment_counter desc nulls last workers*/;
 end;
 comment on function :multisync.lookup_contract(text, text) is
-  'A contract whatever its state, and its interface views, each as one row: that with the highest reassignment counter; only as what the name says where one is given.';
+  'Contract in any state, and its interface views, each as one row: that with the highest reassignment counter. If a name is given, only as that template or interface.';
 
 create or replace function :multisync.summary_active("offset" bigint default :pqs.latest_offset())
   returns setof :pqs.contract_summary
   language sql stable parallel safe rows 100
 begin atomic
-  -- Where all is on one synchronizer no contract counts twice, and counting needs no contract.
+  -- If only one synchronizer exists, no contract counts twice, and counting reads no contract.
   select s.template_fqn, s.payload_type, s.count
     from :pqs.summary_active(summary_active."offset") s
    where (select count(*) from synchronizers) < 2
@@ -173,7 +174,7 @@ begin atomic
    group by a.template_fqn, a.payload_type;
 end;
 comment on function :multisync.summary_active(bigint) is
-  'Contracts and interface views active at an offset, counted, each contract once.';
+  'Number of contracts and interface views active at an offset, each contract counted once.';
 
 create or replace function :multisync.summary_transients(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -186,9 +187,9 @@ begin atomic
    where not r.divulged_only
      and r.created_at_offset >= (select :pqs.__from(from_offset)) and r.created_at_offset <= (select :pqs.__inside(to_offset))
      and upper(r.life_ix) <= (select :pqs.__inside(to_offset))
-     -- Checks the offsets where nothing is found as well, see creates.
+     -- Checks the offsets even if nothing is found, see creates.
      and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null)
    group by r.template_fqn, r.payload_type;
 end;
 comment on function :multisync.summary_transients(bigint, bigint) is
-  'What both began (create or assign) and ended (archive or unassign) from one offset to another, counted.';
+  'Number of contracts that both began (create or assign) and ended (archive or unassign) from one offset to another, both inclusive.';

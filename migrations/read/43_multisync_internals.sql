@@ -1,4 +1,4 @@
--- The tables that explorers read behind the functions, as views.
+-- Views that imitate the tables that explorers read behind the functions.
 
 create or replace view :multisync.__contracts as
   select m.tpe_pk, case when r.origin <> 'assign' then r.create_event_pk end as create_event_pk,
@@ -26,7 +26,7 @@ create or replace view :multisync.__reassignments as
     left join synchronizers b on b.synchronizer_pk = r.target_pk
     left join event_parties w on w.parties_pk = r.parties_pk
    where not r.incomplete;
-comment on view :multisync.__reassignments is 'Halves of reassignments. Those the seed found on their way are in table reassignments alone.';
+comment on view :multisync.__reassignments is 'Halves of reassignments. Halves that the seed found in flight are in table reassignments only.';
 
 do $body$
 declare
@@ -39,35 +39,35 @@ begin
       join (values
         ('archive_event_pk', 'Archive event, see __events.'),
         ('archived_at_ix', 'Offset of the archive.'),
-        ('assign_event_pk', 'Assign event, see __events; null where the row begins with a create.'),
+        ('assign_event_pk', 'Assign event, see __events; null if the row begins with a create.'),
         ('assigned_at_ix', 'Offset of the assign.'),
-        ('assignment_exclusivity', 'Until when only the submitter may assign; null for an assign.'),
+        ('assignment_exclusivity', 'Time until which only the submitter may assign; null for an assign.'),
         ('contract_id', 'Contract id.'),
         ('contract_key', 'Contract key.'),
         ('contract_key_hash', 'Hash of the contract key.'),
-        ('create_event_pk', 'Create event, see __events; null where the row begins with an assign.'),
+        ('create_event_pk', 'Create event, see __events; null if the row begins with an assign.'),
         ('created_at_ix', 'Offset of the create.'),
-        ('divulged_only', 'True when it never was active for the parties of the reader.'),
-        ('life_ix', 'Offsets from which to before which it is active on the synchronizer.'),
+        ('divulged_only', 'Whether the contract was never active for the indexed parties.'),
+        ('life_ix', 'Range of offsets in which the contract is active on the synchronizer: from the lower bound, inclusive, to the upper one, exclusive.'),
         ('metadata', 'Disclosure blob.'),
         ('observers', 'Observers.'),
         ('package_pk', 'Package, see __packages.'),
         ('payload', 'Payload, or view of the interface.'),
-        ('reassign_event_pk', 'Event, see __events.'),
+        ('reassign_event_pk', 'Event of the half, see __events.'),
         ('reassigned_at_ix', 'Offset of the half.'),
-        ('reassignment_counter', 'Reassignments so far.'),
-        ('reassignment_id', 'Common to both halves.'),
+        ('reassignment_counter', 'Number of reassignments so far.'),
+        ('reassignment_id', 'Reassignment id, common to both halves.'),
         ('redaction_id', 'Redaction that removed the payload; null unless redacted.'),
         ('signatories', 'Signatories.'),
-        ('source_synchronizer_id', 'Synchronizer it leaves.'),
-        ('submitter', 'Submitting party; null if unknown.'),
+        ('source_synchronizer_id', 'Synchronizer that the contract leaves.'),
+        ('submitter', 'Submitting party; null if not known.'),
         ('synchronizer_id', 'Synchronizer.'),
-        ('target_synchronizer_id', 'Synchronizer it goes to.'),
+        ('target_synchronizer_id', 'Synchronizer that the contract goes to.'),
         ('tpe_pk', 'Template or interface, see __contract_tpe.'),
         ('type', 'unassign (leaves source) or assign (arrives at target).'),
         ('unassign_event_pk', 'Unassign event, see __events.'),
         ('unassigned_at_ix', 'Offset of the unassign.'),
-        ('witnesses', 'Parties of the reader that see the event.')
+        ('witnesses', 'Parties read by the indexer that see the event.')
       ) m (name, text) on m.name = a.attname
      where c.relnamespace = (select n.oid from pg_namespace n where n.nspname = :'multisync') and c.relkind = 'v'
   loop

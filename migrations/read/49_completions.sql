@@ -1,5 +1,5 @@
--- What became of submitted commands. Completions are stored up to the checkpoint of the stream, so the update of one that was
--- accepted is here as well, at the same offset, where the filter shows it.
+-- Results of submitted commands. Completions are stored up to the checkpoint of the stream, so the update of an accepted
+-- command is stored as well, at the same offset, if the filter makes it visible.
 
 create or replace view :explore.completions as
   select c."offset", c.command_id, c.submission_id, c.user_id,
@@ -11,9 +11,10 @@ create or replace view :explore.completions as
          c.submitted_at, id_text(c.transaction_hash) as transaction_hash, c.redaction_id
     from completions c;
 comment on view :explore.completions is
-  'What became of submitted commands, one row per submission that was accepted or rejected. Complete where completion_coverage says known; empty where the participant shows completions only to their users, before 3.5.7, and with INDEXER_COMPLETIONS=off.';
+  'Results of submitted commands, one row per submission that was accepted or rejected. Complete where completion_coverage says complete. Empty if the participant returns completions only to their users, before 3.5.7, and with INDEXER_COMPLETIONS=off.';
 
--- What the command was about is known of few: from the contract that the error names, or from its trace.
+-- The contract and choice of a command are known for few commands: from the contract that the error names, or from its
+-- trace.
 create or replace view :explore.rejected_commands as
   select c."offset", c.record_time, c.command_id, c.submission_id, c.user_id,
          array(select s.party from submitters s where s.submitters_key = c.submitters_key order by s.party) as act_as,
@@ -50,7 +51,7 @@ create or replace view :explore.rejected_commands as
             order by o."offset" desc limit 1) a on true
    where c.status_code <> 0;
 comment on view :explore.rejected_commands is
-  'Commands that were rejected, and why. A command whose submission could not even be interpreted may have no completion: the ledger refused it at once. Complete where completion_coverage says known.';
+  'Rejected commands, with the reason. A command whose submission could not be interpreted may have no completion, because the ledger rejected it at once. Complete where completion_coverage says complete.';
 
 create or replace view :explore.command_latency as
   select c."offset", c.command_id, c.submission_id, c.user_id, c.status_code = 0 as succeeded,
@@ -63,7 +64,7 @@ create or replace view :explore.command_latency as
     left join updates u on u."offset" = c."offset" and u.kind = 't'
     left join batches b on b.batch_offset = u.batch_offset;
 comment on view :explore.command_latency is
-  'Time from submission to commit. The ledger tells neither when a command was submitted nor when its submitter learned of it: began_at is the ledger effective time, which the participant takes from its clock when it interprets the command unless the command asks for a later one, or for some rejections what the error tells; latency is up to the record time, the clock of the synchronizer. Null where there is neither.';
+  'Time from submission to commit. The ledger reports neither the time of submission nor the time its submitter received the result. began_at is the ledger effective time, which the participant takes from its clock when it interprets the command unless the command requests a later one; for some rejections it is the time in the error. latency extends to the record time, by the clock of the synchronizer. Null if neither is known.';
 
 create or replace view :explore.wasted_traffic as
   select date_trunc('hour', r.record_time, 'UTC') as hour, r.user_id, r.error_code, r.template_fqn, r.choice,
@@ -71,7 +72,7 @@ create or replace view :explore.wasted_traffic as
     from :explore.rejected_commands r
    group by 1, 2, 3, 4, 5, 6;
 comment on view :explore.wasted_traffic is
-  'Traffic that rejected commands cost, per hour, user, error code, template and choice: where the error tells what the command was about. Participants tell the cost of rejected commands from 3.5.7 on. Complete where completion_coverage says known.';
+  'Traffic cost of rejected commands, per hour, user, error code, template and choice; the last two only if the error reports them. Participants report the cost of rejected commands since 3.5.7. Complete where completion_coverage says complete.';
 
 create or replace view :explore.completion_coverage as
   with ranges as (
@@ -81,11 +82,11 @@ create or replace view :explore.completion_coverage as
   select c.from_offset, c.to_offset, c.status, c.reason, c.recorded_at
     from (
       select 0 as from_offset, min(from_offset) as to_offset, 'before_start' as status,
-             'completions here begin later' || coalesce(': ' || (array_agg(reason order by from_offset))[1], '') as reason,
+             'completions begin later' || coalesce(': ' || (array_agg(reason order by from_offset))[1], '') as reason,
              null::timestamptz as recorded_at
         from ranges having min(from_offset) > 0
       union all
-      select from_offset, least(to_offset, pruned_to_offset), 'pruned', 'pruned here', recorded_at
+      select from_offset, least(to_offset, pruned_to_offset), 'pruned', 'pruned', recorded_at
         from ranges where from_offset < pruned_to_offset
       union all
       select greatest(from_offset, pruned_to_offset), to_offset, 'complete',
@@ -96,9 +97,9 @@ create or replace view :explore.completion_coverage as
       select ended, from_offset, 'gap', 'these completions are not known' || coalesce(': ' || reason, ''), recorded_at
         from ranges where ended < from_offset
       union all
-      select to_offset, checkpoint, 'pending', 'completions are followed behind the updates: these are still to come',
+      select to_offset, checkpoint, 'pending', 'completions are read after the updates: these are not read yet',
              null
         from ranges where next is null and to_offset < checkpoint) c
    order by c.from_offset, c.to_offset;
 comment on view :explore.completion_coverage is
-  'Which completions are here, in order: those after from_offset, up to and including to_offset, are complete, before_start, pruned, gap or pending, and why. Empty while none were ever followed: the log, /status and `ledger-indexer check` say why.';
+  'Availability of completions by range, in order: those after from_offset, up to and including to_offset, are complete, before_start, pruned, gap or pending, with the reason. Empty if completions were never followed: the log, /status and `ledger-indexer check` report why.';

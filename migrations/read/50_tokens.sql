@@ -1,21 +1,22 @@
--- Tokens of the token standard, versions 1 (CIP-56) and 2 (CIP-112), as views over its interfaces: holdings and balances, now
--- and then. The views are always here. They are empty as long as no contract was seen through these interfaces: name them in
--- the filter of the indexer. A holding with views of both versions counts once, by that of version 2.
--- Amounts are numeric, exact to the last digit. A field that is None may be null or missing in the JSON: both read as null.
--- What is live is found by the live contracts of the templates that implement an interface, however long the history is.
+-- Tokens of the token standard, versions 1 (CIP-56) and 2 (CIP-112), as views over its interfaces: holdings and balances,
+-- present and past. The views always exist. They are empty until a contract is seen through these interfaces, which the
+-- filter of the indexer has to name.
+-- A holding with views of both versions counts once, by that of version 2. Amounts are numeric, exact to the last digit. A
+-- field that is None may be null or missing in the JSON: both read as null. Active holdings are found by the live contracts
+-- of the templates that implement an interface, however long the history is.
 
 create or replace function :explore.texts(list jsonb) returns text[]
   language sql immutable parallel safe
   return case jsonb_typeof(list) when 'array' then array(select jsonb_array_elements_text(list)) end;
-comment on function :explore.texts(jsonb) is 'A JSON list of texts as an array; null where there is no list.';
+comment on function :explore.texts(jsonb) is 'JSON list of texts as an array; null if the value is not a list.';
 
 create or replace function :explore.optional(value jsonb) returns jsonb
   language sql immutable parallel safe
   return nullif(value, 'null'::jsonb);
-comment on function :explore.optional(jsonb) is 'An Optional field: null both for JSON null and for a field that is missing.';
+comment on function :explore.optional(jsonb) is 'Optional field: null both for JSON null and for a field that is missing.';
 
--- Packages of the standard are named after their module. Where the name of an interface's package is not known yet, its
--- module and name are enough. In PL/pgSQL, so that a query asks once: (select token_pks(…)).
+-- Packages of the standard are named after their module. While the package name of an interface is not known, its module
+-- and name are enough. In PL/pgSQL, so that a query evaluates it once: (select token_pks(…)).
 create or replace function :explore.token_pks(module text, entity text) returns integer[]
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -68,7 +69,7 @@ create or replace function :explore.token_step_choices(version text) returns int
 comment on function :explore.token_step_choices(text) is
   'Numbers of the choices that are steps of a transfer in a version of the token standard, V1 or V2.';
 
--- The view of a contract through one of two interfaces, the newer one where both are there: that has an account.
+-- View of a contract through one of two interfaces; the newer interface if both exist, because it has an account.
 create or replace function :explore.token_view(at_offset bigint, at_node integer, module text, entity text)
   returns table (standard text, view jsonb)
   language sql stable parallel safe rows 1
@@ -81,14 +82,15 @@ begin atomic
    order by 1 desc limit 1;
 end;
 comment on function :explore.token_view(bigint, integer, text, text) is
-  'What the row of contracts with this offset and node shows through an interface of the token standard, by its version 2 where it has one.';
+  'View of the row of contracts with this offset and node through an interface of the token standard, by version 2 if it has one.';
 
--- Whoever makes a holding writes how long it is locked: what no interval and no timestamp can hold must not end a query.
+-- The creator of a holding chooses its lock duration. A duration that no interval or timestamp can hold must not fail a
+-- query.
 create or replace function :explore.token_span(microseconds bigint) returns interval
   language sql immutable parallel safe
   return case when abs(microseconds::numeric) < 9000000000000000000 then microseconds
               else sign(microseconds) * 9000000000000000000 end * interval '1 microsecond';
-comment on function :explore.token_span(bigint) is 'Microseconds as an interval; of the longest ones, 285,000 years.';
+comment on function :explore.token_span(bigint) is 'Microseconds as an interval, at most 285,000 years.';
 
 create or replace function :explore.token_holding(at_offset bigint, at_node integer)
   returns table (standard text, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
@@ -106,7 +108,7 @@ begin atomic
    where v.view ->> 'amount' is not null;
 end;
 comment on function :explore.token_holding(bigint, integer) is
-  'The row of contracts with this offset and node as a token holding; no row where it is none, or its view is not here, failed or was redacted: see token_holdings_unreadable.';
+  'Token holding of the row of contracts with this offset and node. No row if the contract is not a holding, or its view is not stored, failed or was redacted: see token_holdings_unreadable.';
 
 create or replace function :explore.token_locked_until(created_at timestamptz, expires_at timestamptz, expires_after interval)
   returns timestamptz
@@ -114,7 +116,7 @@ create or replace function :explore.token_locked_until(created_at timestamptz, e
   return least(expires_at, case when expires_after < interval '0' then created_at
                                 when expires_after < interval '200000 years' then created_at + expires_after end);
 comment on function :explore.token_locked_until(timestamptz, timestamptz, interval) is
-  'When a lock ends: at its time, or so long after its holding was made, whichever is first; null if it has no end, or none within 200,000 years.';
+  'End of a lock: its time, or its duration after the holding was created, whichever is first; null if it has no end, or none within 200,000 years.';
 
 create or replace view :explore.token_holdings as
   select id_text(l.contract_id) as contract_id, h.standard, h.owner, h.provider, h.account_id, h.instrument_admin,
@@ -136,7 +138,7 @@ create or replace view :explore.token_holdings as
    where l.unhosted_since is null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]);
 comment on view :explore.token_holdings is
-  'Token holdings that are active now, one row per holding contract, by version 2 of the standard where it has that. Empty without an interface Holding in the filter; while interface_coverage shows one that is gathered, those seen through it alone are missing.';
+  'Token holdings that are active now, one row per holding contract, by version 2 of the standard if it has that. Empty without an interface Holding in the filter. While interface_coverage reports one as backfilling, holdings seen through it alone are missing.';
 
 create or replace view :explore.token_balances as
   select owner, provider, account_id, instrument_admin, instrument_id, sum(amount) as total,
@@ -146,9 +148,9 @@ create or replace view :explore.token_balances as
     from :explore.token_holdings
    group by owner, provider, account_id, instrument_admin, instrument_id;
 comment on view :explore.token_balances is
-  'What each account owns of each instrument now. Of version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter; while interface_coverage shows one that is gathered, holdings seen through it alone are missing.';
+  'Current balance of each account and instrument. In version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter. While interface_coverage reports one as backfilling, holdings seen through it alone are missing.';
 
--- What counts is here, or it says so: what a template holds may not be readable.
+-- A holding that cannot be read is listed here, so that balances are either complete or known to be incomplete.
 create or replace view :explore.token_holdings_unreadable as
   select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          case when v.views is null then 'no view' when v.redaction_id is not null then 'redacted' else 'failed' end as reason,
@@ -175,7 +177,7 @@ create or replace view :explore.token_holdings_unreadable as
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and not exists (select from :explore.token_holding(l.activated_offset, l.node_id));
 comment on view :explore.token_holdings_unreadable is
-  'Contracts of templates that are token holdings, now and in the past, of which nobody can say whose they are and how much: the interface joined the filter after they had ended, their view failed, or it was redacted. No balance and no change counts them.';
+  'Contracts of token holding templates, present and past, whose owner and amount cannot be determined: the interface joined the filter after they had ended, their view failed, or it was redacted. Balances and changes do not count them.';
 
 create or replace function :explore.token_offset(at_offset bigint) returns bigint
   language plpgsql stable parallel safe
@@ -186,10 +188,10 @@ begin
 end
 $$;
 comment on function :explore.token_offset(bigint) is
-  'The offset itself where it is known what was held at it: where coverage says so, and interface_coverage that holdings are complete; else SQLSTATE LI003.';
+  'The offset itself if the holdings at it are known: coverage includes the offset, and interface_coverage reports complete holdings; otherwise SQLSTATE LI003.';
 
--- The time to which locks are compared: of the update itself, else, where that is not here, of the next one. What was
--- pruned or seeded left some older updates behind, whose times say nothing.
+-- Time to which locks are compared: of the update itself, or if that is not stored, of the next one. Pruning and seeding
+-- leave some older updates behind, whose times mean nothing here.
 create or replace function :explore.token_time(at_offset bigint) returns timestamptz
   language sql stable parallel safe
 begin atomic
@@ -202,10 +204,10 @@ begin atomic
       where u."offset" > at_offset and u.effective_at is not null order by u."offset" limit 1));
 end;
 comment on function :explore.token_time(bigint) is
-  'Ledger effective time of the newest transaction up to an offset; where history begins there, of the next one, and null before there is one.';
+  'Ledger effective time of the newest transaction up to an offset; if history begins there, of the next transaction; null before the first one.';
 
--- The template is not named, since more than one may be a holding: states_at is asked for each. What is asked of the
--- offset comes first, whether there are holdings or not.
+-- The template is not named, since several templates may be holdings: states_at is called for each. The offset is checked
+-- first, whether there are holdings or not.
 create or replace function :explore.token_holdings_at(at_offset bigint)
   returns setof :explore.token_holdings
   language sql stable parallel safe rows 1000
@@ -232,7 +234,7 @@ begin atomic
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk;
 end;
 comment on function :explore.token_holdings_at(bigint) is
-  'Token holdings that were active right after the update with this offset; is_locked_now is meant at the time of that update. Needs an offset that is known, see coverage, and at which views of holdings are complete: others are refused with SQLSTATE LI003.';
+  'Token holdings that were active right after the update with this offset; is_locked_now refers to the time of that update. Needs a known offset, see coverage, at which views of holdings are complete; others are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.token_balances_at(at_offset bigint)
   returns setof :explore.token_balances
@@ -245,7 +247,7 @@ begin atomic
    group by owner, provider, account_id, instrument_admin, instrument_id;
 end;
 comment on function :explore.token_balances_at(bigint) is
-  'What each account owned of each instrument right after the update with this offset, as token_balances shows it of now. Needs an offset that is known, see coverage, and at which holdings are complete, see interface_coverage: others are refused with SQLSTATE LI003.';
+  'Balance of each account and instrument right after the update with this offset, as token_balances returns for now. Needs a known offset, see coverage, at which holdings are complete, see interface_coverage; others are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.token_balances_at("time" timestamptz)
   returns setof :explore.token_balances
@@ -256,4 +258,4 @@ begin atomic
    cross join lateral :explore.token_balances_at(k.at_offset) b;
 end;
 comment on function :explore.token_balances_at(timestamptz) is
-  'What each account owned of each instrument at a time, by ledger effective time. Needs a time of which the state is known, see coverage, and holdings are complete, see interface_coverage: others are refused with SQLSTATE LI003.';
+  'Balance of each account and instrument at a time, by ledger effective time. Needs a time with a known state, see coverage, at which holdings are complete, see interface_coverage; others are rejected with SQLSTATE LI003.';

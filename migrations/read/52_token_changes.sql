@@ -1,7 +1,7 @@
--- What moved. Holdings that appear and disappear are the truth, so it is complete whatever choice moved them; what the events
--- and choices of the token standard say explains it: who was on the other side, and why.
+-- Token movements. They are derived from holdings that appear and disappear, so they are complete whatever choice moved the
+-- tokens. Events and choices of the token standard explain them: the other side, and the reason.
 
--- Who is a stakeholder of something is known: only the others are looked for.
+-- A party that is a stakeholder of any contract is known; only other parties are looked up.
 create or replace function :explore.token_parties(party text) returns integer[]
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -17,12 +17,12 @@ begin
 end
 $$;
 comment on function :explore.token_parties(text) is
-  'Numbers of the combinations in which a party is a stakeholder. None where the party is known otherwise; an unknown party is refused with SQLSTATE 42704.';
+  'Numbers of the party sets in which a party is a stakeholder. Empty if the party is known otherwise; an unknown party is rejected with SQLSTATE 42704.';
 
--- A contract that one update made and archived never was active; what it held is in both lists all the same.
--- The first condition on the party takes its combinations, which are few; views of other holdings are not read then.
--- What was pruned here is left out whether it is gone yet or not: of what was before there are holdings that were kept.
--- Holdings that cannot be read have no standard, owner and amount.
+-- A contract that one update created and archived was never active; its holding is in both lists nevertheless. The first
+-- condition on the party selects its party sets, which are few; views of other holdings are not read then. Pruned history
+-- is excluded whether its rows are removed yet or not: holdings that were kept represent it. Holdings that cannot be read
+-- have no standard, owner and amount.
 create or replace function :explore.token_holding_events_of(party text)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
@@ -71,7 +71,7 @@ begin atomic
      and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
   union all
-  -- Those whose end was seen all the same count until then, as they do in states_at.
+  -- Unhosted holdings whose end was seen nevertheless count until then, as they do in states_at.
   select l.unhosted_since, null, id_text(l.contract_id), 'unhosted', -1, h.standard, h.owner, h.provider, h.account_id,
          h.instrument_admin, h.instrument_id, h.amount, h.is_locked
     from (select * from live /*workers where unhosted_since is not null offset 0 workers*/) l
@@ -82,7 +82,7 @@ begin atomic
                            and (h.owner = party or h.standard is null));
 end;
 comment on function :explore.token_holding_events_of(text) is
-  'Holdings as they appear (sign 1) and disappear (-1), of one owner or, with null, of all; cause is created, assigned, seeded or retained (older than what was pruned here), archived, unassigned, ended (by an update that is not here) or unhosted (its parties left the participant). Those that cannot be read have no standard; of an owner, those it is a stakeholder of. An owner has to be a stakeholder of the holding.';
+  'Holdings that appear (sign 1) and disappear (-1), of one owner or, with null, of all. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; with an owner, only those of which it is a stakeholder. An owner has to be a stakeholder of the holding.';
 
 create or replace view :explore.token_holding_events as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
@@ -92,7 +92,7 @@ create or replace view :explore.token_holding_events as
     left join updates u on u."offset" = e."offset"
    where e.standard is not null;
 comment on view :explore.token_holding_events is
-  'Every holding as it appears and disappears: a log of what an account held, with the amount negative where it goes. Complete where coverage says complete, but for token_holdings_unreadable. Needs an interface Holding in the filter.';
+  'Log of the holdings of all accounts: each holding as it appears and disappears, with a negative amount if it disappears. Complete where coverage says complete, except for token_holdings_unreadable. Needs an interface Holding in the filter.';
 
 create or replace function :explore.token_holding_log(party text) returns setof :explore.token_holding_events
   language sql stable parallel safe rows 1000
@@ -105,10 +105,10 @@ begin atomic
    order by 1, 2;
 end;
 comment on function :explore.token_holding_log(text) is
-  'The rows of token_holding_events of one owner, or of all with null, in their order, without reading the holdings of others. An owner has to be a stakeholder of the holdings.';
+  'Rows of token_holding_events of one owner, or of all with null, in the same order, without reading the holdings of others. An owner has to be a stakeholder of the holdings.';
 
 create or replace view :explore.token_legs as
-  -- Both sides of a leg are one movement; either may be all that the reader sees.
+  -- Both sides of a leg are one movement; the indexer may see only one of them.
   select s."offset", min(s.node_id) as node_id, 'event' as basis,
          case when s.sender is null and s.receiver is not null then 'mint'
               when s.receiver is null and s.sender is not null then 'burn' else 'transfer' end as kind,
@@ -131,7 +131,7 @@ create or replace view :explore.token_legs as
    group by s."offset", s.instrument_admin, s.instrument_id, s.amount, s.transfer_leg_id, s.sender, s.sender_provider,
             s.sender_account_id, s.receiver, s.receiver_provider, s.receiver_account_id, s.place
   union all
-  -- A step that is completed without a holding for the receiver burnt what it took: so traffic is bought.
+  -- A step that completes without a holding for the receiver burnt its input: traffic is bought this way.
   select t."offset", t.node_id, 'choice', case when b.is_burn then 'burn' else 'transfer' end, t.sender, t.sender_provider,
          t.sender_account_id, case when not b.is_burn then t.receiver end, case when not b.is_burn then t.receiver_provider end,
          case when b.is_burn then '' else t.receiver_account_id end, t.instrument_admin, t.instrument_id,
@@ -166,7 +166,7 @@ create or replace view :explore.token_legs as
                       where e."offset" = x."offset" and e.is_by_admin
                         and e.instrument_admin = v.view #>> '{allocation,transferLeg,instrumentId,admin}');
 comment on view :explore.token_legs is
-  'What the token standard says that moved: by the events of the instrument''s own admin (version 2), else by completed transfers and executed allocations (version 1). What moved without a word of it is in token_transfers only.';
+  'Movements according to the token standard: by the events of the instrument''s own admin (version 2), otherwise by completed transfers and executed allocations (version 1). Movements without an event or choice are in token_transfers only.';
 
 create or replace function :explore.token_changes_of(party text)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
@@ -234,14 +234,14 @@ begin atomic
    where g.is_read;
 end;
 comment on function :explore.token_changes_of(text) is
-  'The rows of token_changes of one owner, or of all with null. An owner has to be a stakeholder of the holdings.';
+  'Rows of token_changes of one owner, or of all with null. An owner has to be a stakeholder of the holdings.';
 
 create or replace view :explore.token_changes as
   select * from :explore.token_changes_of(null);
 comment on view :explore.token_changes is
-  'What each update changed for an account and an instrument, from the holdings that appeared and disappeared: complete whatever choice moved them, so that the sum of net up to an offset is the balance there. What the token standard says of it stands beside: moved and explained differ where it says nothing, or something else, and where unreadable_holdings is not 0. Holdings of the seed have kind seeded, those that are older than what was pruned kind retained. Needs an interface Holding in the filter.';
+  'Changes of each account and instrument by update, from the holdings that appeared and disappeared. Complete whatever choice moved them, so the sum of net up to an offset is the balance at that offset. explained is what the token standard reports for the change: it differs from moved if the standard reports nothing or another amount, or if unreadable_holdings is not 0. Holdings of the seed have kind seeded, holdings older than pruned history kind retained. Needs an interface Holding in the filter.';
 
--- What no event and no choice explains is paired where one account lost and one received; else each stands alone.
+-- Changes without an event or choice are paired if one account lost and one received; otherwise each remains alone.
 create or replace view :explore.token_transfers as
   select m."offset", m.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, m.kind, m.basis, m.sender,
          m.sender_provider, m.sender_account_id, m.receiver, m.receiver_provider, m.receiver_account_id, m.instrument_admin,
@@ -293,12 +293,11 @@ create or replace view :explore.token_transfers as
                 where not g.is_read or g.senders > 0 and g.receivers > 0 and g.senders + g.receivers > 2) r) m
     left join updates u on u."offset" = m."offset";
 comment on view :explore.token_transfers is
-  'Every movement of every token once: transfers, mints, burns and fees. basis says how it is known: by an event of the instrument''s admin, by a choice of the token standard, or from the holdings alone, where a transfer with one account on each side is paired, and what remains is minted, burnt, a fee, or unmatched, as is all that holdings tell of an update of which some cannot be read. Where the reader sees one side only, a transfer without event or choice looks like a mint or a burn.';
+  'Movements of every token, each once: transfers, mints, burns and fees. basis is the source: an event of the instrument''s admin, a choice of the token standard, or the holdings alone. From holdings alone, a transfer with one account on each side is paired, and the remainder is minted, burnt, a fee, or unmatched. An update with holdings that cannot be read is unmatched as far as it is known from holdings alone. If only one side is visible to the indexed parties, a transfer without event or choice looks like a mint or a burn.';
 
--- An account whose owner is read for and that was told of a movement, while none of its holdings came or went, stands in no
--- change: it is looked for among the events, each beside the holdings of its own update. Subqueries
--- with a limit are asked event by event; joined, they would read all history even of a few offsets.
--- Holdings that the event names and that cannot be read may be what moved.
+-- An indexed account that an event names, without any change of its holdings, has no row in token_changes: it is searched
+-- among the events, each with the holdings of its own update. Subqueries with a limit run event by event; joined, they
+-- would read all history even for a few offsets. Unreadable holdings that the event names may be the ones that moved.
 create or replace view :explore.token_discrepancies as
   select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
          c.instrument_id, c.explained as logged, c.moved
@@ -337,4 +336,4 @@ create or replace view :explore.token_discrepancies as
             e.instrument_id
   having sum(case e.side when 'sender' then - e.amount else e.amount end) <> 0;
 comment on view :explore.token_discrepancies is
-  'Where the admin of an instrument logs movements that are not those of its holdings: by update and account, what the events add up to and what moved, 0 where nothing came or went. No rows where all add up; updates with holdings that cannot be read are left out.';
+  'Movements that the admin of an instrument logs and that differ from the movements of its holdings: by update and account, the sum of the events and the sum of the holdings, 0 if none appeared or disappeared. No rows if all sums are equal. Updates with holdings that cannot be read are omitted.';

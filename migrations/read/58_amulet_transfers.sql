@@ -1,4 +1,4 @@
--- Amulet by the network's own choices: who sent, who received, what it cost, and what was burnt.
+-- Amulet transfers by the network's own choices: sender, receivers, cost, and burns.
 
 create or replace function :explore.transfer_fees(summary jsonb) returns numeric
   language sql immutable parallel safe
@@ -6,7 +6,7 @@ create or replace function :explore.transfer_fees(summary jsonb) returns numeric
     + coalesce((select sum(f.fee::numeric) from jsonb_array_elements_text(
         case jsonb_typeof(summary -> 'outputFees') when 'array' then summary -> 'outputFees' end) f (fee)), 0);
 comment on function :explore.transfer_fees(jsonb) is
-  'All fees in the summary of a transfer of Amulet; null where there is no summary.';
+  'All fees in the summary of a transfer of Amulet; null if there is no summary.';
 
 create or replace view :explore.amulet_transfers as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.choice,
@@ -21,7 +21,8 @@ create or replace view :explore.amulet_transfers as
          (m.summary ->> 'inputUnclaimedActivityRecordAmount')::numeric as unclaimed_rewards,
          (m.summary ->> 'inputDevelopmentFundAmount')::numeric as development_rewards,
          (m.summary ->> 'amuletPrice')::numeric as amulet_price,
-         -- What takes ExternalPartyConfigState in place of a round gives the one that fees are reckoned from, which is not its own.
+         -- A transfer that takes ExternalPartyConfigState in place of a round reports the round by which fees are computed,
+         -- which is not its own.
          case when e.argument #> '{context,externalPartyConfigState}' is null then (m.result #>> '{round,number}')::bigint end
            as round
     from (
@@ -55,7 +56,7 @@ create or replace view :explore.amulet_transfers as
                       case jsonb_typeof(m.summary -> 'outputFees') when 'array' then m.summary -> 'outputFees' end as fees) p) o
    where e.argument is not null;
 comment on view :explore.amulet_transfers is
-  'Transfers of Amulet by the network''s own choices, one row each, with receivers and amounts of its outputs, fees, and the rewards that were collected by it. Outputs to the sender are splits. Transfers that newer versions make without these choices are in token_transfers, which has every movement. Needs the shape LEDGER_EFFECTS. Complete where coverage says complete.';
+  'Transfers of Amulet by the network''s own choices, one row each, with receivers and amounts of its outputs, fees, and the rewards collected by it. Outputs to the sender are splits. Transfers that newer versions make without these choices are in token_transfers, which has every movement. Needs the shape LEDGER_EFFECTS. Complete where coverage says complete.';
 
 create or replace view :explore.amulet_burns as
   select b."offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time, b.party, b.reason, b.amount
@@ -100,4 +101,4 @@ create or replace view :explore.amulet_burns as
              from (select * from updates /*workers where kind = 't' offset 0 workers*/) v
             where v."offset" = b."offset" limit 1) u on true;
 comment on view :explore.amulet_burns is
-  'Amulet that was burnt, and what for: traffic, fees of transfers, preapprovals, and what expired. party is who paid; null where the choice that says so is not seen. What is burnt in other ways is in token_transfers as kind burn. Needs the shape LEDGER_EFFECTS, but for traffic. Complete where coverage says complete.';
+  'Amulet that was burnt, with the reason: traffic, fees of transfers, preapprovals, and expired Amulet. party is the payer; null if the choice that names it is not visible. Amulet burnt in other ways is in token_transfers as kind burn. Needs the shape LEDGER_EFFECTS, except for traffic. Complete where coverage says complete.';

@@ -1,4 +1,4 @@
--- What a party held, gained and lost, in order, with running balances; and what such a journal cannot tell.
+-- Journal of the holdings, receipts and payments of a party, in order, with running balances; and notes on its limits.
 
 create or replace function :explore.token_journal_bounds(from_offset bigint, to_offset bigint)
   returns table (begins bigint, ends bigint)
@@ -19,14 +19,14 @@ begin
       using errcode = 'invalid_parameter_value', hint = 'Give the earlier offset first.';
   elsif not exists (select from :explore.known_ranges() r
                      where begins between r.from_offset and r.to_offset and ends between r.from_offset and r.to_offset) then
-    raise exception 'What changed between % and % is not known as a whole: %', begins, ends, :explore.known_ranges_text()
-      using errcode = 'LI003', hint = 'Ask for each range by itself; view coverage says what lies between them.';
+    raise exception 'Changes between % and % are not completely known: %', begins, ends, :explore.known_ranges_text()
+      using errcode = 'LI003', hint = 'Query each range separately; view coverage lists the gaps between them.';
   end if;
   return next;
 end
 $$;
 comment on function :explore.token_journal_bounds(bigint, bigint) is
-  'The offsets themselves where all is known between them, else SQLSTATE LI003; without them the beginning of the known range, and the checkpoint.';
+  'The offsets themselves if all history between them is known, otherwise SQLSTATE LI003. Defaults: the beginning of the known range, and the checkpoint.';
 
 -- In PL/pgSQL, so that the offsets are constants to the planner: conditions on them reach the indexes of holdings.
 create or replace function :explore.token_journal(party text, from_offset bigint default null, to_offset bigint default null)
@@ -44,7 +44,7 @@ declare
   ends bigint;
 begin
   select b.begins, b.ends into begins, ends from :explore.token_journal_bounds(from_offset, to_offset) b;
-  -- Where there are no holdings at all, nothing below asks for the party.
+  -- If there are no holdings at all, no query below checks the party.
   perform :explore.token_parties(owner_party);
   return query
     select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
@@ -77,7 +77,7 @@ begin
 end
 $$;
 comment on function :explore.token_journal(text, bigint, bigint) is
-  'Every change of what a party holds after an offset, up to another, with the balance after it, by account and instrument; the first rows are the balances at the beginning. Without offsets: from where it is known what was held to the checkpoint. Offsets that are not known, and a gap between them, are refused with SQLSTATE LI003; what cannot be told otherwise, token_journal_notes says. The party has to be a stakeholder of its holdings.';
+  'Changes of the holdings of a party after one offset, up to and including another, with the balance after each, by account and instrument; the first rows are the balances at the beginning. Without offsets: from the beginning of the known range to the checkpoint. Offsets that are not known, and a gap between them, are rejected with SQLSTATE LI003; token_journal_notes reports other limits. The party has to be a stakeholder of its holdings.';
 
 create or replace function :explore.token_journal_notes(party text, from_offset bigint default null, to_offset bigint default null)
   returns setof text
@@ -103,4 +103,4 @@ begin atomic
   having count(*) > 0;
 end;
 comment on function :explore.token_journal_notes(text, bigint, bigint) is
-  'What makes token_journal of the same arguments less than the whole truth, in sentences: updates in quarantine, history that began without a seed, holdings that cannot be read. No rows where nothing does.';
+  'Limits on the completeness of token_journal with the same arguments, as sentences: updates in quarantine, history that began without a seed, holdings that cannot be read. No rows if there are none.';

@@ -1,6 +1,6 @@
--- What an update did, as a tree: which event lies below which, and which contract was made in place of which.
+-- Tree of the events of an update: nesting, and contracts that replaced others.
 
--- An id is stored as the bytes its digits name, or as text behind a byte ff: see id_text of the storage.
+-- An id is stored as the bytes that its digits denote, or as text after a byte ff: see id_text of the storage.
 create or replace function :explore.update_offset(update_id text) returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -21,12 +21,13 @@ begin
 end
 $$;
 comment on function :explore.update_offset(text) is
-  'Offset of the update with this id; null where there is none here. Reads the few pages that a bloom filter names, and the newest.';
+  'Offset of the update with this id; null if it is not stored. Reads the few pages that a bloom filter names, and the newest.';
 
--- Nodes are numbered in pre-order, and an exercise tells its last descendant. So a stack holds the exercises around a node.
--- What was consumed and created waits until the smallest exercise around both is over: if these are one and one, of the same
--- template and key, the one came in place of the other. Each template has a stack of what waits, whose entries are joined
--- when the exercise around them is over; a link is the depth of the innermost exercise around an entry and the one below it.
+-- Nodes are numbered in pre-order, and an exercise names its last descendant. So a stack holds the exercises around a node.
+-- Consumed and created contracts wait until the smallest exercise around both is over: if they are one each, of the same
+-- template and key, the created contract replaces the consumed one. Each template has a stack of waiting entries, which are
+-- joined when the exercise around them is over; a link is the depth of the innermost exercise around an entry and the one
+-- below it.
 create or replace function :explore.update_tree(at_offset bigint)
   returns table (node_id integer, parent_node_id integer, depth integer, event_type text, template_pk integer,
                  contract_id text, other_node_id integer, before_offset bigint, before_node_id integer)
@@ -37,7 +38,7 @@ as $$
 declare
   e record;
   total integer := 0;
-  -- By the place of a node.
+  -- By the position of a node.
   nodes integer[] := '{}';
   parents integer[] := '{}';
   depths integer[] := '{}';
@@ -47,11 +48,12 @@ declare
   others integer[] := '{}';
   offsets bigint[] := '{}';
   before_nodes integer[] := '{}';
-  -- The exercises around the node: their first and last nodes.
+  -- First and last nodes of the exercises around the node.
   starts integer[] := '{}';
   ends integer[] := '{}';
   open integer := 0;
-  -- Entries that wait: how many were consumed and created, the place of one of each, the last node, the entry below.
+  -- Waiting entries: numbers of consumed and created contracts, the position of one of each, the last node, the entry
+  -- below.
   entries integer := 0;
   gone integer[] := '{}';
   made integer[] := '{}';
@@ -164,4 +166,4 @@ begin
 end
 $$;
 comment on function :explore.update_tree(bigint) is
-  'The events of an update in the order of their nodes: the exercise each lies in, how deep, and for a contract that was consumed or created the node of the one that came in its place, or that it came from. before_offset and before_node_id name the row of contracts of what was consumed.';
+  'Events of an update in the order of their nodes: the exercise around each, its depth, and for a consumed or created contract the node of the contract that replaced it or that it replaced. before_offset and before_node_id are the key of the row in contracts of a consumed contract.';

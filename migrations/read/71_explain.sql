@@ -1,6 +1,7 @@
--- Who did what, why, and what came of it: of an update, of a contract and of a command. What a reader may not see is not here.
+-- Explanations of an update, a contract or a command: who acted, why, and with which result. Limited to rows visible to the
+-- reader.
 
--- A field that is None may be null or missing. Records are compared field by field, everything else as a whole.
+-- A field that is None may be null or missing. Records are compared field by field, all other values as one.
 create or replace function :explore.changed_fields(before jsonb, after jsonb) returns jsonb
   language sql immutable parallel safe
 begin atomic
@@ -17,7 +18,7 @@ begin atomic
      and nullif(c.before, 'null') is distinct from nullif(c.after, 'null');
 end;
 comment on function :explore.changed_fields(jsonb, jsonb) is
-  'In what two payloads differ: a list of objects with field (names from the payload down), before and after; null where they are the same.';
+  'Differences between two payloads: a list of objects with field (names from the payload down), before and after; null if there are none.';
 
 create or replace function :explore.reason_of(argument jsonb, result jsonb) returns text
   language sql immutable parallel safe
@@ -28,7 +29,7 @@ create or replace function :explore.reason_of(argument jsonb, result jsonb) retu
     argument #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}',
     result #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}');
 comment on function :explore.reason_of(jsonb, jsonb) is
-  'Why a choice was exercised, where its argument or result says so in the metadata of the token standard; else null.';
+  'Reason of an exercise, if its argument or result has one in the metadata of the token standard; otherwise null.';
 
 create or replace function :explore.explain_summary(at_offset bigint)
   returns table ("offset" bigint, kind text, update_id text, previous_offset bigint, next_offset bigint, effective_at timestamptz,
@@ -59,7 +60,7 @@ begin atomic
    where u."offset" = at_offset;
 end;
 comment on function :explore.explain_summary(bigint) is
-  'One update: its id, the offsets of the updates before and after it, both clocks, who submitted it (where completions are followed), who acted in its outermost exercises, cost and trace. No row where the offset brought no update here.';
+  'Summary of one update: its id, the offsets of the previous and next update, both clocks, its submitter (if completions are followed), the parties that acted in its outermost exercises, cost and trace. No row if no update is stored at the offset.';
 
 create or replace function :explore.explain_update(at_offset bigint)
   returns table ("offset" bigint, node_id integer, parent_node_id integer, depth integer, event_type text, template_fqn text,
@@ -104,7 +105,7 @@ begin atomic
    order by n.node_id;
 end;
 comment on function :explore.explain_update(bigint) is
-  'The events of the update at an offset as a tree, in the order of their nodes. before is the payload of a contract that was consumed, after that of the one that was created; where one of the same template and key came in its place, other_node_id and other_contract_id name it from either side, and the consumed one has after and changed as well. No rows where the offset brought no update here.';
+  'Events of the update at an offset as a tree, in the order of their nodes. before is the payload of a consumed contract, after that of a created one. If a contract of the same template and key replaced another, other_node_id and other_contract_id name the other one from either side, and the consumed one has after and changed as well. No rows if no update is stored at the offset.';
 
 create or replace function :explore.explain_update(update_id text)
   returns table ("offset" bigint, node_id integer, parent_node_id integer, depth integer, event_type text, template_fqn text,
@@ -120,7 +121,7 @@ begin atomic
    order by n.node_id;
 end;
 comment on function :explore.explain_update(text) is
-  'The events of the update with this id as a tree, see explain_update of an offset. No rows where no such update is here.';
+  'Events of the update with this id as a tree, see explain_update of an offset. No rows if no such update is stored.';
 
 create or replace function :explore.explain_contract(contract_id text, max_exercises bigint default null)
   returns table ("offset" bigint, node_id integer, event_type text, effective_at timestamptz, record_time timestamptz,
@@ -132,7 +133,7 @@ begin atomic
   with states as materialized (
     select s.* from contract_states s where s.contract_id = explain_contract.contract_id),
   rows_of_it as (
-    -- What made it known here.
+    -- Event by which the contract became known.
     select s.activated_offset as "offset", s.node_id, 1 as place,
            case c.origin when 'c' then 'created' when 'a' then 'assigned' else 'seeded' end as event_type,
            s.template_pk, null::integer as choice_pk, null::integer as interface_pk, null::integer as parties_pk,
@@ -168,7 +169,7 @@ begin atomic
     select s.unhosted_since, null, 0, 'unhosted', s.template_pk, null, null, null, s.synchronizer_pk, null, null, null, null, null
       from states s where s.unhosted_since is not null
     union all
-    -- An end whose event is not here, or not for this reader.
+    -- An end whose event is not stored, or not visible to this reader.
     select s.deactivated_offset, s.ended_node_id, 4, case s.ended_by when 'a' then 'archived' else 'ended' end, s.template_pk,
            null, null, null, s.synchronizer_pk, null, null, null, null, null
       from states s
@@ -179,14 +180,14 @@ begin atomic
                           and id_text(e.contract_id) = s.contract_id)
        and not exists (select from (select * from archives /*workers
                                      where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) a where a."offset" = s.deactivated_offset and id_text(a.contract_id) = s.contract_id))
-  -- The create of an assigned contract is older than what came before the assignment.
+  -- The create of an assigned contract is older than events before the assignment.
   select r."offset", r.node_id, r.event_type,
          coalesce(u.effective_at, case when r.event_type <> 'assigned' then r.created_at end), u.record_time, id_text(u.update_id),
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), t.package_id, p.package_version,
          h.choice, case when i.template_pk is not null then
            :explore.fqn(coalesce(i.package_name, ip.package_name, i.package_id), i.module_name, i.entity_name) end,
          w.acting_parties, s.synchronizer_id, g.synchronizer_id,
-         -- Asked for in these cases only: a case does not evaluate what it does not take.
+         -- Evaluated in these cases only: a case expression does not evaluate the branches it does not take.
          case when r.event_type in ('created', 'archived') then
            (select x.contract_id
               from (select * from :explore.update_tree(r."offset")) n
@@ -208,9 +209,9 @@ begin atomic
    order by r."offset", r.place, r.node_id;
 end;
 comment on function :explore.explain_contract(text, bigint) is
-  'The life of a contract, one row for each thing that happened to it (of its exercises the newest max_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (as an interface of the filter shows it), exercised and archived (with the argument), unassigned (to target), unhosted (its parties left the participant: unknown since), ended (by an update that is not here). effective_at is null for reassignments, which have a record_time only. package_version is that of the event: an upgrade shows there. other_contract_id is the contract it came from, or the one that came in its place. No rows where no such contract is here.';
+  'History of a contract, one row per event (of its exercises the newest max_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (through an interface of the filter), exercised and archived (with the argument), unassigned (to target), unhosted (its parties left the participant; its state since is not known), ended (by an update that is not stored). effective_at is null for reassignments, which have a record_time only. package_version is that of the event, which reveals an upgrade. other_contract_id is the contract that it replaced, or that replaced it. No rows if no such contract is stored.';
 
--- An update with this command id is here by its completion, or alone where completions are not followed.
+-- An update with this command id is found by its completion, or directly if completions are not followed.
 create or replace function :explore.explain_command(command_id text)
   returns table ("offset" bigint, succeeded boolean, update_id text, record_time timestamptz, effective_at timestamptz,
                  submission_id text, user_id text, act_as text[], synchronizer_id text, workflow_id text, error_code text,
@@ -238,4 +239,4 @@ begin atomic
    order by 1;
 end;
 comment on function :explore.explain_command(text) is
-  'What became of the commands with this id, one row for each submission: the update of one that was accepted, the reason of one that was rejected, whether it may be sent again as it is, and accepted_offset where it was accepted at another time. Without completions (see completion_coverage) accepted ones only.';
+  'Results of the commands with this id, one row per submission: the update if accepted; if rejected the reason, whether the same command may be sent again unchanged, and accepted_offset if it was accepted at another time. Without completions (see completion_coverage) accepted ones only.';

@@ -1,12 +1,13 @@
--- Who may call what. Postgres lets everybody call a new function; here nobody but the owner may until it stands in a list.
--- Those below run with the rights of their caller and open nothing, so the list names everybody: USAGE of the schema says
--- who can name them, the rights on tables what they answer. What removes is granted to the redactor by `grant-roles`.
+-- Rights to call functions. Postgres lets every role call a new function; here only the owner may until the function is
+-- listed. Listed functions run with the rights of their caller and grant no access, so the list grants them to every role:
+-- USAGE of the schema limits who can call them, and rights on tables limit what they return. Functions that remove rows are
+-- granted to the redactor by `grant-roles`.
 
 do $$
 declare
   called text;
 begin
-  -- Not what an extension brought into these schemas, nor what belongs to somebody else.
+  -- Excludes objects that an extension created in these schemas, or that belong to another role.
   for called in
     select p.oid::regprocedure::text from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
      where n.nspname in (:'storage', :'explore', :'typed', :'pqs', :'multisync') and pg_catalog.pg_has_role(p.proowner, 'usage')

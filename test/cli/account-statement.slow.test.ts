@@ -173,7 +173,7 @@ describe('what others write', () => {
   ])('is no statement of %s: the nearest party is named', async (_, party) => {
     const refused = await told('account-statement', '--party', party, '--json');
     expect([refused.code, refused.stdout]).toEqual([2, '']);
-    expect(refused.stderr).toMatch(/Unknown party: nothing here names Car.*Nearest parties: Carol::1220cc/s);
+    expect(refused.stderr).toMatch(/Unknown party: no event, topology change or command names Car.*Nearest parties: Carol::1220cc/s);
   });
 
   it('is nothing for who holds nothing, and refused where it ends before it begins', async () => {

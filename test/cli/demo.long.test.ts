@@ -207,7 +207,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   check: [/✓ ledger +http.*✓ stored stream .*participant/s, '--timeout', '30'],
   status: [/^asked +http:/m],
   'account-statement': [
-    /Unknown party: nothing here names nobody::1220.*Nearest parties: \S+::1220/s,
+    /Unknown party: no event, topology change or command names nobody::1220.*Nearest parties: \S+::1220/s,
     '--party',
     'nobody::1220',
   ],

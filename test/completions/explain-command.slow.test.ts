@@ -87,7 +87,7 @@ describe('explain of a command', () => {
 
   it('says that nothing has an id, and what it takes', async () => {
     expect((await explain('nothing')).stderr).toMatch(
-      /no update, contract or command of id "nothing" is here; history here is known from/,
+      /no update, contract or command of id "nothing" is here; history is known from/,
     );
     expect((await explain('nothing', '--as', 'contract')).stderr).toMatch(/no contract of id/);
     expect((await explain('pay-17', '--as', 'party')).stderr).toMatch(/is no update, contract or command/);

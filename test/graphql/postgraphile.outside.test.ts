@@ -172,7 +172,7 @@ describe('the GraphQL API', needs(missing), () => {
         await number(`select count(*) from active('Amulet')`),
       );
       const refusedOffset = await at('activeAtList(atOffset: "99999999")');
-      expect(refusedOffset.errors[0]?.message).toContain('is not known yet');
+      expect(refusedOffset.errors[0]?.message).toContain('are not known yet');
     });
 
     it('filters, pages, and refuses more rows than a list may have', async () => {

@@ -131,7 +131,7 @@ it('are merged later where the merge is refused, and the stream does not stop ag
   expect(await indexer.metric('indexer_interfaces_backfilling')).toBeGreaterThan(0);
   await expect(query(url(), `select * from explore.token_balances_at(${String(end())})`)).rejects.toMatchObject({
     code: 'LI003',
-    message: expect.stringMatching(/gathered beside the stream/),
+    message: expect.stringMatching(/backfilled in the background/),
   });
   await release();
   expect(await untilFollowed(url(), 'ledger', holding)).toBe(0);

@@ -75,7 +75,7 @@ describe('interfaces that are named later', () => {
       });
     }
     expect(await asked(`select reason from explore.interface_coverage where interface_id = '${holdingId}'`)).toBe(
-      `complete from offset ${String(pruned)} on: contracts that had ended by then have no view`,
+      `complete from offset ${String(pruned)}: contracts that had ended by then have no view`,
     );
   });
 

@@ -56,19 +56,19 @@ async function ask(call: string, values: unknown[] = []): Promise<Answer> {
   }
 }
 
-const gapKnown = 'history here is known from 100 to 344 and from 574 to 584';
+const gapKnown = 'history is known from 100 to 344 and from 574 to 584';
 
 describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
   it.each<readonly [number, Answer]>([
-    [99, `LI003: What was active at offset 99 is not known: ${gapKnown}`],
+    [99, `LI003: Active contracts at offset 99 are not known: ${gapKnown}`],
     [100, ['old']],
     [343, ['lasting', 'old']],
     [344, ['lasting']],
-    [345, `LI003: What was active at offset 345 is not known: ${gapKnown}`],
-    [573, `LI003: What was active at offset 573 is not known: ${gapKnown}`],
+    [345, `LI003: Active contracts at offset 345 are not known: ${gapKnown}`],
+    [573, `LI003: Active contracts at offset 573 are not known: ${gapKnown}`],
     [574, ['lasting', 'unseen']],
     [584, ['lasting', 'moved', 'new', 'unseen']],
-    [585, `LI003: What was active at offset 585 is not known yet: ${gapKnown}`],
+    [585, `LI003: Active contracts at offset 585 are not known yet: ${gapKnown}`],
   ])('at %i', async (offset, expected) => {
     await inTransaction(withGap, async () => {
       expect(await ask(`explore.${name}(${String(offset)})`)).toEqual(expected);
@@ -101,7 +101,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
   it('refuses what was pruned, and everything until the seed is complete', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 579`, async () => {
       expect(await ask(`explore.${name}(578)`)).toBe(
-        'LI003: What was active at offset 578 is not known: history here is known from 579 to 584',
+        'LI003: Active contracts at offset 578 are not known: history is known from 579 to 584',
       );
       expect(await ask(`explore.${name}(120)`)).toMatch(/^LI003: /);
       expect(await ask(`explore.${name}(579)`)).toEqual(['lasting', 'unseen']);
@@ -114,7 +114,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
       `${withGap}; update stream set checkpoint = null, seed_offset = 700, seeded_at = null; delete from coverage`,
       async () => {
         expect(await ask(`explore.${name}(700)`)).toBe(
-          'LI003: What was active at offset 700 is not known: nothing is known here until the seed is complete',
+          'LI003: Active contracts at offset 700 are not known: no history is known until the seed is complete',
         );
       },
     );
@@ -122,7 +122,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
 });
 
 describe('active_at, of a time', () => {
-  const refused = (time: string) => `LI003: What was active at ${time} is not known: ${gapKnown}`;
+  const refused = (time: string) => `LI003: Active contracts at ${time} are not known: ${gapKnown}`;
 
   it.each<readonly [string, string, Answer]>([
     ['before the seed', '2026-03-01 10:04:59+00', refused('2026-03-01 10:04:59+00')],
@@ -147,7 +147,7 @@ describe('active_at, of a time', () => {
       const now = await ask('explore.active()');
       expect(await ask('explore.active_at(now())')).toEqual(now);
       expect(await ask(`explore.active_at(interval '0')`)).toEqual(now);
-      expect(await ask('explore.active_at(null::timestamptz)')).toMatch(/^LI003: What was active at null /);
+      expect(await ask('explore.active_at(null::timestamptz)')).toMatch(/^LI003: Active contracts at null /);
     });
   });
 

@@ -26,7 +26,7 @@ const ofParty = (party: string): readonly string[] => [
 
 it.each(ofParty('alice'))('%s is refused with the nearest parties', async (call) => {
   await expect(database.query(`select * from ${call}`)).rejects.toMatchObject({
-    message: 'Unknown party: nothing here names alice',
+    message: 'Unknown party: no event, topology change or command names alice',
     code: '42704',
     hint: expect.stringContaining(frames.alice) as unknown,
   });

@@ -1,12 +1,15 @@
-/** The command line of `ledger-sandbox`: one table of options, each a flag and a variable. A flag is stronger. */
+/**
+ * The command line of `ledger-sandbox`: one table of options, each with a flag and a variable. A flag overrides the
+ * variable.
+ */
 import { parseArgs } from 'node:util';
 
 interface Option<Value> {
   readonly env: string;
-  /** What stands for the value in the help; absent: a switch, on with the flag or with the variable set to 1 or true. */
+  /** Placeholder of the value in the help; absent: a switch, set by the flag or by 1 or true in the variable. */
   readonly value?: string;
   readonly doc: string;
-  /** Throws an Error that says what was expected. */
+  /** Throws an Error that names the expected value. */
   readonly read: (text: string) => Value;
   readonly fallback: Value;
 }
@@ -15,7 +18,7 @@ function within(least: number, most: number): (text: string) => number {
   return (text) => {
     const found = Number(text);
     const fits = text.trim() !== '' && found >= least && found <= most && Number.isInteger(found);
-    if (!fits) throw new Error(`expected a whole number from ${String(least)} to ${String(most)}`);
+    if (!fits) throw new Error(`expected an integer from ${String(least)} to ${String(most)}`);
     return found;
   };
 }
@@ -28,68 +31,68 @@ const options = {
   port: {
     env: 'SANDBOX_PORT',
     value: 'PORT',
-    doc: '0 for any free one; default 7575',
+    doc: 'port to listen on, 0 for any free one; default 7575',
     read: within(0, 65_535),
     fallback: 7575,
   },
   host: {
     env: 'SANDBOX_HOST',
     value: 'ADDRESS',
-    doc: 'where it listens; default this machine only',
+    doc: 'address to listen on; default this machine only',
     read: asText,
     fallback: undefined,
   },
   journal: {
     env: 'SANDBOX_JOURNAL',
     value: 'FILE',
-    doc: 'keeps its history there; default in memory',
+    doc: 'file that keeps the history; default in memory',
     read: asText,
     fallback: undefined,
   },
-  admin: { env: 'SANDBOX_ADMIN', doc: 'lets programs of this machine script faults', read: isOn, fallback: false },
+  admin: { env: 'SANDBOX_ADMIN', doc: 'allow programs on this machine to script faults', read: isOn, fallback: false },
   seed: {
     env: 'INDEXER_DEMO_SEED',
     value: 'N',
-    doc: 'the same seed, the same history; default 1',
+    doc: 'random seed of the history; default 1',
     read: within(0, most),
     fallback: 1,
   },
   'updates-per-second': {
     env: 'INDEXER_DEMO_UPDATES_PER_SECOND',
     value: 'N',
-    doc: 'live traffic, 0 for none; default 5',
+    doc: 'rate of live traffic, 0 for none; default 5',
     read: within(0, 100_000),
     fallback: 5,
   },
   speed: {
     env: 'INDEXER_DEMO_SPEED',
     value: 'N',
-    doc: 'multiplies it; default 1',
+    doc: 'factor of the rate of live traffic; default 1',
     read: within(1, 10_000),
     fallback: 1,
   },
   'max-updates': {
     env: 'INDEXER_DEMO_MAX_UPDATES',
     value: 'N',
-    doc: 'no more updates than these',
+    doc: 'maximum number of updates; default none',
     read: within(1, 1_000_000_000),
     fallback: undefined,
   },
   chaos: {
     env: 'INDEXER_DEMO_CHAOS',
-    doc: 'drops sockets, stalls and prunes now and then',
+    doc: 'drop sockets, stall and prune at intervals',
     read: isOn,
     fallback: false,
   },
 } satisfies Readonly<Record<string, Option<unknown>>>;
 
 type Options = typeof options;
-/** By name: what was given, or the default. */
+/** Values by name: as given, otherwise the default. */
 export type Settings = {
   readonly [Name in keyof Options]: Options[Name]['fallback'] | ReturnType<Options[Name]['read']>;
 };
 
-/** All that is wrong with the words and the variables, a line each. */
+/** All problems of the arguments and variables, one line each. */
 export class UsageError extends Error {}
 
 /** @throws UsageError */

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** `ledger-sandbox`: serves the demo's ledger until it is told to end. Exit code 2: the words are wrong; 1: it cannot start. */
+/**
+ * `ledger-sandbox`: serves the demo's ledger until it receives a signal. Exit code 2: invalid arguments; 1: it cannot
+ * start.
+ */
 import { help, settingsOf, UsageError } from './command-line.ts';
 import { startDemoLedger } from './demo/demo-ledger.ts';
 import { SandboxError } from './wire/sandbox-error.ts';

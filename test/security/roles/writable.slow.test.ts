@@ -146,7 +146,7 @@ describe('a writer of grant-roles', () => {
     }
     await world.succeeds('writer', ['run', '--stop-at', 'end', '--http-port', '0'], early);
     const forged = `update ${schema}.stream set seeded_at = null, checkpoint = null, seed_contracts = 0, filter_hash = 'x'`;
-    await expect(query(url, forged)).rejects.toThrow(/may be changed by the owner of the tables only/);
+    await expect(query(url, forged)).rejects.toThrow(/only the owner of the tables may change the filter/);
   });
 
   it('with INDEXER_RETENTION: check, the log and /status name the grant, and history is pruned after it', async () => {

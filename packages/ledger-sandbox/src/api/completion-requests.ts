@@ -1,4 +1,4 @@
-/** The two requests for completions: of one user, and of any; read and checked in the participant's order. */
+/** Reads and checks the two requests for completions, of one user and of any user, in the participant's order. */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { afterLedgerEnd, missingField, negativeOffset, prunedAccess } from '../wire/failure.ts';
@@ -12,16 +12,16 @@ import { int64Of } from './requests.ts';
 import { userOf } from '../ledger/submission-request.ts';
 
 export interface CompletionsRequest {
-  /** Undefined: of every user. */
+  /** Undefined: completions of every user. */
   readonly userId: string | undefined;
-  /** Undefined: of every party. */
+  /** Undefined: completions of every party. */
   readonly parties: ReadonlySet<string> | undefined;
   readonly beginExclusive: number;
-  /** Completions are followed for ever. */
+  /** Completions are followed forever. */
   readonly endInclusive: undefined;
 }
 
-/** `CompletionStreamRequest` asks for one user, `GetCompletionsRequest` for all. */
+/** `CompletionStreamRequest` requests completions of one user, `GetCompletionsRequest` of all users. */
 export type CompletionsForm = 'of-user' | 'of-all';
 
 function beginOf(body: JsonObject, ledger: Ledger): number {
@@ -49,7 +49,7 @@ export function parseCompletions(
 
 const slice = 64;
 
-/** Reads completions a slice at a time, and says how far it has looked. */
+/** Reads completions one slice at a time, and reports the offset up to which it has read. */
 export class CompletionsReader {
   readonly finished = false;
   readonly #participant: Participant;
@@ -70,7 +70,7 @@ export class CompletionsReader {
     return this.#position >= this.#participant.ledger.ledgerEnd();
   }
 
-  /** The frames of the next slice. Throws when pruning overtook the reader. */
+  /** The frames of the next slice. Throws if pruning has overtaken the position. */
   read(): string[] {
     const { ledger, release } = this.#participant;
     const { userId, parties } = this.#request;
@@ -86,7 +86,7 @@ export class CompletionsReader {
       .filter((frame) => frame !== undefined);
   }
 
-  /** The ledger's own checkpoint for what this reader has looked at. */
+  /** The ledger's own checkpoint at the position read so far. */
   checkpoint(): string {
     const known = this.#participant.ledger.recordTimes();
     const synchronizerTimes = [...known].map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));

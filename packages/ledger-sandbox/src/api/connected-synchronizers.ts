@@ -1,8 +1,8 @@
-/** GET /v2/state/connected-synchronizers: the synchronizers, or where a party is hosted on them and how. */
+/** GET /v2/state/connected-synchronizers: the synchronizers, or the hosting of a party on each. */
 import { permissionDenied } from '../wire/failure.ts';
 import type { Call } from './endpoint.ts';
 
-/** Administrators may ask about any party, others about those they act, read or execute for. */
+/** Administrators may query any party, other users the parties that they act, read or execute for. */
 function checkRights({ caller, query }: Call, party: string): void {
   const administer = query.get('identityProviderId') ?? '';
   const allowed = caller.may({ administer }) || caller.may({ readAs: party }) || caller.may({ executeAs: party });

@@ -1,6 +1,4 @@
-/**
- * What an endpoint is: a row of the table that the router serves, the description documents, and nothing else knows of.
- */
+/** Endpoint: a row of the table that the router and the description documents use. No other module knows it. */
 import type { Caller, Need } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';
 import type { JsonObject } from '../wire/json.ts';
@@ -22,11 +20,11 @@ export interface Call {
   readonly path: Readonly<Record<string, string>>;
 }
 
-/** Compact JSON text, or an answer with a content type and headers of its own. Status 200 in every case. */
+/** Compact JSON text, or a response with its own content type and headers. Always status 200. */
 export type Answer =
   | string
   | {
-      /** '' sends none. */
+      /** Empty: no content type is sent. */
       readonly type: string;
       readonly content: string | Buffer;
       readonly headers?: Readonly<Record<string, string>>;
@@ -38,9 +36,9 @@ interface Described {
   readonly summary: string;
   /** The first release that has it; absent: all known ones. */
   readonly since?: Release;
-  /** The last release that has it. */
+  /** The last release that has the endpoint. */
   readonly last?: Release;
-  /** When it was deprecated: 3.6 refuses it, 3.7 does not have it any more. */
+  /** Release that deprecated the endpoint: 3.6 refuses it, 3.7 no longer has it. */
   readonly deprecatedIn?: DeprecatedIn;
   /** Names of the wire schemas, for the description; absent: no JSON body. */
   readonly request?: string;
@@ -49,22 +47,22 @@ interface Described {
 
 export interface Endpoint extends Described {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** `bytes`: application/octet-stream. GET and DELETE take nothing unless they say otherwise. */
+  /** `bytes`: application/octet-stream. GET and DELETE take no body unless stated. */
   readonly takes?: 'nothing' | 'json' | 'bytes';
   /** Paths of the keys without which a JSON body is not decoded. */
   readonly wants?: readonly string[];
   readonly query?: readonly string[];
-  /** `nobody`: served without a token. Absent: any authenticated user; more is checked by `run`. */
+  /** `nobody`: served without a token. Absent: any authenticated user; `run` checks further rights. */
   readonly needs?: 'nobody' | Need;
   run(call: Call): Answer | Promise<Answer>;
 }
 
 export interface StreamEndpoint extends Described {
-  /** Serves the request text of an accepted socket to its end; a refusal becomes the last frame. */
+  /** Serves the request text of an accepted socket until the end; a refusal becomes the last frame. */
   serve(connection: Connection, text: string, participant: Participant, caller: Caller): Promise<void>;
 }
 
-/** The refusal of an endpoint that the release has disabled; it comes before anything of the request is read. */
+/** The refusal of an endpoint that the release has disabled; sent before any part of the request is read. */
 export function disabledIn(release: Release, { path, deprecatedIn }: Described): LedgerFailure | undefined {
   if (deprecatedIn === undefined || !isDisabled(release)) return undefined;
   return deprecatedDisabled(`The endpoint ${path}`, deprecatedIn);

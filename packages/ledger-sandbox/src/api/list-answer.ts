@@ -1,15 +1,15 @@
 /**
  * The list form of the stream endpoints: the first elements as one JSON array, with the participant's limit (413 above
- * it, unless the request asked for fewer) and its idle timer.
+ * it, unless the request set a lower limit) and its idle timer.
  */
 import { Undecodable, listTooLong } from '../wire/failure.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Limits } from '../wire/limits.ts';
 
 export interface ListOptions {
-  /** Elements to take: one more than the limit when the request sets none, so that "too many" is noticed. */
+  /** Elements to read: one more than the limit if the request sets none, so that an excess is noticed. */
   readonly take: number;
-  /** Milliseconds of silence that end the answer. */
+  /** Milliseconds without an element after which the response ends. */
   readonly waitMs: number;
 }
 
@@ -25,35 +25,35 @@ export function listOptions(query: URLSearchParams, limits: Limits): ListOptions
   const most = limits.listElements + 1;
   return {
     take: Math.min(numberIn(query, 'limit') ?? most, most),
-    // The request is over before that; a longer wait would go on unseen, and for a timer be none at all.
+    // The request times out before that. A longer wait would continue unseen, and a longer timer would fire at once.
     waitMs: Math.min(numberIn(query, 'stream_idle_timeout_ms') ?? limits.listWaitMs, 2 * limits.requestTimeoutMs),
   };
 }
 
-/** The elements as a JSON array; refuses more than the limit. */
+/** The elements as a JSON array; refuses more elements than the limit. */
 export function listAnswer(elements: readonly string[], limits: Limits): string {
   if (elements.length > limits.listElements) throw listTooLong(limits.listElements);
   return `[${elements.join()}]`;
 }
 
-/** What a list is read from. */
+/** Source of a list. */
 interface Source {
-  /** True when nothing is left to look at right now. */
+  /** True if nothing is left to read right now. */
   readonly caughtUp: boolean;
-  /** True when nothing will ever be left to look at. */
+  /** True if nothing will ever be left to read. */
   readonly finished: boolean;
-  /** Everything up to this offset was looked at. */
+  /** Everything up to this offset was read. */
   readonly position: number;
   read(): string[];
   checkpoint(): string;
 }
 
-/** A stream sends its first checkpoint that long after its begin. */
+/** Milliseconds from the start of a stream to its first checkpoint. */
 const firstCheckpointMs = 500;
 
 /**
- * The elements of an open-ended list: until there are enough, or until none came for `waitMs`. Only elements count; what
- * else moves the ledger does not start the wait anew. A list that waited long enough ends with a checkpoint.
+ * The elements of an open-ended list: until there are enough, or until none arrived for `waitMs`. Only elements restart
+ * the wait, not other changes of the ledger. A list whose wait elapsed ends with a checkpoint.
  */
 export async function listed(ledger: Ledger, source: Source, { take, waitMs }: ListOptions): Promise<string[]> {
   const elements: string[] = [];
@@ -70,7 +70,7 @@ export async function listed(ledger: Ledger, source: Source, { take, waitMs }: L
   return elements.slice(0, Math.max(0, take));
 }
 
-/** Resolves with true when the ledger changed within the milliseconds. */
+/** Resolves with true if the ledger changed within the milliseconds. */
 function changed(ledger: Ledger, milliseconds: number): Promise<boolean> {
   if (milliseconds <= 0) return Promise.resolve(false);
   return new Promise((resolve) => {

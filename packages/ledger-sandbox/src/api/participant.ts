@@ -1,4 +1,4 @@
-/** Everything one sandbox participant is made of; endpoints find their part here. */
+/** The parts of one sandbox participant, from which endpoints take the ones they need. */
 import type { Need } from '../identity/caller.ts';
 import type { Faults } from '../faults/faults.ts';
 import type { IdentityProviders } from '../identity/identity-providers.ts';
@@ -12,12 +12,12 @@ import type { Release } from '../wire/release.ts';
 export interface Participant {
   readonly ledger: Ledger;
   readonly release: Release;
-  /** What GET /v2/version says; tokens of one version are of no use to another. */
+  /** The version in GET /v2/version. Tokens of one version are not valid for another. */
   readonly version: string;
-  /** Scripted misbehavior, read anew at every use. */
+  /** Scripted misbehavior, read again at every use. */
   readonly faults: Faults;
   readonly limits: Limits;
-  /** What GET /v2/parties/participant-id asks of its caller. */
+  /** The right that GET /v2/parties/participant-id requires of its caller. */
   readonly participantIdNeeds: Need;
   readonly packages: Packages;
   readonly parties: Parties;

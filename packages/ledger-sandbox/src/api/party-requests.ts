@@ -1,4 +1,4 @@
-/** The requests that change parties, read and checked in the participant's order. */
+/** Reads and checks the requests that change parties, in the participant's order. */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { failure, invalidArgument, missingField } from '../wire/failure.ts';
@@ -7,14 +7,14 @@ import type { Json, JsonObject } from '../wire/json.ts';
 import type { Participant } from './participant.ts';
 import type { Annotations, Hosting, PartyChange } from '../parties/parties.ts';
 
-/** Most bytes of the annotations of one party. */
+/** Maximum bytes of the annotations of one party. */
 const annotationsLimit = 256 * 1024;
-/** Most characters of the part of a party id before the `::`. */
+/** Maximum characters of the part of a party id before the `::`. */
 const hintLimit = 185;
 
 export interface Allocation {
   readonly hosting: Hosting;
-  /** The user who may act as the party from then on; '' for none. */
+  /** The user who may act as the party afterwards; empty for none. */
   readonly userId: string;
 }
 
@@ -43,7 +43,10 @@ function annotationsIn(metadata: JsonObject, field: string): Annotations {
   return annotations;
 }
 
-/** The synchronizer of an allocation: the one asked for, else the first, where the participant wants one named. */
+/**
+ * The synchronizer of an allocation: the requested one, otherwise the first. The real participant requires one to be
+ * named.
+ */
 function synchronizerIn(asked: string, { ledger }: Participant): string {
   if (asked === '') return ledger.synchronizers[0].id;
   if (ledger.synchronizers.some(({ id }) => id === asked)) return asked;
@@ -80,7 +83,7 @@ export function parseAllocation(body: JsonObject, participant: Participant, call
 
 const changeable = new Set(['local_metadata', 'local_metadata.annotations', 'local_metadata.resource_version']);
 
-/** Which of the fields a mask names; refuses an empty mask and fields that cannot change. */
+/** The fields that a mask names; refuses an empty mask and fields that cannot change. */
 function checkMask(mask: Json | undefined, party: string): readonly string[] {
   const given = asObject(mask);
   if (given === undefined) throw missingField('update_mask');

@@ -1,6 +1,6 @@
 /**
- * Reads what a checked request asks for, a slice at a time, so that a slow receiver holds back the reading and never
- * makes the sandbox hold more than one slice. Pruning that overtakes a reader is reported at the next slice.
+ * Reads the result of a checked request one slice at a time, so that a slow receiver delays the reading and the sandbox
+ * never holds more than one slice. Pruning that overtakes a reader is reported at the next slice.
  */
 import { prunedAccess } from '../wire/failure.ts';
 import type { StoredUpdate } from '../ledger/history.ts';
@@ -13,17 +13,17 @@ import type { ActiveContractsRequest, UpdatesRequest } from './requests.ts';
 import { valueOf } from '../wire/wire.ts';
 
 const slice = 64;
-/** Offsets that the participant reads at a time, and names when they are pruned. */
+/** Number of offsets that the participant reads at a time, and names if they were pruned. */
 const readAhead = 450;
 
 export class UpdatesReader {
   readonly #ledger: Ledger;
   readonly #request: UpdatesRequest;
   readonly #renderer: Renderer;
-  /** Everything up to here was looked at and delivered if visible. */
+  /** Everything up to this offset was read, and delivered if visible. */
   #position: number;
   readonly #recordTimes = new Map<string, string>();
-  /** In descending order: what lies above was delivered. */
+  /** In descending order: everything above this offset was delivered. */
   #top: number;
 
   constructor(participant: Participant, request: UpdatesRequest) {
@@ -38,7 +38,7 @@ export class UpdatesReader {
     return this.#position;
   }
 
-  /** True when a bounded request has delivered everything. */
+  /** True if a bounded request has delivered everything. */
   get finished(): boolean {
     const { endInclusive, descending } = this.#request;
     return descending
@@ -46,12 +46,12 @@ export class UpdatesReader {
       : endInclusive !== undefined && this.#position >= endInclusive;
   }
 
-  /** True when nothing is left to look at right now. */
+  /** True if nothing is left to read right now. */
   get caughtUp(): boolean {
     return this.#position >= (this.#request.endInclusive ?? this.#ledger.ledgerEnd());
   }
 
-  /** The frames of the next slice; empty when all of it is invisible or nothing is there. Throws when pruned. */
+  /** The frames of the next slice; empty if all of it is invisible or there is none. Throws if it was pruned. */
   read(): string[] {
     const end = this.#request.endInclusive ?? this.#ledger.ledgerEnd();
     const pruned = this.#ledger.prunedTo();
@@ -72,7 +72,7 @@ export class UpdatesReader {
     return frames;
   }
 
-  /** The ledger's own checkpoint for what this reader has looked at. */
+  /** The ledger's own checkpoint at the position read so far. */
   checkpoint(): string {
     const offset = this.#position;
     const known = offset >= this.#ledger.ledgerEnd() ? this.#ledger.recordTimes() : this.#recordTimes;

@@ -1,6 +1,6 @@
 /**
- * Prints stored updates and activations for one reader: filtered, in the asked shape, as compact JSON text. Recorded
- * ones come out verbatim. Nothing stored is changed.
+ * Renders stored updates and activations for one reader: filtered, in the requested shape, as compact JSON text.
+ * Recorded ones are rendered verbatim. Stored data is not changed.
  */
 import type { Activation, SnapshotEntry } from '../contracts/active-set.ts';
 import { match } from '../contracts/format.ts';
@@ -25,7 +25,7 @@ import type {
   TransactionEvent,
 } from '../wire/wire.ts';
 
-/** Where and when something is seen. */
+/** Position and time of an event. */
 type Place = Pick<Transaction, 'synchronizerId' | 'offset'>;
 
 const stakeholdersOf = (created: CreatedEvent): readonly string[] => [...created.signatories, ...created.observers];
@@ -41,7 +41,7 @@ export class Renderer {
     this.#fields = fieldsOf(release, ledger.model);
   }
 
-  /** The frame of an update, or undefined when the reader may not see any of it. */
+  /** The frame of an update; undefined if no part of it is visible to the reader. */
   update(stored: StoredUpdate, format: UpdateFormat): string | undefined {
     if (stored.raw !== undefined) return stored.raw;
     const { update } = stored;
@@ -58,7 +58,7 @@ export class Renderer {
     return value === undefined ? undefined : JSON.stringify({ update: { TopologyTransaction: { value } } });
   }
 
-  /** The part of a transaction the reader sees; undefined when that is nothing. */
+  /** The part of a transaction that is visible to the reader; undefined if none is. */
   transaction(
     value: Transaction,
     archived: StoredUpdate['archived'],
@@ -74,7 +74,7 @@ export class Renderer {
     return events.length === 0 ? undefined : this.#fields.transaction({ ...value, events });
   }
 
-  /** The active-contracts entry of a snapshot as the reader sees it. */
+  /** The active-contracts entry of a snapshot as it is visible to the reader. */
   entry({ activation, as }: SnapshotEntry, format: EventFormat, token: string): string | undefined {
     if (activation.raw !== undefined) return activation.raw;
     const createdEvent = this.created(activation.created, format);
@@ -84,12 +84,12 @@ export class Renderer {
     return JSON.stringify(this.#fields.entry({ workflowId, contractEntry, streamContinuationToken: token }));
   }
 
-  /** A created event as its stakeholders among the readers see it. */
+  /** A created event as it is visible to its stakeholders among the readers. */
   created(event: CreatedEvent, format: EventFormat): CreatedEvent | undefined {
     return this.#created(event, format, stakeholdersOf(event));
   }
 
-  /** The archive of a contract, transient or not, as its stakeholders among the readers see it. */
+  /** The archive of a contract, transient or not, as it is visible to its stakeholders among the readers. */
   archived(
     event: ArchivedEvent | ExercisedEvent,
     format: EventFormat,
@@ -198,7 +198,7 @@ export class Renderer {
     return shown.map((implemented) => this.#model.id(implemented.name));
   }
 
-  /** The part of a reassignment the reader sees; undefined when that is nothing. */
+  /** The part of a reassignment that is visible to the reader; undefined if none is. */
   reassignment(value: Reassignment, format: EventFormat | undefined): Reassignment | undefined {
     if (format === undefined) return undefined;
     const events: ReassignmentEvent[] = [];
@@ -230,7 +230,7 @@ export class Renderer {
   }
 }
 
-/** What stands below the key of a contract entry. */
+/** The value below the key of a contract entry. */
 function contentOf(activation: Activation, as: SnapshotEntry['as'], createdEvent: CreatedEvent): object {
   const { synchronizerId, counter: reassignmentCounter, unassigned, early } = activation;
   if (as === 'JsIncompleteUnassigned') return { createdEvent, unassignedEvent: unassigned?.event };
@@ -241,7 +241,7 @@ function contentOf(activation: Activation, as: SnapshotEntry['as'], createdEvent
   return { createdEvent, synchronizerId, reassignmentCounter };
 }
 
-/** Whether a contract is, or was, one of the reader's: who only witnesses it does not hold it. It is what `acsDelta` tells. */
+/** Whether a contract is, or was, held by the reader; a mere witness does not hold it. `acsDelta` has this value. */
 function isOfStakeholder(witnesses: readonly string[], created: CreatedEvent): boolean {
   const stakeholders = new Set(stakeholdersOf(created));
   return witnesses.some((party) => stakeholders.has(party));

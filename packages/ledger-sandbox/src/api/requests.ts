@@ -1,6 +1,6 @@
 /**
- * The stream requests: read, checked in the participant's order, ready to run. Every refusal is the one the participant
- * gives for that mistake.
+ * Reads the stream requests and checks them in the participant's order. Every refusal is the one that the participant
+ * returns for that mistake.
  */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -35,7 +35,7 @@ export type UpdatesForm = 'updates' | 'trees';
 export interface UpdatesRequest {
   readonly form: UpdatesForm;
   readonly beginExclusive: number;
-  /** Undefined: follow for ever. */
+  /** Undefined: follow forever. */
   readonly endInclusive: number | undefined;
   readonly descending: boolean;
   readonly format: UpdateFormat;
@@ -44,15 +44,15 @@ export interface UpdatesRequest {
 export interface ActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly format: EventFormat;
-  /** Entries of the snapshot, seen or not, that an earlier, interrupted answer came past. */
+  /** Number of entries of the snapshot, visible or not, that an earlier, interrupted response passed. */
   readonly skip: number;
-  /** What the tokens of the answer are bound to. */
+  /** Values to which the tokens of the response are bound. */
   readonly binding: string;
-  /** Whether the answer has reassignments in flight. */
+  /** Whether the response includes reassignments in flight. */
   readonly incomplete: boolean;
 }
 
-/** An int64 of a request, exactly: a number, or its digits in a text. Anything else is not decodable. */
+/** An int64 of a request, exactly: a number, or its digits in a text. Other values cannot be decoded. */
 export function int64Of(value: Json | undefined): number | bigint | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
@@ -62,14 +62,14 @@ export function int64Of(value: Json | undefined): number | bigint | undefined {
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
 }
 
-/** An int64 of a request that must be one a number can hold. */
+/** An int64 of a request that must fit a number. */
 export function numberOf(value: Json | undefined): number | undefined {
   const given = int64Of(value);
   if (typeof given === 'bigint') throw new Undecodable('body');
   return given;
 }
 
-/** Every filter of a legacy request with a wildcard next to what it names, as the tree calls have it. */
+/** Filters of a legacy request with a wildcard next to the named ones, as the tree calls require. */
 function withWildcards(filter: JsonObject): JsonObject {
   const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
   const widen = (filters: Json | undefined): JsonObject => ({
@@ -91,7 +91,7 @@ function legacyUpdateFormat(filter: JsonObject, form: UpdatesForm): JsonObject {
   return { includeTransactions: { eventFormat, transactionShape }, includeReassignments: eventFormat };
 }
 
-/** The request of one of the two streams, and what becomes of its legacy form. */
+/** The request of one of the two streams, and the handling of its legacy form. */
 interface TwoForms {
   readonly key: 'updateFormat' | 'eventFormat';
   /** For the refusal of releases that have disabled the legacy form. */
@@ -105,7 +105,7 @@ function oneForm(body: JsonObject, { key, path, legacy }: TwoForms, release: Rel
   const format = asObject(body[key]);
   const filter = asObject(body['filter']);
   if (isFrom(release, '3.7')) {
-    // The legacy keys are gone, and keys that are not known are ignored.
+    // The release no longer has the legacy keys, and ignores unknown keys.
     if (format === undefined) throw missingField(name);
     return format;
   }
@@ -124,7 +124,7 @@ function oneForm(body: JsonObject, { key, path, legacy }: TwoForms, release: Rel
   return legacy(filter);
 }
 
-/** The offsets of an updates request against the ledger end. */
+/** The offsets of an updates request, checked against the ledger end. */
 export function checkOffsets(
   begin: number | bigint,
   end: number | bigint | undefined,
@@ -152,7 +152,7 @@ export function parseUpdatesRequest(
   const updateFormat = oneForm(body, { key: 'updateFormat', path: '/v2/updates', legacy }, release);
   require(caller, updateFormatNeeds(updateFormat));
   const [begin, end] = [int64Of(body['beginExclusive']) ?? 0, int64Of(body['endInclusive'])];
-  // 3.4 does not know the key, and keys it does not know are ignored.
+  // 3.4 does not know the key, and ignores unknown keys.
   const descending = release !== '3.4' && body['descendingOrder'] === true;
   checkOffsets(begin, end, descending, ledger.ledgerEnd());
   const [beginExclusive, endInclusive] = [Number(begin), end === undefined ? undefined : Number(end)];
@@ -172,7 +172,7 @@ function skipOf(token: string, activeAtOffset: number, binding: string): number 
   throw failure({ code: 'INVALID_CONTINUATION_TOKEN', category: 8, cause });
 }
 
-/** An `active_at_offset` against the ledger: not after its end, not below what was pruned. */
+/** An `active_at_offset`, checked against the ledger: not after its end, not pruned. */
 export function checkSnapshotOffset(
   activeAtOffset: number | bigint,
   format: EventFormat,
@@ -188,7 +188,10 @@ export function checkSnapshotOffset(
   throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, pruned, context);
 }
 
-/** The refusal that the fault script wants for offsets other than the ledger end with reassignments in flight there. */
+/**
+ * The refusal that the fault script requires for offsets other than the ledger end with reassignments in flight at
+ * them.
+ */
 function refuseInFlight(ledger: Ledger, faults: Faults, activeAtOffset: number): void {
   if (faults.refuseInFlight === undefined || activeAtOffset === ledger.ledgerEnd()) return;
   const inFlight = [...ledger.activeAt(activeAtOffset)].some(({ as }) => as !== 'JsActiveContract');
@@ -202,12 +205,15 @@ export function requireNotNegative(activeAtOffset: number | bigint): void {
   if (activeAtOffset < 0) throw negativeOffset(activeAtOffset, 'active_at_offset');
 }
 
-/** Whether the answer to a request for active contracts has reassignments in flight: from 3.7 on only if the request sets the field. */
+/**
+ * Whether the response to a request for active contracts includes reassignments in flight: since 3.7 only if the
+ * request sets the field.
+ */
 export function showsIncomplete(body: JsonObject, release: Release): boolean {
   return !isFrom(release, '3.7') || body['includeIncompleteReassignments'] === true;
 }
 
-/** What the continuation token of an entry is bound to: the participant, its version and the request. */
+/** Values to which the continuation token of an entry is bound: the participant, its version and the request. */
 export function entryBinding({ ledger, version }: Participant, eventFormat: JsonObject, incomplete: boolean): string {
   return bindingOf('entry', ledger.participantId, version, eventFormat, incomplete);
 }

@@ -1,6 +1,6 @@
 /**
- * The WebSocket streams, of updates, contracts and completions, after their handshake: one request frame in, one JSON object per text frame out, refusals
- * as a frame before a normal close. Later frames of the client are ignored.
+ * The WebSocket streams of updates, contracts and completions after their handshake: one request frame in, one JSON
+ * object per text frame out, refusals as a frame before a normal close. Later frames of the client are ignored.
  */
 import type { Caller } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';
@@ -13,17 +13,17 @@ import { refusalIn } from '../contracts/release-fields.ts';
 import { parseActiveContractsRequest, parseUpdatesRequest } from './requests.ts';
 import type { UpdatesForm } from './requests.ts';
 
-/** The first checkpoint comes soon, so that a client learns quickly that it has caught up. */
+/** The first checkpoint comes early, so that a client soon learns that it has caught up. */
 const firstCheckpointMs = 500;
 
-/** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR for what is not a JSON object, or nested too deeply. */
+/** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR if it is not a JSON object, or is nested too deeply. */
 export function decode(text: string, { limits }: Participant): JsonObject {
   const body = asObject(parseRequest(text, limits.nesting));
   if (body === undefined) throw undecodableFrame(text);
   return body;
 }
 
-/** Runs a stream to its end; a refusal becomes the last frame. */
+/** Runs a stream until its end; a refusal becomes the last frame. */
 export async function guarded(
   connection: Connection,
   text: string,
@@ -43,14 +43,14 @@ export async function guarded(
   }
 }
 
-/** Lets sockets and timers have their turn between two slices. */
+/** Lets sockets and timers run between two slices. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Sends one element; like the participant, it looks at the authorization of the stream before each. */
+/** Sends one element. Like the participant, it checks the authorization of the stream before each element. */
 function element(connection: Connection, caller: Caller): (frame: string) => Promise<void> {
   return async (frame) => {
     caller.assertCurrent();
@@ -58,7 +58,7 @@ function element(connection: Connection, caller: Caller): (frame: string) => Pro
   };
 }
 
-/** Serves /v2/updates, or its deprecated tree form, for the request text. Resolves when the stream is over. */
+/** Serves /v2/updates, or its deprecated tree form, for the request text. Resolves at the end of the stream. */
 export async function serveUpdates(
   connection: Connection,
   text: string,
@@ -73,13 +73,13 @@ export async function serveUpdates(
   });
 }
 
-/** What a stream reads: slices of frames, and checkpoints for what it has looked at. */
+/** Source of a stream: slices of frames, and checkpoints at the position read so far. */
 export interface FrameReader {
-  /** Everything up to this offset was looked at. */
+  /** Everything up to this offset was read. */
   readonly position: number;
-  /** True when nothing is left to look at right now. */
+  /** True if nothing is left to read right now. */
   readonly caughtUp: boolean;
-  /** True when nothing will ever be left to look at. */
+  /** True if nothing will ever be left to read. */
   readonly finished: boolean;
   read(): string[];
   checkpoint(): string;
@@ -90,24 +90,27 @@ export interface Following {
   readonly caller: Caller;
   readonly reader: FrameReader;
   readonly beginExclusive: number;
-  /** Undefined: for ever, with checkpoints. */
+  /** Undefined: follow forever, with checkpoints. */
   readonly endInclusive: number | undefined;
 }
 
-/** Whether the participant became another since: nobody restores one that runs, so it was stopped, with its streams. */
+/**
+ * Whether the participant was replaced by another one since. A running participant cannot be restored, so it was
+ * stopped, with its streams.
+ */
 function restartsOf({ ledger }: Participant): () => boolean {
   const { life } = ledger;
   return () => ledger.life !== life;
 }
 
-/** Sends what a reader finds until it is finished, the socket closes, or the authorization ends. */
+/** Sends the reader's frames until the reader has finished, the socket closes, or the authorization ends. */
 export async function follow(connection: Connection, following: Following): Promise<void> {
   const { participant, caller, reader, beginExclusive, endInclusive } = following;
   const checkpoints = new Checkpoints(reader, participant, beginExclusive);
   const send = element(connection, caller);
   const restarted = restartsOf(participant);
   while (connection.open && !reader.finished) {
-    // Before anything is read or sent: nothing of the other life may follow what came of this one.
+    // Checked before any read or send, so that no frame of the replaced participant follows one of the previous.
     if (restarted()) return connection.cut();
     for (const frame of reader.read()) {
       await send(frame);
@@ -124,7 +127,7 @@ export async function follow(connection: Connection, following: Following): Prom
   }
 }
 
-/** Serves /v2/state/active-contracts for the request text. Resolves when the stream is over. */
+/** Serves /v2/state/active-contracts for the request text. Resolves at the end of the stream. */
 export async function serveActiveContracts(
   connection: Connection,
   text: string,
@@ -146,7 +149,7 @@ export async function serveActiveContracts(
   });
 }
 
-/** When the ledger's own OffsetCheckpoints are due on one stream: only if the offset moved, then by timer. */
+/** Decides when the ledger's own OffsetCheckpoints are due on one stream: only if the offset changed, then by timer. */
 class Checkpoints {
   readonly #reader: FrameReader;
   readonly #participant: Participant;
@@ -163,7 +166,7 @@ class Checkpoints {
     return this.#dueAt - performance.now();
   }
 
-  /** The checkpoint frames to send now; none before the time or when nothing moved. */
+  /** The checkpoint frames to send now; none before the time is due, or if the offset did not change. */
   due(): string[] {
     if (this.remainingMs() > 0) return [];
     this.#dueAt = performance.now() + this.#participant.limits.checkpointIntervalMs;

@@ -1,4 +1,4 @@
-/** The transaction of a submission as its submitter sees it: the answer of those who wait for it. */
+/** The transaction of a submission as it is visible to its submitter: the response to waiting submitters. */
 import { require } from '../identity/caller.ts';
 import type { Call } from './endpoint.ts';
 import { parseUpdateFormat } from '../contracts/format.ts';
@@ -13,13 +13,16 @@ import { treeOf } from './trees.ts';
 
 type Readers = Pick<Submission, 'actAs' | 'readAs'>;
 
-/** Everything the submitting and reading parties see. */
+/** A format with everything that is visible to the submitting and reading parties. */
 function ownFormat({ actAs, readAs = [] }: Readers, transactionShape: string): JsonObject {
   const filtersByParty = Object.fromEntries([...actAs, ...readAs].map((party) => [party, {}]));
   return { eventFormat: { filtersByParty }, transactionShape };
 }
 
-/** The format to answer in, ACS_DELTA for the parties of the submission unless one is asked for. Checks its rights. */
+/**
+ * The format of the response: the requested one, otherwise ACS_DELTA for the parties of the submission. Checks its
+ * rights.
+ */
 export function answerFormat({ participant, caller }: Call, readers: Readers, asked: Json | undefined): UpdateFormat {
   const given = asObject(asked);
   if (given !== undefined) require(caller, eventFormatNeeds(given['eventFormat']));
@@ -27,14 +30,14 @@ export function answerFormat({ participant, caller }: Call, readers: Readers, as
   return parseUpdateFormat({ includeTransactions }, participant.ledger.model, participant.release);
 }
 
-/** The update that a submission left at the offset. */
+/** The update of a submission at the offset. */
 export function storedAt({ participant }: Call, offset: number): StoredUpdate {
   const [stored] = participant.ledger.range(offset - 1, offset, 1);
   if (stored === undefined) throw new Error('a submission left no update');
   return stored;
 }
 
-/** `{"transaction":…}`, without events when the format shows none. */
+/** `{"transaction":…}`, without events if the format makes none visible. */
 export function transactionAnswer(call: Call, offset: number, format: UpdateFormat): string {
   const stored = storedAt(call, offset);
   if (stored.update === undefined || !('Transaction' in stored.update)) throw new Error('not a transaction');

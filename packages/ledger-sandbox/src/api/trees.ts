@@ -1,6 +1,6 @@
 /**
- * The deprecated tree form of transactions, gone with 3.7: the events of the full tree below their node ids, each with
- * a `value` level that the events of other answers do not have.
+ * The deprecated tree form of transactions, removed in 3.7: the events of the full tree by node id, each with a `value`
+ * level that events of other responses do not have.
  */
 import type { StoredUpdate } from '../ledger/history.ts';
 import type { UpdateFormat } from '../contracts/format.ts';
@@ -18,12 +18,12 @@ function eventsById({ events }: Transaction): object {
   );
 }
 
-/** What of a stored transaction the reader sees, as the value of a `TransactionTree`; undefined when that is nothing. */
+/** The visible part of a stored transaction, as the value of a `TransactionTree`; undefined if no part is visible. */
 export function treeOf(renderer: Renderer, stored: StoredUpdate, format: UpdateFormat): object | undefined {
   if (stored.update === undefined || !('Transaction' in stored.update) || format.transactions === undefined) {
     return undefined;
   }
-  // A tree has no archives: whatever shape was asked for, it shows exercises.
+  // A tree has no archives: it has exercises in every requested shape.
   const asked = { ...format.transactions, shape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' } as const;
   const seen = renderer.transaction(stored.update.Transaction.value, stored.archived, asked);
   if (seen === undefined) return undefined;
@@ -32,7 +32,7 @@ export function treeOf(renderer: Renderer, stored: StoredUpdate, format: UpdateF
   return { ...head, synchronizerId, traceContext, recordTime };
 }
 
-/** The frame of an update in tree form; undefined when the reader may not see it or trees have no such kind. */
+/** The frame of an update in tree form; undefined if the reader may not see it or trees have no such kind. */
 export function transactionTree(renderer: Renderer, stored: StoredUpdate, format: UpdateFormat): string | undefined {
   if (stored.update !== undefined && 'Reassignment' in stored.update) return renderer.update(stored, format);
   const value = treeOf(renderer, stored, format);

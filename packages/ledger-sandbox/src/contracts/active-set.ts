@@ -1,6 +1,7 @@
 /**
- * Which contracts are active at which offset. An activation belongs to one (contract, synchronizer) pair and holds from
- * `at` (inclusive) until `until` (exclusive); asking for any offset that was not pruned gives the exact answer of then.
+ * The active contracts at each offset. An activation belongs to one (contract, synchronizer) pair and holds from `at`
+ * (inclusive) until `until` (exclusive). A query for any offset that was not pruned returns the exact state at that
+ * offset.
  */
 import { ContractLog } from './contract-events.ts';
 import { KeyIndex } from './contract-key.ts';
@@ -14,24 +15,24 @@ export interface Activation {
   readonly workflowId: string;
   readonly at: number;
   until: number;
-  /** Set when the activation ended by leaving for another synchronizer. */
+  /** Set if the activation ended by leaving for another synchronizer. */
   unassigned: { readonly event: UnassignedEvent; assignedAt: number } | undefined;
-  /** Set when the activation began with an assign whose unassign this participant sees only later, at `unassignedAt`. */
+  /** Set if the activation began with an assign whose unassign this participant sees only later, at `unassignedAt`. */
   early: { readonly event: AssignmentEvent; unassignedAt: number } | undefined;
   /** The recorded entry to print instead of a rendered one. */
   readonly raw: string | undefined;
 }
 
-/** What starts an activation. */
+/** Start of an activation. */
 export type NewActivation = Omit<Activation, 'until' | 'unassigned' | 'early' | 'raw'> & { readonly raw?: string };
 
-/** One entry of a snapshot. A contract whose unassign is still to come has two: it is active, and incomplete. */
+/** One entry of a snapshot. A contract whose unassign follows later has two: it is active, and incomplete. */
 export interface SnapshotEntry {
   readonly activation: Activation;
   readonly as: 'JsActiveContract' | 'JsIncompleteUnassigned' | 'JsIncompleteAssigned';
 }
 
-/** Whether the participant sees what becomes of a contract. */
+/** Whether later events of the contract are visible to the participant. */
 type Seen = (created: CreatedEvent) => boolean;
 
 /** Contracts as a snapshot holds them. */
@@ -52,7 +53,7 @@ export class ActiveSet {
   #active = new Map<string, Activation[]>();
   #inFlight = new Map<string, Activation>();
   #early = new Map<string, Activation>();
-  /** Ended, but nobody here saw it. */
+  /** Ended, but the end was not visible to any party hosted here. */
   #unseenEnds: Activation[] = [];
   readonly known = new ContractLog();
   readonly keys = new KeyIndex();
@@ -82,9 +83,9 @@ export class ActiveSet {
   }
 
   /**
-   * Applies the creates and archives of a transaction. Gives back, by event index, the create of every contract that
-   * a consuming exercise archived, because rendering an archive needs its stakeholders. What is not seen changes no
-   * snapshot.
+   * Applies the creates and archives of a transaction. Returns, by event index, the create of every contract that a
+   * consuming exercise archived, because rendering an archive needs its stakeholders. Events that are not visible
+   * change no snapshot.
    */
   applyTransaction(
     transaction: Transaction,
@@ -145,7 +146,7 @@ export class ActiveSet {
     }
   }
 
-  /** Starts an activation. Recorded entries hold from the first offset on, whenever they were added. */
+  /** Starts an activation. Recorded entries hold from the first offset, whenever they were added. */
   activate(start: NewActivation): Activation {
     const { created, synchronizerId, counter, workflowId, at, raw } = start;
     const end = { until: Infinity, unassigned: undefined, early: undefined };
@@ -159,7 +160,10 @@ export class ActiveSet {
     return activation;
   }
 
-  /** Ends the contract's activation on the synchronizer (or its only one); tells which one it was. Unseen, it stays in snapshots. */
+  /**
+   * Ends the contract's activation on the synchronizer (or its only one), and returns it. If the end is not visible,
+   * the activation stays in snapshots.
+   */
   deactivate(contractId: string, synchronizerId: string, offset: number, seen: Seen): Activation | undefined {
     const candidates = this.#active.get(contractId);
     if (candidates === undefined) return undefined;
@@ -172,7 +176,7 @@ export class ActiveSet {
     return ended;
   }
 
-  /** Ends an activation because the contract left; it stays visible as in flight until `assigned` is told. */
+  /** Ends an activation because the contract left. It stays visible as in flight until `assigned` is called. */
   unassign(event: UnassignedEvent, offset: number, seen: Seen): void {
     const ended = this.deactivate(event.contractId, event.source, offset, seen);
     if (ended === undefined) return;
@@ -186,7 +190,7 @@ export class ActiveSet {
     this.#early.delete(event.reassignmentId);
   }
 
-  /** A party came back and brought its contracts along: what has ended meanwhile is in no snapshot from here on. */
+  /** A party came back with its contracts: those that have ended meanwhile are in no snapshot from now. */
   catchUp(offset: number, seenOn: (synchronizerId: string) => Seen): void {
     this.#unseenEnds = this.#unseenEnds.filter((ended) => {
       if (!seenOn(ended.synchronizerId)(ended.created)) return true;
@@ -226,7 +230,7 @@ export class ActiveSet {
     }
   }
 
-  /** Forgets what no offset from `offset` on needs. */
+  /** Removes what no offset from `offset` needs. */
   prune(offset: number): void {
     this.known.prune(offset);
     this.keys.retain((contractId) => this.#active.has(contractId) || this.known.get(contractId) !== undefined);

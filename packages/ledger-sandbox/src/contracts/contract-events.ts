@@ -3,7 +3,7 @@ import type { ArchivedEvent, CreatedEvent, ExercisedEvent } from '../wire/wire.t
 
 export interface ContractEvents {
   readonly created: CreatedEvent;
-  /** Where it was created. */
+  /** Offset of the create. */
   readonly synchronizerId: string;
   archived:
     | {
@@ -38,7 +38,7 @@ export class ContractLog {
     if (known !== undefined) known.archived = { event, synchronizerId, offset };
   }
 
-  /** Forgets the contracts archived up to and including the offset. */
+  /** Removes the contracts archived up to and including the offset. */
   prune(offset: number): void {
     for (const [contractId, { archived }] of this.#contracts) {
       if (archived !== undefined && archived.offset <= offset) this.#contracts.delete(contractId);

@@ -1,4 +1,7 @@
-/** Contract keys: who maintains them, and the hash they are found by. The hash is opaque to clients and our own. */
+/**
+ * Contract keys: their maintainers, and the hash by which they are found. The hash is opaque to clients and specific to
+ * the sandbox.
+ */
 import { createHash } from 'node:crypto';
 import type { Json } from '../wire/json.ts';
 
@@ -16,14 +19,17 @@ function canonical(value: Json): string {
   return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join()}}`;
 }
 
-/** Base64 of 32 bytes that stand for a key of a template. @param template `package-name:Module:Entity` */
+/**
+ * Base64 of 32 bytes that represent a key of a template.
+ * @param template `package-name:Module:Entity`
+ */
 export function contractKeyHash(template: string, key: Json): string {
   return createHash('sha256')
     .update(`${template}\n${canonical(key)}`)
     .digest('base64');
 }
 
-/** Which contracts have a key. Keys are not unique, so the newest active contract is the one that counts. */
+/** Contracts by key. Keys are not unique, so the newest active contract counts. */
 export class KeyIndex {
   #contracts = new Map<string, string[]>();
 
@@ -41,12 +47,12 @@ export class KeyIndex {
     this.#contracts.set(hash, [contractId, ...others]);
   }
 
-  /** The contracts that were given the key, newest first, archived ones included. */
+  /** The contracts with the key, newest first, archived ones included. */
   get(hash: string): readonly string[] {
     return this.#contracts.get(hash) ?? [];
   }
 
-  /** Forgets contracts that nobody needs any more. */
+  /** Removes contracts that are not needed any more. */
   retain(isNeeded: (contractId: string) => boolean): void {
     for (const [hash, contracts] of this.#contracts) {
       const kept = contracts.filter(isNeeded);

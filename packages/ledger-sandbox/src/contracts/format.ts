@@ -1,6 +1,6 @@
 /**
- * Event formats: who is asked for, by which template and interface, with which extras. `parse*` refuses what the
- * participant refuses; `match` decides for one event whether it is visible and what of it is shown.
+ * Event formats: parties, templates, interfaces and extras of a request. `parse*` refuses what the participant refuses;
+ * `match` decides for one event whether it is visible, and which parts of it are.
  */
 import { Undecodable, invalidArgument, invalidField, missingField } from '../wire/failure.ts';
 import { asList, asObject, asText, asTexts } from '../wire/json.ts';
@@ -9,7 +9,7 @@ import { entityOf } from './model.ts';
 import type { Model } from './model.ts';
 import type { Release } from '../wire/release.ts';
 
-/** What decides how a filter may name things: 3.4 still takes package ids. */
+/** Decides how a filter may name things: 3.4 still accepts package ids. */
 interface Names {
   readonly model: Model;
   readonly release: Release;
@@ -33,15 +33,15 @@ export type Shape = 'TRANSACTION_SHAPE_ACS_DELTA' | 'TRANSACTION_SHAPE_LEDGER_EF
 export interface UpdateFormat {
   readonly transactions: { readonly format: EventFormat; readonly shape: Shape } | undefined;
   readonly reassignments: EventFormat | undefined;
-  /** Parties whose topology events are asked for; empty means all. */
+  /** Parties whose topology events are requested; empty means all. */
   readonly topology: readonly string[] | undefined;
 }
 
-/** What of a visible event is shown. */
+/** Visible parts of a visible event. */
 export interface Match {
   readonly witnesses: readonly string[];
   readonly blob: boolean;
-  /** `Module:Entity` of the interfaces whose views are asked for. */
+  /** `Module:Entity` of the interfaces whose views are requested. */
   readonly views: ReadonlySet<string>;
 }
 
@@ -81,7 +81,7 @@ function parseFilters(body: Json, names: Names): Filters {
   return filters;
 }
 
-/** Refuses what cannot be the id of a party. */
+/** Refuses a value that cannot be the id of a party. */
 export function requireParty(party: string): void {
   if (party === '') throw invalidArgument('Daml-LF Party is empty');
   if (party.length > 255) throw invalidArgument('Daml-LF Party is too long (max: 255)');
@@ -101,7 +101,10 @@ export function formatText({ anyParty, byParty }: EventFormat): string {
   return `{${[...parties, ...(anyParty === undefined ? [] : [`anyParty: ${textOf(anyParty)}`])].join(', ')}}`;
 }
 
-/** Reads an EventFormat. Throws the participant's refusal for an empty one or for names nobody uploaded. */
+/**
+ * Reads an EventFormat. Throws the participant's refusal for an empty one or for names that no uploaded package
+ * defines.
+ */
 export function parseEventFormat(body: JsonObject, model: Model, release: Release): EventFormat {
   const names = { model, release };
   const byParty = Object.entries(asObject(body['filtersByParty']) ?? {});
@@ -116,7 +119,7 @@ export function parseEventFormat(body: JsonObject, model: Model, release: Releas
   };
 }
 
-/** Reads an UpdateFormat; an empty one is legal and shows checkpoints only. */
+/** Reads an UpdateFormat; an empty one is valid and selects checkpoints only. */
 export function parseUpdateFormat(body: JsonObject, model: Model, release: Release): UpdateFormat {
   const transactions = asObject(body['includeTransactions']);
   const reassignments = asObject(body['includeReassignments']);
@@ -137,7 +140,7 @@ export function parseUpdateFormat(body: JsonObject, model: Model, release: Relea
   };
 }
 
-/** The implemented interface that a filter asks for, by full name or, for unregistered templates, by entity. */
+/** The implemented interface that a filter requests, by full name or, for unregistered templates, by entity. */
 function implemented(asked: string, names: readonly string[]): boolean {
   return names.includes(asked) || names.includes(`:${entityOf(asked)}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Which parties have left the participant. It sees nothing of their contracts from then on: neither what is created nor
- * what ends. A party that no event of topology names is hosted everywhere.
+ * Parties that have left the participant. Their contracts are not visible to it afterwards: neither creates nor ends. A
+ * party that no topology event names is hosted everywhere.
  */
 import { asObject, textAt } from '../wire/json.ts';
 import type { TopologyTransaction } from '../wire/wire.ts';
@@ -10,7 +10,7 @@ interface Change {
   readonly hosted: boolean;
 }
 
-/** By participant, synchronizer and party, ascending; as a snapshot holds it. */
+/** By participant, synchronizer and party, ascending; the form of a snapshot. */
 export type SavedHosting = Map<string, Change[]>;
 
 export class Hosting {
@@ -26,7 +26,7 @@ export class Hosting {
     this.#anybodyLeft = [...saved.values()].some((changes) => changes.some(({ hosted }) => !hosted));
   }
 
-  /** Forgets what no offset from `offset` on needs. */
+  /** Removes what no offset from `offset` needs. */
   prune(offset: number): void {
     for (const [key, changes] of this.#changes) {
       const first = changes.findLastIndex((change) => change.offset <= offset);
@@ -48,7 +48,7 @@ export class Hosting {
     }
   }
 
-  /** Those of the parties that a participant hosts on a synchronizer right after the offset. */
+  /** The subset of the given parties that a participant hosts on a synchronizer right after the offset. */
   of(
     participantId: string,
     parties: readonly string[],

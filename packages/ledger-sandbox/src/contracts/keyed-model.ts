@@ -1,5 +1,5 @@
 /**
- * A template with a contract key: a bank's account, with fields of every kind that spells differently on the wire (Int,
+ * A template with a contract key: a bank's account, with fields of every kind whose spelling on the wire differs (Int,
  * Numeric, Optional), a consuming choice, a non-consuming one, and one that fails. The demo does not use it.
  */
 import { assertionFailed } from '../wire/daml-failure.ts';
@@ -24,7 +24,7 @@ function numeric(value: Json | undefined, field: string): bigint {
   return parseNumeric(given) ?? invalid(field, 'a Numeric 10');
 }
 
-/** Int64 travels as a text; releases from 3.5 on refuse a number. */
+/** Int64 is a text on the wire; releases since 3.5 refuse a number. */
 function int(value: Json | undefined, field: string): string {
   return typeof value === 'string' && /^-?\d{1,19}$/.test(value) ? value : invalid(field, 'an Int');
 }
@@ -33,7 +33,7 @@ function party(value: Json | undefined, field: string): string {
   return typeof value === 'string' && value !== '' ? value : invalid(field, 'a Party');
 }
 
-/** The payload with every field in its place; trailing fields that are None are left out. */
+/** The payload with all fields in order; trailing fields that are None are omitted. */
 function normalize(given: JsonObject): JsonObject {
   const payload: JsonObject = {
     bank: party(given['bank'], 'bank'),

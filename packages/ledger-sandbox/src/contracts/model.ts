@@ -1,7 +1,7 @@
 /**
- * The model registry: what stands in for uploaded Daml packages. A template knows its stakeholders, its interface views
+ * The model registry, which replaces uploaded Daml packages. A template defines its stakeholders, its interface views
  * and its choices as plain functions; names are `package-name:Module:Entity`, ids are `package-id:Module:Entity`. The
- * packages that the names are of are written, so that clients can read their types.
+ * packages of the names are generated, so that clients can read their types.
  */
 import type { ContractKey } from './contract-key.ts';
 import { failure } from '../wire/failure.ts';
@@ -11,17 +11,17 @@ import type { Json, JsonObject } from '../wire/json.ts';
 import { OwnPackages } from '../packages/own-packages.ts';
 import type { CreatedEvent } from '../wire/wire.ts';
 
-/** What a choice may do while it runs. */
+/** The operations of a running choice. */
 export interface ChoiceContext {
   readonly contract: CreatedEvent;
   readonly argument: JsonObject;
   /** The ledger effective time, an API timestamp. */
   readonly time: string;
-  /** Creates a contract and gives back its id. */
+  /** Creates a contract and returns its id. */
   readonly create: (template: string, argument: JsonObject) => string;
   /**
-   * Exercises a choice of another contract, or of the same, as a child and gives back its result.
-   * @param declaredBy the interface that declares it, where more than one declares a choice of that name
+   * Exercises a choice of another contract, or of the same, as a child and returns its result.
+   * @param declaredBy the interface that declares it, if several declare a choice of that name
    */
   readonly exercise: (
     contractId: string,
@@ -30,16 +30,16 @@ export interface ChoiceContext {
     actors: readonly string[],
     declaredBy?: string,
   ) => Json;
-  /** An active contract, or a refusal. */
+  /** An active contract; throws a refusal otherwise. */
   readonly fetch: (contractId: string) => CreatedEvent;
 }
 
 export interface Choice {
   readonly consuming: boolean;
-  /** The name (`package:Module:Entity`) of the interface that declares it, if one does. */
+  /** The name (`package:Module:Entity`) of the declaring interface, if there is one. */
   readonly interface?: string;
   controllers(payload: JsonObject, argument: JsonObject): readonly string[];
-  /** Who is told of it besides stakeholders and controllers. */
+  /** Informees besides stakeholders and controllers. */
   observers?(argument: JsonObject): readonly string[];
   run(context: ChoiceContext): Json;
 }
@@ -56,11 +56,11 @@ export interface Template {
   signatories(payload: JsonObject): readonly string[];
   observers(payload: JsonObject): readonly string[];
   readonly interfaces: readonly InterfaceImplementation[];
-  /** By name; several where interfaces declare choices of one name. The first is meant where no interface is named. */
+  /** By name; several if interfaces declare choices of one name. Without an interface name, the first one is meant. */
   readonly choices: Readonly<Record<string, Choice | readonly Choice[]>>;
-  /** The trailing fields that are Optional, in declared order: a None among them is not printed (3.4: as null). */
+  /** The trailing fields that are Optional, in declared order: a None among them is omitted (3.4: printed as null). */
   readonly optionals?: readonly string[];
-  /** Brings an argument into the ledger's spelling, e.g. Numerics to ten digits. */
+  /** Converts an argument to the ledger's spelling, e.g. Numerics to ten digits. */
   normalize?(payload: JsonObject): JsonObject;
   /** The contract key of a payload; maintainers are among the signatories. */
   key?(payload: JsonObject): ContractKey;
@@ -95,7 +95,7 @@ export class Model {
   readonly #known = new Set<string>();
   readonly #packageNames = new Set<string>();
 
-  /** Makes a template and the interfaces it implements known, as an upload of its package would. */
+  /** Registers a template and the interfaces it implements, as an upload of its package would. */
   register(template: Template): void {
     this.#templates.set(template.name, template);
     this.#known.add(template.name);
@@ -107,8 +107,8 @@ export class Model {
   }
 
   /**
-   * Vets a written package, on every synchronizer. New contracts of its templates, and what is said of its interfaces, are
-   * of the newest version of a name; contracts that exist stay of the version they were made of.
+   * Vets a generated package, on every synchronizer. New contracts of its templates, and definitions of its interfaces,
+   * are of the newest version of a name; existing contracts keep the version they were created with.
    */
   vet(added: WrittenPackage): void {
     this.packages.vet(added);
@@ -118,12 +118,12 @@ export class Model {
     this.#ids.clear();
   }
 
-  /** The version of a written package that new contracts are of; undefined when none is vetted. */
+  /** The version of a generated package for new contracts; undefined if none is vetted. */
   vettedVersion(packageName: string): string | undefined {
     return this.packages.newest(packageName)?.version;
   }
 
-  /** Remembers names that arrive with a recorded or hand-made update, so that filters may name them. */
+  /** Registers names that arrive with a recorded or manually written update, so that filters may name them. */
   observe(event: CreatedEvent): void {
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
     if (!this.#known.has(name)) {
@@ -160,7 +160,7 @@ export class Model {
     return this.#templates.get(templateName)?.interfaces ?? [];
   }
 
-  /** Makes the names of an uploaded package (`Module:Entity`) known to filters. Its templates cannot be run. */
+  /** Registers the names of an uploaded package (`Module:Entity`) for filters. Its templates cannot be run. */
   learn(uploaded: {
     readonly name: string;
     readonly templates: readonly string[];

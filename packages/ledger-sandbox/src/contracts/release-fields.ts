@@ -1,6 +1,6 @@
 /**
- * What differs between the releases in the fields of an answer; everything else prints the fields of 3.5. A renderer
- * holds the set of its release, so the 3.5 one costs nothing: it gives back what it gets.
+ * Differences between the releases in the fields of a response. All other code prints the fields of 3.5. A renderer
+ * holds the set of its release; the one of 3.5 costs nothing, because it returns its input.
  */
 import { LedgerFailure } from '../wire/failure.ts';
 import { asList } from '../wire/json.ts';
@@ -11,14 +11,14 @@ import { isFrom } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 import type { CreatedEvent, InterfaceView, Transaction } from '../wire/wire.ts';
 
-/** An active-contracts entry as it is printed. */
+/** An active-contracts entry as the release prints it. */
 export interface PrintedEntry {
   readonly workflowId: string;
   readonly contractEntry: object;
   readonly streamContinuationToken?: string;
 }
 
-/** Results are for printing only: in 3.4 they lack keys their types have. */
+/** Results are for printing only: in 3.4 they lack keys that their types have. */
 export interface ReleaseFields {
   /** A created event, already filtered for its reader. */
   created(event: CreatedEvent): CreatedEvent;
@@ -35,7 +35,7 @@ const fields35: ReleaseFields = {
   topologyVariant: () => true,
 };
 
-/** 3.6 names the hash of a transaction anew; externalTransactionHash stays as its deprecated spelling. */
+/** 3.6 renames the hash of a transaction; externalTransactionHash remains as its deprecated spelling. */
 const fields36: ReleaseFields = {
   ...fields35,
   transaction: (value) => ({ ...value, transactionHash: value.externalTransactionHash }),
@@ -46,7 +46,7 @@ function withNones(argument: JsonObject, optionals: readonly string[]): JsonObje
   return { ...argument, ...Object.fromEntries(optionals.map((name) => [name, argument[name] ?? null])) };
 }
 
-/** A view before 3.5 does not say which package made it. */
+/** A view before 3.5 does not name the package that computed it. */
 function view34({ interfaceId, viewStatus, viewValue }: InterfaceView): InterfaceView {
   const printed: Omit<InterfaceView, 'implementationPackageId'> = { interfaceId, viewStatus, viewValue };
   return printed as InterfaceView;
@@ -72,13 +72,13 @@ function fields34(model: Model): ReleaseFields {
   };
 }
 
-/** The fields of a release. `model` tells which trailing fields of a template are Optional. */
+/** The fields of a release. `model` provides the trailing Optional fields of a template. */
 export function fieldsOf(release: Release, model: Model): ReleaseFields {
   if (release === '3.4') return fields34(model);
   return isFrom(release, '3.6') ? fields36 : fields35;
 }
 
-/** A create argument without its trailing Nones, as the ledger keeps it. */
+/** A create argument without its trailing Nones, as the ledger stores it. */
 export function withoutTrailingNones(argument: JsonObject, optionals: readonly string[]): JsonObject {
   const kept = { ...argument };
   for (const name of optionals.toReversed()) {

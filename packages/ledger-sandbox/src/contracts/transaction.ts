@@ -1,6 +1,6 @@
 /**
  * Runs commands against the model and collects the full event tree of one transaction: node ids in pre-order, informees
- * handed down from the exercise above, transient contracts marked. Nothing reaches the ledger before it is complete.
+ * inherited from the exercise above, transient contracts marked. The ledger receives it only when it is complete.
  */
 import { contractKeyHash } from './contract-key.ts';
 import { authorize, traceName, traced } from '../wire/daml-failure.ts';
@@ -12,7 +12,7 @@ import type { Choice, Model, Template } from './model.ts';
 import type { Random } from '../wire/random.ts';
 import type { CreatedEvent, ExercisedEvent, TransactionEvent } from '../wire/wire.ts';
 
-/** What a transaction reads of the ledger. */
+/** The part of the ledger that a transaction reads. */
 export interface TransactionBase {
   readonly model: Model;
   readonly random: Random;
@@ -25,13 +25,13 @@ export interface TransactionBase {
 
 const archive: Choice = { consuming: true, controllers: () => [], run: () => ({}) };
 
-/** How a choice is exercised. */
+/** Options of an exercise. */
 interface Exercising {
-  /** Absent: whoever controls the choice. */
+  /** Absent: the controllers of the choice. */
   readonly actors?: readonly string[];
   /** The informees of the exercise above. */
   readonly seenBy?: readonly string[];
-  /** The interface that declares the choice; absent: whatever does. */
+  /** The interface that declares the choice; absent: any that does. */
   readonly declaredBy?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ export class TransactionBuilder {
   readonly #base: TransactionBase;
   /** The ledger effective time, an API timestamp. */
   readonly createdAt: string;
-  /** Contracts made by this transaction, with their events. */
+  /** Contracts created by this transaction, with their events. */
   readonly #created = new Map<string, CreatedEvent>();
   readonly #consumed = new Set<string>();
   #synchronizerId: string | undefined;
@@ -51,7 +51,7 @@ export class TransactionBuilder {
     this.createdAt = createdAt;
   }
 
-  /** Where the contracts the transaction used live; undefined when it used none. */
+  /** The synchronizer of the contracts that the transaction used; undefined if it used none. */
   get synchronizerId(): string | undefined {
     return this.#synchronizerId;
   }
@@ -86,7 +86,7 @@ export class TransactionBuilder {
     return event;
   }
 
-  /** Exercises a choice and everything it does. */
+  /** Exercises a choice and its consequences. */
   exercise(contractId: string, choiceName: string, argument: JsonObject, how: Exercising = {}): ExercisedEvent {
     const contract = this.fetch(contractId);
     const choice = this.#choice(contract, choiceName, how.declaredBy);
@@ -135,7 +135,7 @@ export class TransactionBuilder {
     }
   }
 
-  /** The active contract, or the participant's refusal. */
+  /** The active contract; throws the participant's refusal otherwise. */
   fetch(contractId: string): CreatedEvent {
     const local = this.#created.get(contractId);
     const activation = local === undefined ? this.#base.find(contractId) : undefined;
@@ -191,7 +191,7 @@ export class TransactionBuilder {
   #choice(contract: CreatedEvent, name: string, declaredBy: string | undefined): Choice {
     if (name === 'Archive') return archive;
     const template = this.#base.model.resolve(`#${contract.packageName}:${entityOf(contract.templateId)}`);
-    // Own ones only: every object has a `constructor`.
+    // Own properties only: every object has a `constructor`.
     const named = template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
     const choices = named === undefined ? [] : [named].flat();
     const choice = choices.find((one) => one.interface === declaredBy) ?? choices[0];

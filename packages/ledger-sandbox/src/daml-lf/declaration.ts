@@ -1,7 +1,7 @@
 /**
- * The notation in which the sandbox's packages are declared: modules, their entities by name, and of each the fields with
- * their types as texts, e.g. `Optional Time`, `[ContractId Holding]`, `TextMap TransferLeg`, `Map Party Text`, `Numeric 4`,
- * `(ContractId Allocation, ExtraArgs)`, `()`. `type-notation.ts` reads the types.
+ * The notation in which the sandbox's packages are declared: modules, their entities by name, and for each the fields
+ * with their types as texts, e.g. `Optional Time`, `[ContractId Holding]`, `TextMap TransferLeg`, `Map Party Text`,
+ * `Numeric 4`, `(ContractId Allocation, ExtraArgs)`, `()`. `type-notation.ts` reads the types.
  */
 
 /** Names of fields and their types, in the order of the language. */
@@ -19,7 +19,7 @@ export type Choices = Readonly<Record<string, ChoiceDeclaration>>;
 
 export type Definition =
   | { readonly kind: 'record'; readonly fields: Fields; readonly parameters: readonly string[] }
-  /** A case is of a type, or of a record of its own. */
+  /** A case has a type, or a record of its own. */
   | { readonly kind: 'variant'; readonly cases: Readonly<Record<string, string | Fields>> }
   | { readonly kind: 'enum'; readonly cases: readonly string[] }
   | {
@@ -81,7 +81,7 @@ export function nonconsuming(takes: Fields, gives: string): ChoiceDeclaration {
   return { takes, gives, consuming: false };
 }
 
-/** A package as a participant has it. */
+/** A package as a participant stores it. */
 export interface WrittenPackage {
   /** Lower-case hex SHA-256 of the payload. */
   readonly id: string;

@@ -1,4 +1,4 @@
-/** Writes what stands in a module: data types, templates and interfaces. */
+/** Writes the contents of a module: data types, templates and interfaces. */
 import type { ChoiceDeclaration, Choices, Definition, Fields } from './declaration.ts';
 import { choiceOf, message } from './message.ts';
 import type { Field } from './message.ts';
@@ -14,7 +14,7 @@ const archive = { argument: 'DA.Internal.Template:Archive', gives: '()', consumi
 
 const parties = '[Party]';
 
-/** The built-in function that stops with a message. */
+/** The built-in function that fails with a message. */
 const stop = 1;
 
 type Template = Extract<Definition, { readonly kind: 'template' }>;
@@ -65,7 +65,7 @@ export class DefinitionWriter {
     return [section.dataType, this.#dataType(entity, [5, this.#fields(fields)], parameters)];
   }
 
-  /** A case with fields is of the record `Variant.Case`. */
+  /** A case with fields has the record `Variant.Case`. */
   #variant(entity: string, cases: Readonly<Record<string, string | Fields>>): readonly Field[] {
     const records: Field[] = [];
     const written = Object.entries(cases).map(([name, type]): Field => {
@@ -126,12 +126,12 @@ export class DefinitionWriter {
 
   #implementation(name: string): Uint8Array {
     const place = this.#lookup(name);
-    if (place.view === undefined) throw new Error(`${name} is implemented, but is no interface`);
+    if (place.view === undefined) throw new Error(`${name} is implemented, but is not an interface`);
     const view = this.#stopped(`${place.module}:${place.view}`);
     return message([1, this.#tables.typeName(place)], [2, message([2, view])]);
   }
 
-  /** The type that contract ids of an interface are of. */
+  /** The type of contract ids of an interface. */
   #interfaceType(entity: string): Field {
     return [section.dataType, message([2, this.#tables.name(entity)], [8, message()])];
   }
@@ -145,7 +145,7 @@ export class DefinitionWriter {
     );
   }
 
-  /** An expression of the type: the function that stops, applied to the type and to a message. */
+  /** An expression of the type: the function that fails, applied to the type and to a message. */
   #stopped(type: string): Uint8Array {
     const applied = message([16, message([1, choiceOf(4, stop)], [2, this.#type(type)])]);
     const text = message([6, choiceOf(4, this.#tables.text('the sandbox does not run the code of packages'))]);

@@ -1,7 +1,7 @@
-/** Protobuf messages put together from their fields, as the compiler's library writes them. */
+/** Writes protobuf messages from their fields, as the compiler's library does. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** A number (0 is not written), a text, a message, or a packed list of numbers (an empty one is not written). */
+/** A number (0 is omitted), a text, a message, or a packed list of numbers (an empty one is omitted). */
 export type FieldValue = number | string | Uint8Array | readonly number[];
 
 /** Field number and value. */
@@ -26,12 +26,12 @@ export function message(...fields: readonly Field[]): Uint8Array<ArrayBuffer> {
   return writer.finish();
 }
 
-/** A message of which one field is chosen by a number: unlike other fields it is written when it is 0, too. */
+/** A message in which a number selects one field: unlike other fields that number is written even if it is 0. */
 export function choiceOf(field: number, value: number): Uint8Array<ArrayBuffer> {
   return new BinaryWriter().tag(field, WireType.Varint).int32(value).finish();
 }
 
-/** The same for a zigzag number. */
+/** As above, for a zigzag number. */
 export function signedChoiceOf(field: number, value: number): Uint8Array<ArrayBuffer> {
   return new BinaryWriter().tag(field, WireType.Varint).sint64(value).finish();
 }

@@ -1,7 +1,7 @@
 /**
- * Writes compiled packages of Daml-LF 2.1 from their declarations: all their types, and of the code the least that the
- * language demands. Wherever an expression has to stand (who signs, what a choice does), it stops with a message: the
- * sandbox runs templates of its own, and hands packages out so that clients can read the types.
+ * Writes compiled packages of Daml-LF 2.1 from their declarations: all their types, and the minimum of code that the
+ * language requires. Wherever an expression is required (signatories, bodies of choices), it fails with a message: the
+ * sandbox runs its own templates, and serves packages only so that clients can read the types.
  */
 import { createHash } from 'node:crypto';
 import type { PackageDeclaration, WrittenPackage } from './declaration.ts';
@@ -12,7 +12,7 @@ import { scopeOf } from './scope.ts';
 
 const languageMinor = '1';
 
-/** What compilers set for every module. */
+/** The flags that compilers set for every module. */
 const featureFlags = message([1, 1], [2, 1], [3, 1]);
 
 function entitiesOf({ modules }: PackageDeclaration, kind: 'template' | 'interface'): readonly string[] {
@@ -23,7 +23,7 @@ function entitiesOf({ modules }: PackageDeclaration, kind: 'template' | 'interfa
   );
 }
 
-/** Writes a package. Throws when a type names nothing, or more than one thing. */
+/** Writes a package. Throws if a type names nothing, or more than one thing. */
 export function writePackage(declaration: PackageDeclaration): WrittenPackage {
   const { name, version } = declaration;
   const tables = new Tables();
@@ -46,7 +46,7 @@ export function writePackage(declaration: PackageDeclaration): WrittenPackage {
   };
 }
 
-/** The package as it lies in a .dalf file: the payload in an Archive, with its hash. */
+/** The package as in a .dalf file: the payload in an Archive, with its hash. */
 export function archiveOf({ payload, id }: WrittenPackage): Uint8Array<ArrayBuffer> {
   return message([3, payload], [4, id]);
 }

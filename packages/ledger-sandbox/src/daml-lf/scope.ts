@@ -1,4 +1,4 @@
-/** Where the names in a declaration's types are defined: in the same module, else the same package, else an import. */
+/** Resolves the names in a declaration's types: in the same module, otherwise the same package, otherwise an import. */
 import type { ModuleDeclaration, PackageDeclaration } from './declaration.ts';
 import type { Lookup, Place } from './tables.ts';
 
@@ -17,7 +17,7 @@ function placesIn({ modules }: PackageDeclaration, packageId: string | undefined
   );
 }
 
-/** Finds names for the types in one module of a package; `Module:Entity` is found wherever it is. */
+/** Resolves names for the types in one module of a package; `Module:Entity` is found in any package in scope. */
 export function scopeOf(declaration: PackageDeclaration, inModule: string): Lookup {
   const own = placesIn(declaration, undefined);
   const imported = declaration.imports.flatMap((one) => placesIn(one.declaration, one.id));
@@ -26,9 +26,9 @@ export function scopeOf(declaration: PackageDeclaration, inModule: string): Look
       name.includes(':') ? name === `${place.module}:${place.entity}` : name === place.entity;
     for (const places of [own.filter(({ module }) => module === inModule), own, imported]) {
       const [found, other] = places.filter(fits);
-      if (other !== undefined) throw new Error(`${declaration.name}: more than one type is called ${name}`);
+      if (other !== undefined) throw new Error(`${declaration.name}: more than one type is named ${name}`);
       if (found !== undefined) return found;
     }
-    throw new Error(`${declaration.name}: no type is called ${name}`);
+    throw new Error(`${declaration.name}: no type is named ${name}`);
   };
 }

@@ -1,9 +1,9 @@
-/** The tables of a package: every name and every type is in them once, and everything else refers to them by number. */
+/** The tables of a package: every name and every type is in them once, and all references to them are numbers. */
 import { choiceOf, message, signedChoiceOf } from './message.ts';
 import type { Field } from './message.ts';
 import type { TypeTree } from './type-notation.ts';
 
-/** Where a name is defined; the package's own names have no package id. */
+/** The definition of a name; the package's own names have no package id. */
 export interface Place {
   readonly packageId: string | undefined;
   readonly module: string;
@@ -12,7 +12,7 @@ export interface Place {
   readonly view?: string;
 }
 
-/** Finds what a type names. Throws when nothing, or more than one thing, has the name. */
+/** Finds the entity that a type names. Throws if none, or more than one, has the name. */
 export type Lookup = (name: string) => Place;
 
 class Table<T> {
@@ -22,7 +22,7 @@ class Table<T> {
   index(key: string, make: () => T): number {
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;
-    // Made first: what it refers to stands before it.
+    // Created first, so that the entries it refers to precede it.
     const entry = make();
     const index = this.entries.push(entry) - 1;
     this.#indexes.set(key, index);
@@ -51,7 +51,7 @@ export class Tables {
     return message([1, message([1, from], [2, this.name(module)])], [2, this.name(entity)]);
   }
 
-  /** The message that stands for a type wherever one is used. */
+  /** The message that refers to a type. */
   type(tree: TypeTree, lookup: Lookup): Uint8Array {
     const bytes = this.#written(tree, lookup);
     return choiceOf(

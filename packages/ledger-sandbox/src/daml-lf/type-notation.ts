@@ -1,11 +1,11 @@
-/** Reads types as declarations write them. */
+/** Parses types in the notation of declarations. */
 
 /** A type: a head applied to arguments. */
 export type TypeTree =
   | { readonly kind: 'builtin'; readonly code: number; readonly arguments: readonly TypeTree[] }
   /** A record, variant or enum; `Entity` or `Module.Path:Entity`. */
   | { readonly kind: 'named'; readonly name: string; readonly arguments: readonly TypeTree[] }
-  /** A parameter of the record it stands in; its name begins with a small letter. */
+  /** A parameter of the enclosing record; its name begins with a lower-case letter. */
   | { readonly kind: 'variable'; readonly name: string }
   /** The scale of a Numeric. */
   | { readonly kind: 'natural'; readonly value: number };
@@ -48,7 +48,7 @@ class Reader {
     return type;
   }
 
-  /** A head and all the arguments behind it. */
+  /** A head and all its arguments. */
   #applied(): TypeTree {
     const head = this.#atom();
     const args: TypeTree[] = [];
@@ -90,11 +90,11 @@ class Reader {
   }
 
   #wrong(): Error {
-    return new Error(`a declaration has the type "${this.#source}", which is none`);
+    return new Error(`a declaration has the type "${this.#source}", which is not a type`);
   }
 }
 
-/** Reads a type; throws when the text is none. */
+/** Parses a type; throws if the text is not a type. */
 export function readType(source: string): TypeTree {
   return new Reader(source).whole();
 }

@@ -1,29 +1,29 @@
-/** Trouble on purpose: now and then the demo drops its sockets, stalls, prunes or slows the database, and recovers. */
+/** Injected faults: at intervals the demo drops its sockets, stalls, prunes or slows the database, and recovers. */
 import type { Random } from '../wire/random.ts';
 import type { Sandbox } from '../server/sandbox.ts';
 
-/** What can happen, and what it is called in the log. */
+/** The faults, with their names in the log. */
 export type Trouble = 'socket dropped' | 'stream stalled' | 'ledger pruned' | 'database slowed';
 
 export interface ChaosOptions {
   readonly sandbox: Pick<Sandbox, 'faults' | 'ledger'>;
   readonly random: Random;
-  /** Makes the database slow for so long, milliseconds; absent where the database is not ours. */
+  /** Slows the database for this many milliseconds; absent if the database is not the demo's own. */
   readonly slowDatabase?: (ms: number) => Promise<void>;
-  /** Told of every trouble as it begins. */
+  /** Called at the start of every fault. */
   readonly report?: (trouble: Trouble) => void;
-  /** Shortest and longest time between two troubles, milliseconds. Default 15 to 45 s. */
+  /** Shortest and longest time between two faults, milliseconds. Default 15 to 45 s. */
   readonly everyMs?: readonly [number, number];
 }
 
 const troubles: readonly Trouble[] = ['socket dropped', 'stream stalled', 'ledger pruned', 'database slowed'];
 const stallMs = 6_000;
 const slowMs = 3_000;
-/** Offsets that a prune leaves: far more than an indexer that is well lags behind. */
+/** Number of offsets that a prune keeps: far more than the lag of a healthy indexer. */
 const kept = 5_000;
 const updatesPath = '/v2/updates';
 
-/** Starts making trouble. The result ends it and mends what is broken. */
+/** Starts injecting faults. The result stops it and repairs the current one. */
 export function startChaos(options: ChaosOptions): () => void {
   const { sandbox, random, report } = options;
   const [least, most] = options.everyMs ?? [15_000, 45_000];
@@ -48,7 +48,7 @@ export function startChaos(options: ChaosOptions): () => void {
   };
 }
 
-/** How each trouble happens; false when there is nothing that it could happen to. */
+/** Injects each kind of fault; false if there is no target for it. */
 const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> = {
   'socket dropped': ({ sandbox: { faults } }) => {
     faults.cut = { path: updatesPath, times: 1 };
@@ -69,7 +69,7 @@ const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> 
   },
   'database slowed': ({ slowDatabase }) => {
     if (slowDatabase === undefined) return false;
-    // Trouble with the trouble is no trouble of ours.
+    // A failure to inject a fault is not a fault of the demo.
     slowDatabase(slowMs).catch(() => undefined);
     return true;
   },

@@ -1,7 +1,7 @@
 /**
  * The demo's ledger: a sandbox with a month of history and live traffic that survives restarts. Its state is a function
- * of a snapshot, or of how it began, and of the journal (how many steps were made since, what was submitted in between),
- * so a restart plays the same history again. However long it runs, it keeps a window of updates and what is active.
+ * of a snapshot, or of its beginning, and of the journal (the number of steps since, and the submissions between them),
+ * so a restart replays the same history. However long it runs, it keeps a window of updates and the active contracts.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { startChaos } from './chaos.ts';
@@ -31,62 +31,65 @@ export interface DemoLedgerOptions {
   readonly host?: string;
   /** Serve the sandbox's own endpoints, see SandboxOptions. */
   readonly admin?: boolean;
-  /** File of the journal, made if missing. Without it nothing survives the process. */
+  /** File of the journal, created if missing. Without it nothing survives the process. */
   readonly journal?: string;
-  /** The demo makes no more updates than these, the month included. Default: it never ends. */
+  /** Maximum number of updates, including the month. Default: no maximum. */
   readonly maxUpdates?: number;
-  /** When live traffic begins and the month before it ends, milliseconds since 1970. Default now. */
+  /** Start of live traffic and end of the month before it, milliseconds since 1970. Default now. */
   readonly startAt?: number;
   /** The clock of the demo, milliseconds since 1970. Default the system clock. */
   readonly now?: () => number;
-  /** What is kept of what was. */
+  /** Retained history. */
   readonly keeps?: Keeps;
-  /** Make trouble now and then. Default none. */
+  /** Inject faults at intervals. Default none. */
   readonly chaos?: Pick<ChaosOptions, 'slowDatabase' | 'report' | 'everyMs'>;
 }
 
-/** What a demo keeps of what was. */
+/** Retention of a demo. */
 export interface Keeps {
-  /** Offsets that can be read; a tenth more before the oldest are pruned. */
+  /** Readable offsets; a tenth more accumulate before the oldest are pruned. */
   readonly offsets: number;
-  /** Steps and entries of the journal that a start may have to do again; after so many a snapshot is written. */
+  /** Maximum number of steps and journal entries that a start may have to replay; then a snapshot is written. */
   readonly tail: number;
 }
 
 export interface DemoLedger {
   readonly url: string;
   ledgerEnd(): number;
-  /** The highest pruned offset; 0 when the whole history is there. */
+  /** The highest pruned offset; 0 if no history was pruned. */
   prunedTo(): number;
-  /** Updates the demo has made; what clients submit comes on top. */
+  /** Updates that the demo has made; submissions of clients are additional. */
   updates(): number;
   close(): Promise<void>;
 }
 
-/** What users begin in the month; what follows from it and the rounds come on top. */
+/** Actions that users begin in the month; their consequences and the rounds are additional. */
 const plannedUpdates = 2_500;
-/** A smaller demo plans this share of its updates. */
+/** Share of its updates that a smaller demo plans. */
 const plannedShare = 0.3;
-/** When the licensing package is upgraded: so long after the live traffic begins, or before it. Microseconds. */
+/** Time of the upgrade of the licensing package, relative to the start of live traffic. Microseconds. */
 const upgradeAfter = 45_000_000;
 const upgradeBefore = 3_600_000_000;
-/** Renewals that are under way when the live traffic begins, and how long before it they are asked for. */
+/** Renewals under way at the start of live traffic, and how long before it they are requested. */
 const renewalsUnderWay = [50, 40, 30, 20, 10].map((seconds) => seconds * 1_000_000);
-/** Behind the clock by more than this, the traffic goes on from now instead of making up for it. Microseconds. */
+/** Maximum lag behind the clock: beyond it, the traffic continues from now instead of catching up. Microseconds. */
 const patience = 5_000_000;
 const tickMs = 20;
-/** Half an hour of traffic at the usual rate, and as much to do again at most: measurements are in docs/how-to/integrate/test-your-app.md. */
+/**
+ * Half an hour of traffic at the usual rate, and as much to replay at most: measurements are in
+ * docs/how-to/integrate/test-your-app.md.
+ */
 const usualKeeps: Keeps = { offsets: 10_000, tail: 10_000 };
 
 /**
- * Whether a demo of this journal begins anew instead of going on: another version wrote it, or the snapshot it goes on from
- * cannot be read. False when there is no journal.
+ * Whether a demo of this journal begins again instead of continuing: another version wrote it, or its snapshot cannot
+ * be read. False if there is no journal.
  */
 export function isOver(journal: string): boolean {
   return existsSync(journal) && toldIn(journal) === undefined;
 }
 
-/** What a journal tells, with the snapshot it goes on from, if it has one. */
+/** Contents of a journal, with its snapshot if it has one. */
 interface Remembered {
   readonly told: JournalContents;
   readonly snapshot: SnapshotHead | undefined;
@@ -97,13 +100,13 @@ function toldIn(journal: string): Remembered | undefined {
   if (told === undefined) return undefined;
   const head = snapshotHead(snapshotOf(journal));
   const { generation } = told;
-  // The process may have ended when the snapshot was written and the next journal was not begun yet.
+  // The process may have ended after the snapshot was written and before the next journal was begun.
   const fits = head?.startAt === told.beginning.startAt && [generation, generation + 1].includes(head.generation);
   if (!fits && generation > 0) return undefined;
   return { told, snapshot: fits ? head : undefined };
 }
 
-/** Starts the demo's ledger: its history is complete when the promise resolves. */
+/** Starts the demo's ledger: its history is complete once the promise resolves. */
 export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoLedger> {
   const sandbox = await startSandbox({
     seed: options.seed,
@@ -145,7 +148,7 @@ class RunningDemo {
   #schedule: LiveSchedule;
   #generation: number;
   #steps = 0;
-  /** Steps when this generation of the journal began. */
+  /** Steps at the start of this generation of the journal. */
   #stepsBefore = 0;
 
   constructor(sandbox: Sandbox, options: DemoLedgerOptions) {
@@ -165,7 +168,7 @@ class RunningDemo {
     this.#schedule = new LiveSchedule(beginning.seed, { after: 0, at: startAt, perSecond: 0 });
     if (remembered === undefined) this.#begin();
     else this.#goBackTo(remembered);
-    // Making the month took a while; only a demo that has to be the same every time begins at the very moment.
+    // The month took a while to generate. Only a reproducible demo begins at the given moment.
     const from = remembered === undefined && this.#maxUpdates < Infinity ? startAt : this.#now() * 1000;
     this.#goOn({ after: this.#steps, at: from, perSecond });
     this.#listen();
@@ -182,7 +185,7 @@ class RunningDemo {
   }
 
   #begin(): void {
-    // Of a demo that is over.
+    // The demo is over.
     if (this.#snapshotFile !== undefined) rmSync(this.#snapshotFile, { force: true });
     this.#playMonth();
     this.#journal.begin(this.#beginning, 0, this.#steps);
@@ -208,7 +211,8 @@ class RunningDemo {
   #playMonth(): void {
     const { market } = this.#play;
     const { seed, startAt, planned, most } = this.#beginning;
-    // A demo that ends has its upgrade at a fixed update, whatever its rate; the others have it before your eyes.
+    // A demo with an end has its upgrade at a fixed update, whatever its rate. In other demos it happens while the user
+    // watches.
     const upgradeAt = startAt + (most < Number.MAX_SAFE_INTEGER ? -upgradeBefore : upgradeAfter);
     market.plan(upgradeAt, { what: 'upgrade-licensing' });
     for (const before of renewalsUnderWay) market.plan(startAt - before, { what: 'renew' });
@@ -225,7 +229,9 @@ class RunningDemo {
     while (this.#steps < steps) this.#step();
   }
 
-  /** A submission that the ledger refused is in the journal too: it is refused again, with the same use of chance. */
+  /**
+   * A submission that the ledger refused is in the journal too: it is refused again, with the same use of randomness.
+   */
   #redo(entry: Entry): void {
     if ('live' in entry) {
       this.#schedule = new LiveSchedule(this.#beginning.seed, entry.live);
@@ -245,7 +251,7 @@ class RunningDemo {
     this.#sandbox.parties.journal = (hosting) => this.#note({ after: this.#steps, hosting });
   }
 
-  /** Journals what a client makes happen next. */
+  /** Journals the next action of a client. */
   #note(entry: Entry): void {
     this.#forget();
     this.#journal.write(entry);
@@ -259,7 +265,7 @@ class RunningDemo {
   #tick(): void {
     const now = this.#now() * 1000;
     const perSecond = this.#schedule.perSecond;
-    // A demo that ends at a given update gives the same ones however late it is.
+    // A demo that ends at a given update produces the same updates however late it is.
     if (now - this.#schedule.next > patience && this.#maxUpdates === Infinity) {
       this.#goOn({ after: this.#steps, at: now, perSecond });
     }
@@ -278,7 +284,7 @@ class RunningDemo {
     this.#prune();
   }
 
-  /** Old updates go as a participant prunes: what is active stays. */
+  /** Prunes old updates as a participant does: active contracts stay. */
   #prune(): void {
     const { ledger } = this.#sandbox;
     const end = ledger.ledgerEnd();
@@ -286,7 +292,7 @@ class RunningDemo {
     if (end - ledger.prunedTo() > offsets * 1.1) ledger.pruneTo(end - offsets);
   }
 
-  /** And a long journal: a snapshot takes its place. */
+  /** Replaces a long journal by a snapshot. */
   #forget(): void {
     this.#prune();
     if (this.#snapshotFile === undefined) return;
@@ -295,7 +301,7 @@ class RunningDemo {
     const { entries } = this.#journal;
     const { startAt } = this.#beginning;
     writeSnapshot(this.#snapshotFile, { startAt, generation, entries, steps: this.#steps }, this.#saved());
-    // From here on a start goes on after the entries of the old journal, or at the beginning of the new one.
+    // A start from here continues after the entries of the old journal, or at the beginning of the new one.
     this.#journal.begin(this.#beginning, generation, this.#steps);
     this.#generation = generation;
     this.#stepsBefore = this.#steps;

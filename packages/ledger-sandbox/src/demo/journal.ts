@@ -1,8 +1,8 @@
 /**
- * The journal of a demo: from what its history began, how many steps were made, and what clients made it do in between. When
- * it has grown, a snapshot takes its place and the next generation of it begins: the steps go on, its entries are new.
- * The count stands at a fixed place of the file and is overwritten, so that traffic does not make the file grow. It is
- * on disk before the update it stands for can be seen.
+ * The journal of a demo: the beginning of its history, the number of steps made, and the actions of clients between
+ * them. Once it has grown, a snapshot replaces it and its next generation begins: step numbers continue, its entries
+ * are new. The count is at a fixed position of the file and is overwritten, so that traffic does not make the file
+ * grow. It is on disk before the update that it counts becomes visible.
  */
 import {
   appendFileSync,
@@ -20,32 +20,32 @@ import type { Hosting } from '../parties/parties.ts';
 import type { Stretch } from './live-schedule.ts';
 import { replaceFile } from './snapshot.ts';
 
-/** From what the history of a demo begins. */
+/** Beginning of the history of a demo. */
 export interface Beginning {
   readonly seed: number;
   /** End of the compressed month and beginning of the live traffic, microseconds since 1970. */
   readonly startAt: number;
-  /** Updates the month was planned with, and the most it may have. */
+  /** Updates planned for the month, and their maximum. */
   readonly planned: number;
   readonly most: number;
 }
 
-/** Something that happened after so many steps. */
+/** An action after this many steps. */
 export type Entry =
   | { readonly live: Stretch }
   | { readonly after: number; readonly hosting: Hosting & { readonly at: number } }
   | ({ readonly after: number } & ClientAction);
 
-/** What a journal says. */
+/** Contents of a journal. */
 export interface JournalContents {
   readonly beginning: Beginning;
-  /** How many snapshots took the place of a journal before this one. */
+  /** Number of snapshots that replaced earlier generations of the journal. */
   readonly generation: number;
   readonly steps: number;
   readonly entries: readonly Entry[];
 }
 
-/** Changes whenever the same beginning no longer gives the same history. */
+/** Changed whenever the same beginning no longer produces the same history. */
 const version = 5;
 const countDigits = 12;
 
@@ -53,12 +53,12 @@ function headLine(steps: number): string {
   return `{"demo":${version},"steps":"${String(steps).padStart(countDigits)}"}\n`;
 }
 
-/** What the file tells; undefined when there is none, or one of another version. */
+/** Contents of the file; undefined if there is none, or one of another version. */
 export function readJournal(file: string): JournalContents | undefined {
   if (!existsSync(file)) return undefined;
   const text = readFileSync(file, 'utf8');
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  // A line cut short by a crash stands for something that nobody saw.
+  // A line truncated by a crash was never visible to any client.
   if (whole.length < text.length) writeFileSync(file, whole);
   const [head = '', beginning = '', ...rest] = whole.split('\n').filter((line) => line !== '');
   if (!head.startsWith(`{"demo":${version},`) || beginning === '') return undefined;
@@ -68,13 +68,13 @@ export function readJournal(file: string): JournalContents | undefined {
   return { beginning: begun, generation, steps: Number(steps), entries };
 }
 
-/** Writes a journal; without a file it keeps nothing. */
+/** Writes a journal; without a file nothing is kept. */
 export class Journal {
   readonly #file: string | undefined;
   #count: number | undefined;
   #entries: number;
 
-  /** @param entries how many the file has */
+  /** @param entries number of entries in the file */
   constructor(file: string | undefined, entries = 0) {
     this.#file = file;
     this.#entries = entries;
@@ -94,7 +94,7 @@ export class Journal {
     replaceFile(this.#file, [`${headLine(steps)}${JSON.stringify({ ...beginning, generation })}\n`]);
   }
 
-  /** Notes how many steps will have been made. */
+  /** Records the number of steps, before they are made. */
   count(steps: number): void {
     if (this.#file === undefined) return;
     this.#count ??= openSync(this.#file, 'r+');

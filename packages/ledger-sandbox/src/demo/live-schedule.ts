@@ -1,17 +1,19 @@
-/** When live updates are recorded: a rate that breathes, with short pauses. A function of its beginning and of chance. */
+/**
+ * Times of live updates: a rate that oscillates, with short pauses. A function of its beginning and of the random seed.
+ */
 import { Random } from '../wire/random.ts';
 import type { SavedRandom } from '../wire/random.ts';
 
-/** Where a stretch of live traffic begins. */
+/** Beginning of a period of live traffic. */
 export interface Stretch {
-  /** Updates made before it. */
+  /** Updates made before the period. */
   readonly after: number;
   /** Microseconds since 1970. */
   readonly at: number;
   readonly perSecond: number;
 }
 
-/** A schedule as a snapshot holds it. */
+/** A schedule as stored in a snapshot. */
 export interface SavedSchedule {
   readonly stretch: Stretch;
   readonly random: SavedRandom;
@@ -19,10 +21,10 @@ export interface SavedSchedule {
 }
 
 const second = 1_000_000;
-/** One breath: the rate swings by this share around its mean in this time. */
+/** One oscillation: the rate deviates by this share from its mean in this time. */
 const breath = 240 * second;
 const swing = 0.4;
-/** A pause comes once in so many updates and lasts so long, in seconds: the stream then carries checkpoints only. */
+/** One pause per this many updates, with this duration in seconds: the stream then carries checkpoints only. */
 const pauseEvery = 500;
 const pause = [2, 6] as const;
 

@@ -1,15 +1,17 @@
-/** A month of history in a few thousand updates: when each of them was recorded. Nights are calm, the last hours dense. */
+/**
+ * A month of history in a few thousand updates, with the record time of each. Nights are quiet, the last hours dense.
+ */
 import type { Random } from '../wire/random.ts';
 import type { Play } from './play.ts';
 
 const second = 1_000_000;
 const hour = 3600 * second;
 const hours = 30 * 24;
-/** What a newcomer looks at first: the last day and the last two hours have more than their share. */
+/** The last day and the last two hours have more than their share, because a new user reads them first. */
 const lastDay = 3;
 const lastHours = 12;
 
-/** How busy an hour of the day is (UTC), 1 on average. */
+/** Activity of an hour of the day (UTC), 1 on average. */
 function wave(at: number): number {
   const hourOfDay = (at / hour) % 24;
   return 1 + 0.7 * Math.sin((2 * Math.PI * (hourOfDay - 9)) / 24);
@@ -35,9 +37,9 @@ export function monthBefore(end: number, count: number, random: Random): number[
 }
 
 /**
- * Plays the month before `end`: what users begin at these times, and what follows from it at its own time.
- * @param most updates after which it stops
- * @returns how many updates there were
+ * Replays the month before `end`: actions of users at these times, and their consequences at their own time.
+ * @param most maximum number of updates
+ * @returns the number of updates
  */
 export function playMonth(play: Play, times: readonly number[], end: number, most: number): number {
   let done = 0;

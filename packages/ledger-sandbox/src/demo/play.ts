@@ -1,4 +1,4 @@
-/** Steps of the demo on a ledger: one update each, and now and then offsets that nobody sees. */
+/** Steps of the demo on a ledger: one update each, and sometimes offsets without a visible update. */
 import { LedgerFailure } from '../wire/failure.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Random } from '../wire/random.ts';
@@ -7,7 +7,7 @@ import { isLicensingUpgraded, upgradeLicensing } from './templates/licensing-tem
 import { Market } from './market/market.ts';
 import type { MarketOptions, SavedMarket } from './market/market.ts';
 
-/** A play as a snapshot holds it. */
+/** A play as stored in a snapshot. */
 export interface SavedPlay {
   readonly random: SavedRandom;
   readonly market: SavedMarket;
@@ -46,8 +46,8 @@ export class Play {
   }
 
   /**
-   * Makes the next update happen. The market knows its contracts by heart: when somebody else ended one, or took the
-   * ledger back, it begins again with none, instead of ending the process.
+   * Makes the next update. The market tracks its contracts itself: if a client ended one, or reset the ledger, it
+   * begins again with none instead of ending the process.
    * @param at effective time, microseconds since 1970
    */
   step(at: number): void {
@@ -61,7 +61,7 @@ export class Play {
     }
   }
 
-  /** The same, recorded at a given time: its effective time lies 0.2 to 1.5 s before. */
+  /** As above, recorded at a given time: its effective time lies 0.2 to 1.5 s before. */
   stepRecordedAt(recordedAt: number): void {
     const delay = this.#random.between(200_000, 1_500_000);
     this.#ledger.recordDelay = delay;

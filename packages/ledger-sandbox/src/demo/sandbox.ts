@@ -1,4 +1,4 @@
-/** The sandbox participant with what the demo runs on: its packages, its templates and its name. */
+/** The sandbox participant with the packages, templates and name of the demo. */
 import type { World } from '../ledger/ledger.ts';
 import { startParticipant, type Sandbox, type SandboxOptions } from '../server/sandbox.ts';
 import { demoParticipantId } from './market/participant-id.ts';
@@ -13,7 +13,7 @@ import { bonds, stablecoin } from './packages/registries.ts';
 import { tokenStandardV2 } from './packages/token-standard-v2.ts';
 import { tokenStandard } from './packages/token-standard.ts';
 
-/** The world of the demo. Templates are made anew at each call. */
+/** The world of the demo. Templates are created again at each call. */
 export function demoWorld(): World {
   return {
     participantId: demoParticipantId,
@@ -22,14 +22,14 @@ export function demoWorld(): World {
   };
 }
 
-/** Starts a sandbox participant in the world of the demo. Rejects with SANDBOX_LISTEN when the port cannot be used. */
+/** Starts a sandbox participant in the world of the demo. Rejects with SANDBOX_LISTEN if the port cannot be used. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   return startParticipant(demoWorld(), options);
 }
 
-// The packages that the sandbox's own templates are of.
+// The packages of the sandbox's own templates.
 
-/** Those that are vetted when a ledger begins; each after the packages it imports. */
+/** Packages that are vetted from the start of a ledger; each after the packages it imports. */
 export const demoPackages: readonly WrittenPackage[] = [
   ...tokenStandard,
   ...tokenStandardV2,

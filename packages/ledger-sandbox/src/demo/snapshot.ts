@@ -1,7 +1,7 @@
 /**
- * The snapshot of a demo: all it is made of after so many steps, so that a start loads it instead of playing the steps again.
- * One line says what it is of, the rest is V8's own form of the data: what is shared stays shared. The file is whole or not
- * there, whenever the process or the machine ends.
+ * The snapshot of a demo: its complete state after a number of steps, so that a start loads it instead of replaying the
+ * steps. One line describes it; the rest is V8's serialization of the data, in which shared objects stay shared. The
+ * file is complete or absent, whenever the process or the machine ends.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, readSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,11 +11,14 @@ import type { SavedParties } from '../parties/parties.ts';
 import type { SavedSchedule } from './live-schedule.ts';
 import type { SavedPlay } from './play.ts';
 
-/** What a snapshot is of. */
+/** Description of a snapshot. */
 export interface SnapshotHead {
-  /** Of the demo, as its journal has it. */
+  /** Identity of the demo, as in its journal. */
   readonly startAt: number;
-  /** The journal of this generation goes on where the snapshot ends; that of the one before goes on after `entries`. */
+  /**
+   * The journal of this generation continues where the snapshot ends; that of the previous one continues after
+   * `entries`.
+   */
   readonly generation: number;
   readonly entries: number;
   readonly steps: number;
@@ -28,18 +31,18 @@ export interface Snapshot {
   readonly schedule: SavedSchedule;
 }
 
-/** Changes whenever what is saved has another form. */
+/** Changed whenever the form of the saved data changes. */
 const version = 3;
-/** V8 reads what older ones wrote, not the other way round. */
+/** V8 reads data of older versions, but not of newer ones. */
 const node = Number(process.versions.node.split('.')[0]);
 const longestHead = 1_000;
 
-/** Where the snapshot of a journal is. */
+/** Path of the snapshot of a journal. */
 export function snapshotOf(journal: string): string {
   return `${journal}.snapshot`;
 }
 
-/** Writes beside the file and puts the new one in its place when all of it is on disk. */
+/** Writes a temporary file, and renames it once it is completely on disk. */
 export function replaceFile(file: string, parts: readonly (string | Uint8Array)[]): void {
   const temporary = `${file}.tmp`;
   const descriptor = openSync(temporary, 'w', 0o600);
@@ -65,7 +68,7 @@ export function writeSnapshot(file: string, head: SnapshotHead, snapshot: Snapsh
   replaceFile(file, [`${JSON.stringify({ snapshot: version, node, ...head })}\n`, serialize(snapshot)]);
 }
 
-/** What the snapshot is of; undefined when there is none that can be read here. */
+/** Description of the snapshot; undefined if there is none that this version can read. */
 export function snapshotHead(file: string): SnapshotHead | undefined {
   if (!existsSync(file)) return undefined;
   const bytes = Buffer.alloc(longestHead);

@@ -1,6 +1,6 @@
 /**
- * Believable traffic for a sandbox ledger: a history made at once, or updates at a steady rate. The same seed, start
- * time and options give the same updates, ids and timestamps, as long as nothing else writes to the ledger.
+ * Realistic traffic for a sandbox ledger: a history generated at once, or updates at a steady rate. The same seed,
+ * start time and options give the same updates, ids and timestamps, provided that no other client writes to the ledger.
  */
 import { Play } from './play.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -8,9 +8,9 @@ import { Random } from '../wire/random.ts';
 
 export interface HistoryOptions {
   readonly seed: number;
-  /** How many updates to append. */
+  /** Number of updates to append. */
   readonly updates: number;
-  /** How many users trade. Default 50. */
+  /** Number of users that trade. Default 50. */
   readonly users?: number;
   /** Time of the first update, milliseconds since 1970. Default 2026-01-05T08:00:00Z. */
   readonly startAt?: number;
@@ -35,7 +35,7 @@ const defaultUsers = 50;
 const defaultStart = Date.UTC(2026, 0, 5, 8);
 const tickMs = 50;
 
-/** The same traffic step by step, for callers that decide when: same seed and times, same updates. */
+/** The same traffic step by step, for callers that control the time: same seed and times, same updates. */
 export class Steps {
   readonly #play: Play;
 
@@ -55,7 +55,7 @@ function fill(play: Play, options: HistoryOptions): void {
   let at = (options.startAt ?? defaultStart) * 1000;
   for (let done = 0; done < options.updates; done += 1) {
     play.step(at);
-    // A pause now and then, shorter gaps in between: the mean stays `gapMs`.
+    // An occasional pause, and shorter gaps otherwise: the mean stays `gapMs`.
     at += Math.max(1, Math.floor(random.chance(0.01) ? gap * 20 : gap * 1.6 * random.float()));
   }
 }

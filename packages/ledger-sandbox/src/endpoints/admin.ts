@@ -1,6 +1,6 @@
 /**
- * The sandbox's own endpoints, off by default: scripted faults and acts of the ledger, from a shell. No participant has
- * them; they take no token, answer to this machine only and are not subject to faults.
+ * The sandbox's own endpoints, off by default: scripted faults and ledger actions, from a shell. No participant has
+ * them. They take no token, serve this machine only and are not subject to faults.
  */
 import type { IncomingMessage } from 'node:http';
 import { SandboxError } from '../wire/sandbox-error.ts';
@@ -96,21 +96,21 @@ export const adminEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/sandbox/faults',
-    summary: 'The faults that are set',
+    summary: 'The faults in force',
     needs: 'nobody',
     run: ({ participant }) => JSON.stringify(participant.faults),
   },
   {
     method: 'POST',
     path: '/sandbox/faults',
-    summary: 'Sets the named faults, lifts those that are null; the others stay',
+    summary: 'Set the named faults, remove those that are null; the others stay',
     needs: 'nobody',
     run: setFaults,
   },
   {
     method: 'POST',
     path: '/sandbox/ledger',
-    summary: 'Runs acts of the ledger in the given order',
+    summary: 'Run ledger actions in the given order',
     needs: 'nobody',
     run: runActs,
   },
@@ -121,16 +121,21 @@ function hostOf(request: IncomingMessage): string {
   return host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
 }
 
-/** True for a request to these endpoints that a program on this machine sent: no page of a browser, no other host. */
+/**
+ * True for a request to these endpoints from a program on this machine; false for pages of a browser and other hosts.
+ */
 export function isLocalAdmin(request: IncomingMessage, pathPrefix: string): boolean {
   const local = isThisMachine(request.socket.remoteAddress ?? '');
   const asked = (request.url ?? '').startsWith(`${pathPrefix}/sandbox/`);
   return asked && local && isThisMachine(hostOf(request)) && request.headers.origin === undefined;
 }
 
-// Which addresses are this machine itself.
+// The addresses of this machine itself.
 
-/** Of the host of a URL, or the address of a socket. Only literal addresses count: 127.example.org is somebody else's. */
+/**
+ * Accepts the host of a URL, or the address of a socket. Only literal addresses count: 127.example.org may belong to a
+ * third party.
+ */
 function isThisMachine(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').replace('::ffff:', '');
   return (

@@ -10,7 +10,7 @@ import { Rejection } from '../ledger/submission-run.ts';
 import { answerFormat, storedAt, transactionAnswer, treeAnswer } from '../api/transaction-answer.ts';
 import { valueOf } from '../wire/wire.ts';
 
-/** Refuses to act for parties that sign themselves: the participant cannot authorize what they do. */
+/** Refuses external parties, which sign themselves: the participant cannot authorize their actions. */
 function requireOwnParties({ participant: { parties } }: Call, actAs: readonly string[]): void {
   const external = actAs.filter((party) => parties.signingKey(party) !== undefined);
   if (external.length === 0) return;
@@ -25,7 +25,7 @@ function submissionOf(call: Call, commands: JsonObject): ClientSubmission {
   return submission;
 }
 
-/** Runs a submission and gives back the offset of its update. */
+/** Runs a submission and returns the offset of its update. */
 function run({ participant: { ledger } }: Call, submission: ClientSubmission): number {
   return naming(submission, () => performJournaled(ledger, { submission }));
 }

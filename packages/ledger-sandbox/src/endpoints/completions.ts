@@ -1,4 +1,4 @@
-/** Completions: what became of submissions, as a list and as a stream, of one user and of all. */
+/** Completions, the results of submissions: as a list and as a stream, of one user and of all. */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { CompletionsReader, parseCompletions } from '../api/completion-requests.ts';
@@ -13,7 +13,7 @@ import { shownCompletion } from '../ledger/completions.ts';
 import { failure } from '../wire/failure.ts';
 import { asText } from '../wire/json.ts';
 
-/** Completions have no end: the list is over after a silence. */
+/** Completions have no end: the list ends after a time without one. */
 async function list({ participant, caller, body, query }: Call, form: CompletionsForm): Promise<string> {
   const { ledger, limits } = participant;
   const request = parseCompletions(body, participant, caller, form);
@@ -21,10 +21,10 @@ async function list({ participant, caller, body, query }: Call, form: Completion
   return listAnswer(await listed(ledger, reader, listOptions(query, limits)), limits);
 }
 
-/** What became of a signed transaction: accepted once at most, perhaps after rejections. */
+/** Results of a signed transaction: accepted at most once, perhaps after rejections. */
 function byHash({ participant, caller, body }: Call): string {
   const { ledger, release } = participant;
-  // Of what rights the caller has, not of parties that are asked for: without any there is nothing to see.
+  // Depends on the rights of the caller, not on the requested parties: without rights no completion is visible.
   require(caller, ['authenticated']);
   const hash = hashOf(asText(body['transactionHash']));
   const mayRead = (readAs: string): boolean => caller.may('read-as-any-party') || caller.may({ readAs });
@@ -55,12 +55,12 @@ function stream(form: CompletionsForm): StreamEndpoint['serve'] {
 
 const ofUser = {
   path: '/v2/commands/completions',
-  summary: 'What became of the submissions of a user',
+  summary: 'Completions of a user',
   request: 'CompletionStreamRequest',
 } as const;
 const ofAll = {
   path: '/v2/commands/command-completions',
-  summary: 'What became of the submissions of any user',
+  summary: 'Completions of all users',
   request: 'GetCompletionsRequest',
   since: '3.5',
 } as const;
@@ -72,7 +72,7 @@ export const completionEndpoints: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/v2/commands/completion-by-hash',
-    summary: 'What became of the transaction with a hash',
+    summary: 'Completions of the transaction with a hash',
     since: '3.6',
     request: 'GetCompletionByHashRequest',
     response: 'GetCompletionByHashResponse',

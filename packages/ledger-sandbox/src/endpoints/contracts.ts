@@ -1,4 +1,4 @@
-/** Look-ups of one contract: its create and archive events, and its payload. */
+/** Lookups of one contract: its create and archive events, and its payload. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { failure, missingField } from '../wire/failure.ts';
@@ -10,14 +10,14 @@ import type { Participant } from '../api/participant.ts';
 import { eventFormatNeeds } from '../identity/read-rights.ts';
 import { Renderer } from '../api/render.ts';
 
-/** The contract, unless the participant does not show its create yet. */
+/** The contract; undefined while the participant does not return its create. */
 function known({ ledger }: Participant, contractId: string): ContractEvents | undefined {
   if (contractId === '') throw missingField('contract_id');
   const found = ledger.contract(contractId);
   return found !== undefined && found.created.offset <= ledger.ledgerEnd() ? found : undefined;
 }
 
-/** What the reader may see of both events. A create outlives its offset's pruning until its archive is pruned too. */
+/** The visible part of both events. A create outlives the pruning of its offset until its archive is pruned too. */
 function visible(participant: Participant, found: ContractEvents, format: EventFormat): object | undefined {
   const { ledger } = participant;
   const renderer = new Renderer(participant);
@@ -45,7 +45,7 @@ function eventsById({ participant, caller, body }: Call): string {
   throw failure({ code: 'CONTRACT_EVENTS_NOT_FOUND', category: 11, cause, resources: [['CONTRACT_ID', contractId]] });
 }
 
-/** The payload; offset, node id, blob, views and acsDelta of this answer carry nothing. */
+/** The payload; offset, node id, blob, views and acsDelta of this response carry no information. */
 function contractById({ participant, caller, body }: Call): string {
   const contractId = asText(body['contractId']);
   const parties = asTexts(body['queryingParties']);

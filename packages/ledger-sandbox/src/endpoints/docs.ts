@@ -1,6 +1,6 @@
 /**
- * The descriptions of the interface, /docs/openapi and /docs/asyncapi: made from the tables of what is served, for the
- * release the participant stands for. Schemas are open objects, except the refusal.
+ * The descriptions of the interface, /docs/openapi and /docs/asyncapi, generated from the tables of endpoints for the
+ * sandbox's release. Schemas are open objects, except the refusal.
  */
 import { stringify } from 'yaml';
 import type { Endpoint, StreamEndpoint } from '../api/endpoint.ts';
@@ -12,7 +12,7 @@ type Described = Pick<Endpoint, 'path' | 'summary' | 'since' | 'last' | 'depreca
 const text = { type: 'string' };
 const optional = (type: string): object => ({ type, nullable: true });
 
-/** The refusal every endpoint may answer with. Only the required keys are promised. */
+/** The refusal that every endpoint may return. Only the required keys are guaranteed. */
 const refusal = {
   title: 'JsCantonError',
   type: 'object',
@@ -47,14 +47,14 @@ function schemaOf(name: string): object {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Keys that a release has added to a request, as far as clients look for them. */
+/** Keys that a release has added to a request, as far as clients check for them. */
 function propertiesOf(title: string, release: Release): object {
   const asked = ['GetActiveContractsRequest', 'GetActiveContractsPageRequest'].includes(title);
   if (!asked || !isFrom(release, '3.7')) return {};
   return { properties: { activeAtOffset: { type: 'integer' }, includeIncompleteReassignments: { type: 'boolean' } } };
 }
 
-/** One open object per schema name the endpoints mention, next to the refusal. */
+/** One open object per schema name that the endpoints mention, next to the refusal. */
 function schemas(described: readonly Described[], release: Release): object {
   const names = described.flatMap(({ request, response }) => [request, response]);
   const known = new Set(names.filter((name) => name !== undefined).map((name) => name.replace('[]', '')));
@@ -65,7 +65,7 @@ function schemas(described: readonly Described[], release: Release): object {
 }
 
 function info(title: string, release: Release): object {
-  const description = 'A sandbox participant: what it serves, in the release it stands for.';
+  const description = 'Endpoints of a sandbox participant, in the release it simulates.';
   return { title, version: versionOf[release], description };
 }
 

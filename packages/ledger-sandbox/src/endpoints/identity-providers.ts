@@ -1,4 +1,4 @@
-/** Identity providers: whose tokens the participant trusts besides its own settings. */
+/** Identity providers whose tokens the participant trusts in addition to its own settings. */
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { invalidArgument, missingField } from '../wire/failure.ts';
 import type { IdentityProvider } from '../identity/identity-providers.ts';
@@ -73,7 +73,7 @@ export const identityProviderEndpoints: readonly Endpoint[] = [
   {
     method: 'DELETE',
     path: one,
-    summary: 'Trust an identity provider no more',
+    summary: 'Stop trusting an identity provider',
     response: 'DeleteIdentityProviderConfigResponse',
     needs: 'admin',
     run: deleteProvider,

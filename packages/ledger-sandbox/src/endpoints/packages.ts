@@ -1,4 +1,4 @@
-/** Packages: upload of DARs, look-up of packages, and which of them are vetted where. */
+/** Packages: upload of DARs, lookup of packages, and vetting by synchronizer. */
 import type { Answer, Call, Endpoint } from '../api/endpoint.ts';
 import { Undecodable } from '../wire/failure.ts';
 import { asObject, asText, asTexts } from '../wire/json.ts';
@@ -10,8 +10,8 @@ import type { Vetting } from '../packages/packages.ts';
 const largestVettingPage = 100;
 
 /**
- * The synchronizers to vet on: the one asked for, else all. The real participant wants one named when it is connected
- * to several; the sandbox is more forgiving, because clients of one synchronizer never name it.
+ * The synchronizers to vet on: the requested one, otherwise all. The real participant requires one if it is connected
+ * to several; the sandbox does not, because clients of one synchronizer never name it.
  */
 function synchronizersIn({ participant, query }: Call): readonly string[] {
   const ids = participant.ledger.synchronizers.map(({ id }) => id);
@@ -50,7 +50,7 @@ function names(list: readonly string[], value: string): boolean {
   return list.length === 0 || list.includes(value);
 }
 
-/** A `VettedPackages` of an answer. */
+/** A `VettedPackages` of a response. */
 export function vettingBody(
   { participantId }: Participant['ledger'],
   { packages, serial, synchronizerId }: Vetting,

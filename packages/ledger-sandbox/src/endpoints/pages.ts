@@ -1,6 +1,6 @@
 /**
- * Reading by pages instead of streams. A page token (opaque, bound to the participant and the request) carries where the
- * next page begins; pages carry no OffsetCheckpoints, their own bounds say how far they reach.
+ * Reads by pages instead of streams. A page token (opaque, bound to the participant and the request) contains the start
+ * of the next page. Pages have no OffsetCheckpoints; their own bounds give the covered range.
  */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
@@ -37,7 +37,7 @@ function invalidToken(kind: 'ACS' | 'UPDATES'): LedgerFailure {
   return failure({ code: `INVALID_${kind}_PAGE_TOKEN`, category: 8, cause });
 }
 
-/** Offset and position of the page that a request asks for; undefined for a first one. */
+/** Offset and position of the requested page; undefined for a first page. */
 function resumedAt(body: JsonObject, binding: string, kind: 'ACS' | 'UPDATES'): readonly [number, number] | undefined {
   const token = asText(body['pageToken']);
   if (token === '') return undefined;
@@ -85,12 +85,12 @@ function activeContractsPage({ participant, caller, body }: Call): string {
 
 interface Page {
   readonly updates: readonly string[];
-  /** The part of the ledger the page covers: exclusive, inclusive. */
+  /** The range of the ledger that the page covers: exclusive start, inclusive end. */
   readonly lowest: number;
   readonly highest: number;
 }
 
-/** Reads from the near end of the range until the page is full or the range is through. */
+/** Reads from the near end of the range until the page is full or the range ends. */
 function readPage(
   participant: Participant,
   range: { readonly begin: number; readonly end: number; readonly descending: boolean },
@@ -115,7 +115,7 @@ function readPage(
     : { updates, lowest: range.begin, highest: lowest };
 }
 
-/** Where the range of a page request begins: 0 is wherever the history begins now, more must not be pruned. */
+/** Start of the range of a page request: 0 is the current beginning of the history; other values must not be pruned. */
 function beginOf(begin: number, end: number, { ledger }: Participant): number {
   const pruned = ledger.prunedTo();
   if (begin === 0) return pruned;

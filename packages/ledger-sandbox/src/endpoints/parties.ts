@@ -1,4 +1,4 @@
-/** Parties: those the participant knows, new ones, their metadata, and the participant's own id. */
+/** Parties: the known ones, new ones, their metadata, and the participant's own id. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { pageOf, pageRequestOf } from '../wire/page.ts';
@@ -9,8 +9,9 @@ import type { PartyRecord } from '../parties/parties.ts';
 const largestPage = 10_000;
 
 /**
- * A party as the users of an identity provider see it: metadata is for those of the same provider, and a party of
- * another provider looks like one hosted elsewhere. The default provider ('') sees every party as it is, bare.
+ * A party as it is visible to the users of an identity provider: metadata is for users of the same provider, and a
+ * party of another provider looks like one hosted elsewhere. The default provider (empty) sees every party unchanged,
+ * without metadata.
  */
 function bodyOf(record: PartyRecord, identityProviderId: string): unknown {
   const { party, annotations, resourceVersion } = record;
@@ -23,7 +24,7 @@ function bodyOf(record: PartyRecord, identityProviderId: string): unknown {
   };
 }
 
-/** The provider of a query; its administrators may ask. */
+/** The provider of a query; its administrators may query it. */
 function providerOf({ caller, query }: Call): string {
   const identityProviderId = query.get('identity-provider-id') ?? '';
   require(caller, [{ administer: identityProviderId }]);
@@ -95,7 +96,7 @@ export const partyEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/v2/parties/{party}',
-    summary: 'Parties by id; unknown ones are left out',
+    summary: 'Parties by id; unknown ones are omitted',
     query: ['identity-provider-id', 'parties'],
     response: 'GetPartiesResponse',
     run: getParties,

@@ -11,7 +11,7 @@ import { naming, parseAsked } from '../ledger/submission-request.ts';
 import { storedAt } from '../api/transaction-answer.ts';
 import { withoutWaiting } from './commands.ts';
 
-/** Reads, authorizes and names a request; the result runs it and gives back the offset of its update. */
+/** Reads, authorizes and names a request; the result runs it and returns the offset of its update. */
 function reassignmentOf({ participant: { ledger }, caller, body }: Call): () => number {
   const commands = asObject(body['reassignmentCommands']) ?? {};
   const asked = parseAsked(ledger, commands, caller);

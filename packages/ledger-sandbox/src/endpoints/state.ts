@@ -15,7 +15,7 @@ function prunedOffsets({ participant }: Call): string {
   });
 }
 
-/** `{offset}`; from 3.6 on with the newest record time of each synchronizer. */
+/** `{offset}`; since 3.6 with the newest record time of each synchronizer. */
 function ledgerEnd({ participant: { ledger, release } }: Call): string {
   const offset = ledger.ledgerEnd();
   if (!isFrom(release, '3.6')) return JSON.stringify({ offset });

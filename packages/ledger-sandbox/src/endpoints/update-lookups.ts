@@ -1,4 +1,4 @@
-/** Look-ups of one update: by offset, by id, by transaction hash, and the deprecated ones of one transaction. */
+/** Lookups of one update: by offset, by id, by transaction hash, and the deprecated ones of one transaction. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { failure, invalidArgument, missingField, nonPositiveOffset } from '../wire/failure.ts';
@@ -13,7 +13,7 @@ import { Renderer } from '../api/render.ts';
 import { hashOf, int64Of } from '../api/requests.ts';
 import { treeOf } from '../api/trees.ts';
 
-/** What is looked up, and how a refusal names it. */
+/** The key of a lookup, and its name in a refusal. */
 interface Key {
   readonly kind: string;
   readonly name: string;
@@ -42,7 +42,7 @@ function notFound({ kind, name }: Key): Error {
   return failure({ code: 'UPDATE_NOT_FOUND', category: 11, cause, resources: [[kind, name]] });
 }
 
-/** The update, if the participant shows it yet, and the checked format to print it in. */
+/** The update, if the participant returns it yet, and the checked format to print it in. */
 function lookUp({ participant, caller }: Call, key: Key, asked: JsonObject): [StoredUpdate, UpdateFormat] {
   const { ledger, release } = participant;
   require(caller, updateFormatNeeds(asked));

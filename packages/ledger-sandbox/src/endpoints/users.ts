@@ -1,4 +1,4 @@
-/** Users and their rights, and who the caller is. */
+/** Users and their rights, and the caller's own user. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { Undecodable, failure, invalidArgument, missingField, permissionDenied } from '../wire/failure.ts';
@@ -37,13 +37,13 @@ function managed(call: Call, doing: string): User {
   return users.get(id, doing);
 }
 
-/** The same for a caller that may also be that user. */
+/** As above, for a caller that may also be that user. */
 function readable(call: Call, doing: string): User {
   const id = call.path['user-id'] ?? '';
   return id === call.caller.userId ? call.participant.users.get(id, doing) : managed(call, doing);
 }
 
-/** A body names the user too, and has to name the same one. */
+/** A body names the user too, and must name the same one. */
 function assertSameUser({ path }: Call, named: string): void {
   const id = path['user-id'] ?? '';
   if (named === '') throw missingField('user_id');
@@ -51,8 +51,8 @@ function assertSameUser({ path }: Call, named: string): void {
 }
 
 /**
- * Only a participant's administrator makes others, and gives rights to parties of any identity provider; that of a
- * provider gives those to the parties the provider has.
+ * Only a participant's administrator creates other administrators, and grants rights to parties of any identity
+ * provider. A provider's administrator grants rights to parties of that provider.
  */
 function assertMayGive({ caller, participant }: Call, rights: readonly Right[], identityProviderId: string): void {
   if (caller.may('admin')) return;
@@ -73,7 +73,7 @@ function pageSize(given: string | null): number {
   return size === 0 ? largestPage : Math.min(size, largestPage);
 }
 
-/** A page token is the last id of the page before. */
+/** A page token is the last id of the previous page. */
 function listUsers(call: Call): string {
   const { caller, participant, query } = call;
   require(caller, ['admin']);
@@ -127,7 +127,7 @@ function updateUser(call: Call): string {
   return userAnswer(call.participant.users.update(id, change, expected), call);
 }
 
-/** Nobody locks out the participant's administrator or themselves. */
+/** Prevents users from locking out the participant's administrator or themselves. */
 function assertDispensable({ caller }: Call, id: string, what: string): void {
   if (id === adminUser) throw invalidArgument(`user ${adminUser} cannot be ${what}`);
   if (id === caller.userId) throw invalidArgument(`the requesting user ${id} cannot be ${what} by itself`);

@@ -1,4 +1,4 @@
-/** Version, health: what a client may ask before anything else. */
+/** Version and health: requests that a client may send first. */
 import type { Endpoint } from '../api/endpoint.ts';
 
 const features = {
@@ -26,14 +26,14 @@ export const versionEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/livez',
-    summary: 'Whether the process lives',
+    summary: 'Whether the process is alive',
     needs: 'nobody',
     run: () => ({ type: '', content: '' }),
   },
   ...(['/health/liveness', '/health/readiness'] as const).map((path): Endpoint => ({
     method: 'GET',
     path,
-    summary: 'The same as /livez and /readyz, by other names',
+    summary: 'The same as /livez and /readyz, under other names',
     since: '3.6',
     needs: 'nobody',
     run: () => (path === '/health/liveness' ? { type: '', content: '' } : readiness),
@@ -41,7 +41,7 @@ export const versionEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether the participant serves',
+    summary: 'Whether the participant serves requests',
     needs: 'nobody',
     run: () => readiness,
   },

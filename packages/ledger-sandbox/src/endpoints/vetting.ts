@@ -1,4 +1,4 @@
-/** Changing what is vetted, and which package of a name is the best that everybody concerned has vetted. */
+/** Changes of vetted packages, and the preferred package of a name that all involved participants have vetted. */
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { failure, invalidArgument, missingField } from '../wire/failure.ts';
 import { asList, asObject, asText, asTexts } from '../wire/json.ts';
@@ -21,19 +21,19 @@ function referenced({ packages }: Participant, references: Json | undefined): re
   });
 }
 
-/** Times from and until which a package is vetted are not kept: it is, or it is not. */
+/** Times from and until which a package is vetted are not kept: a package is either vetted or not. */
 function changeOf(participant: Participant, body: Json): VettingChange {
   const operation = asObject(asObject(body)?.['operation']) ?? {};
   const vet = asObject(asObject(operation['Vet'])?.['value']);
   const given = vet ?? asObject(asObject(operation['Unvet'])?.['value']);
   if (given === undefined) throw missingField('operation');
   if ((given['newValidFromInclusive'] ?? given['newValidUntilExclusive'] ?? null) !== null) {
-    throw invalidArgument('the sandbox does not vet for a time');
+    throw invalidArgument('the sandbox does not support vetting for a limited time');
   }
   return { vets: vet !== undefined, packages: referenced(participant, given['packages']) };
 }
 
-/** Refuses a change that was made for another serial than the present one. */
+/** Refuses a change for another serial than the current one. */
 function requireSerial(given: Json | undefined, serial: number): void {
   const asked = asObject(asObject(given)?.['serial']) ?? {};
   const prior = asObject(asked['NoPrior']) === undefined ? numberOf(asObject(asked['Prior'])?.['value']) : 0;
@@ -42,7 +42,9 @@ function requireSerial(given: Json | undefined, serial: number): void {
   throw failure({ code: 'TOPOLOGY_SERIAL_MISMATCH', category: 9, cause });
 }
 
-/** The synchronizer of a request; the first when none is named, where the participant wants one of several named. */
+/**
+ * The synchronizer of a request; the first if none is named. The real participant requires one of several to be named.
+ */
 function synchronizerOf({ participant: { ledger }, body }: Call): string {
   const asked = asText(body['synchronizerId']);
   if (asked !== '') requireSynchronizer(ledger, asked);
@@ -75,7 +77,9 @@ function requirementOf(body: Json): Requirement {
   return { packageName, parties };
 }
 
-/** The newest vetted package of the name where all the parties are hosted; this participant stands for all of them. */
+/**
+ * The newest vetted package of the name where all the parties are hosted; this participant represents all of theirs.
+ */
 function preferred({ packages, parties }: Participant, synchronizerId: string, asked: Requirement): object | undefined {
   if (!asked.parties.every((party) => parties.permissions(party)?.has(synchronizerId) === true)) return undefined;
   const named = packages.vetting(synchronizerId).packages.filter(({ name }) => name === asked.packageName);
@@ -99,7 +103,7 @@ function preferredPackages({ participant, body }: Call): string {
   throw failure({ code: 'NO_PREFERRED_PACKAGES_FOUND', category: 9, cause });
 }
 
-/** The deprecated look-up of one name. */
+/** The deprecated lookup of one name. */
 function preferredVersion({ participant, query }: Call): string {
   const requirement = requirementOf({ packageName: query.get('package-name') ?? '', parties: query.getAll('parties') });
   for (const { id: synchronizerId } of participant.ledger.synchronizers) {

@@ -38,7 +38,7 @@ function requireAuthorized(
 }
 
 /**
- * Answers POST /v2/parties/external/allocate. Allowed to administrators of the identity provider, and to users for
+ * Serves POST /v2/parties/external/allocate. Allowed to administrators of the identity provider, and to users for
  * themselves. Throws the participant's refusal.
  */
 export function allocateExternalParty({ participant, caller, body }: Call): string {

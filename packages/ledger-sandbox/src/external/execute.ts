@@ -1,4 +1,4 @@
-/** Executes prepared transactions: checks who signed what, and submits it with the hash that was signed. */
+/** Executes prepared transactions: checks the signatures, and submits the transaction with the signed hash. */
 import { require } from '../identity/caller.ts';
 import type { Call } from '../api/endpoint.ts';
 import { parseDeduplication } from '../ledger/deduplication.ts';
@@ -26,7 +26,7 @@ function signaturesIn(value: Json | undefined): ReadonlyMap<string, readonly Sig
   return new Map(given.map((one) => [asText(one['party']), asList(one['signatures']).map(parseSignature)]));
 }
 
-/** Refuses unless every acting party signed the hash with its own key, and nobody else did. */
+/** Refuses unless every acting party signed the hash with its own key, and no other party did. */
 function requireSigned(
   parties: Parties,
   actAs: readonly string[],
@@ -54,8 +54,8 @@ function requireYoung({ preparedAt }: Prepared, at: number): void {
 }
 
 /**
- * Reads a JsExecuteSubmissionRequest (or one of its waiting kin) and checks rights, form and signatures. The result
- * is ready to be submitted. Throws the participant's refusal.
+ * Reads a JsExecuteSubmissionRequest (or one of its waiting variants) and checks rights, form and signatures. The
+ * result is ready for submission. Throws the participant's refusal.
  */
 export function executionOf({ participant, caller, body }: Call): ClientSubmission {
   const { ledger, parties, release } = participant;
@@ -79,7 +79,7 @@ export function executionOf({ participant, caller, body }: Call): ClientSubmissi
   return { ...signed, ...asked, deduplication, at };
 }
 
-/** Submits it. Gives back the offset of its transaction. */
+/** Submits the transaction. Returns its offset. */
 export function execute({ participant: { ledger } }: Call, submission: ClientSubmission): number {
   return naming(submission, () => performJournaled(ledger, { submission }));
 }

@@ -7,7 +7,7 @@ import { Undecodable, invalidArgument, missingField } from '../wire/failure.ts';
 import { asObject, asText } from '../wire/json.ts';
 import type { Json } from '../wire/json.ts';
 
-/** What a hash is for; equal contents with different purposes have different hashes. */
+/** Purpose of a hash; equal contents with different purposes have different hashes. */
 export const purpose = { publicKey: 12, topologyTransaction: 11, topologyTransactions: 55, preparedTransaction: 48 };
 
 /** The fixed beginning of an X.509 SubjectPublicKeyInfo of Ed25519; the 32 bytes of the key follow. */
@@ -26,7 +26,10 @@ export function multiHash(of: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x12, 0x20]), purposeHash(of, content)]);
 }
 
-/** `1220…`: what a party id ends in and a signature is `signedBy`. @param key the raw public key */
+/**
+ * `1220…`: the end of a party id, and the `signedBy` of a signature.
+ * @param key the raw public key
+ */
 export function keyFingerprint(key: Buffer): string {
   return multiHash(purpose.publicKey, key).toString('hex');
 }
@@ -66,7 +69,7 @@ export interface Signature {
   readonly bytes: Buffer;
 }
 
-/** A `Signature`. Throws INVALID_ARGUMENT for what is not a raw Ed25519 signature. */
+/** A `Signature`. Throws INVALID_ARGUMENT unless it is a raw Ed25519 signature. */
 export function parseSignature(value: Json): Signature {
   const given = asObject(value) ?? {};
   const [format, spec] = [asText(given['format']), asText(given['signingAlgorithmSpec'])];

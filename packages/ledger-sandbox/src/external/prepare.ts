@@ -1,4 +1,7 @@
-/** Prepares submissions for external parties: interprets them without leaving a trace, and says what to sign. */
+/**
+ * Prepares submissions for external parties: interprets them without a trace in the ledger, and returns the hash to
+ * sign.
+ */
 import { require } from '../identity/caller.ts';
 import type { Call } from '../api/endpoint.ts';
 import { failure, invalidArgument } from '../wire/failure.ts';
@@ -18,7 +21,7 @@ function refuseMany(commands: readonly unknown[]): void {
   throw failure({ code: 'FAILED_TO_PREPARE_TRANSACTION', category: 8, cause });
 }
 
-/** Bytes stand in for what the real traffic model counts. */
+/** Number of bytes, in place of the cost of the real traffic model. */
 function costEstimation(bytes: Buffer, at: number): JsonObject {
   const [request, response] = [1_000 + 4 * bytes.length, 900];
   return {
@@ -29,13 +32,13 @@ function costEstimation(bytes: Buffer, at: number): JsonObject {
   };
 }
 
-/** What is interpreted, and what is known of its execution before that. */
+/** The interpretation, and the parts of its execution that are known before it. */
 interface Preparation {
   readonly what: Pick<Submission, 'commands' | 'actAs' | 'readAs'>;
   readonly prepared: Omit<Prepared, 'commands'>;
 }
 
-/** Reads a JsPrepareSubmissionRequest; reading as the acting parties is enough, as nothing is executed. */
+/** Reads a JsPrepareSubmissionRequest; rights to read as the acting parties are enough, because nothing is executed. */
 function preparationOf({ participant: { ledger }, caller, body }: Call): Preparation {
   const what = parseWhat(ledger, body);
   const { commandId, userId } = parseAsked(ledger, body, caller);
@@ -53,7 +56,7 @@ function preparationOf({ participant: { ledger }, caller, body }: Call): Prepara
   return { what, prepared: { actAs, ...limits, commandId, synchronizerId, preparedAt, transactionUuid } };
 }
 
-/** The command of a request as it is executed: a key has become the contract that was found with it. */
+/** The command of a request as it is executed: a key is replaced by the contract that it was resolved to. */
 function settled(command: Json | undefined, { events: [root] }: TransactionBuilder): Json {
   const byKey = asObject(asObject(command)?.['ExerciseByKeyCommand']);
   if (byKey === undefined || root === undefined || !('ExercisedEvent' in root)) return command ?? null;
@@ -62,7 +65,7 @@ function settled(command: Json | undefined, { events: [root] }: TransactionBuild
   return { ExerciseCommand: { templateId, contractId, choice, choiceArgument } };
 }
 
-/** Answers POST /v2/interactive-submission/prepare. Throws the participant's refusal. */
+/** Serves POST /v2/interactive-submission/prepare. Throws the participant's refusal. */
 export function prepare(call: Call): string {
   const { participant, body } = call;
   const { ledger, release } = participant;
@@ -86,7 +89,7 @@ export function prepare(call: Call): string {
   });
 }
 
-// Chance that depends on what it is for only, so that asking does not change what the ledger draws next.
+// Randomness that depends on the request only, so that a preparation does not change the ledger's next draw.
 
 /** A number to seed `Random` with and a UUID, the same for the same texts. */
 function randomSeed(texts: readonly string[]): { readonly seed: number; readonly uuid: string } {

@@ -1,6 +1,6 @@
 /**
- * Prepared transactions: a submission that was interpreted, with everything its execution needs, and the hash its
- * external parties sign. The bytes are opaque to clients; they say what they are to those who look.
+ * Prepared transactions: an interpreted submission with everything that its execution needs, and the hash that its
+ * external parties sign. The bytes are opaque to clients; their content begins with a readable description.
  */
 import { createHash } from 'node:crypto';
 import { Undecodable, invalidArgument } from '../wire/failure.ts';
@@ -14,14 +14,14 @@ import { purpose, purposeHash } from './keys.ts';
 export const lifetimeMicros = 24 * 3600 * 1_000_000;
 
 export interface Prepared {
-  /** In the form of requests; they name contracts by id only, so that executing them looks nothing up. */
+  /** In the form of requests; contracts are named by id only, so that the execution needs no lookup. */
   readonly commands: readonly Json[];
   readonly actAs: readonly string[];
   readonly commandId: string;
   readonly synchronizerId: string;
   /** Microseconds since 1970. */
   readonly preparedAt: number;
-  /** Tells apart transactions that are otherwise alike. */
+  /** Distinguishes transactions that are otherwise equal. */
   readonly transactionUuid: string;
   /** Microseconds since 1970 after which the ledger must not record it. */
   readonly maxRecordTime?: number;
@@ -29,7 +29,7 @@ export interface Prepared {
 
 const mark = 'sandbox prepared transaction 1';
 
-/** Hashing schemes of a release, besides UNSPECIFIED, which stands for V2. */
+/** Hashing schemes of a release, besides UNSPECIFIED, which means V2. */
 function schemesOf(release: Release): readonly string[] {
   const [v3, v4] = [isWithin(release, '3.5', undefined), isWithin(release, '3.6', undefined)];
   return ['V2', ...(v3 ? ['V3'] : []), ...(v4 ? ['V4'] : [])].map((one) => `HASHING_SCHEME_VERSION_${one}`);
@@ -45,7 +45,7 @@ export function parseScheme(value: Json | undefined, release: Release): string |
   throw new Undecodable('body', `Unknown enum value: ${given.slice(0, 60)}`);
 }
 
-/** The scheme of preparations that ask for none. */
+/** The scheme of preparations that request none. */
 export const defaultScheme = 'HASHING_SCHEME_VERSION_V2';
 
 export function encodePrepared(prepared: Prepared): Buffer {
@@ -53,8 +53,8 @@ export function encodePrepared(prepared: Prepared): Buffer {
 }
 
 /**
- * Throws INVALID_ARGUMENT for bytes that no preparation could have made. Anybody can write such bytes, so what is in them
- * is worth as much as a request: its signatures say who wants it, nothing says that it was ever checked.
+ * Throws INVALID_ARGUMENT for bytes that no preparation could have created. Any client can write such bytes, so their
+ * content is trusted like a request: its signatures prove who submits it, nothing proves that it was ever checked.
  */
 export function decodePrepared(bytes: Buffer): Prepared {
   const text = bytes.toString();

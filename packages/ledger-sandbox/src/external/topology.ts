@@ -1,6 +1,6 @@
 /**
  * The topology transactions that onboard an external party: one that gives its key the party's namespace, and one that
- * hosts the party here. What is inside them is our own; how they are hashed together is what signers rely on.
+ * hosts the party here. Their contents are specific to the sandbox; signers rely only on their hashing.
  */
 import { invalidArgument, invalidField, missingField } from '../wire/failure.ts';
 import { asObject, asText, parseRequest, textAt } from '../wire/json.ts';
@@ -9,7 +9,7 @@ import { requireSynchronizer } from '../ledger/submission-request.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { base64, keyFingerprint, multiHash, parsePublicKey, purpose } from './keys.ts';
 
-/** What the two transactions say. */
+/** Contents of the two transactions. */
 export interface Onboarding {
   readonly party: string;
   readonly synchronizerId: string;
@@ -44,7 +44,7 @@ function transactionsOf({ party, synchronizerId, key, observing }: Onboarding): 
   return mappings.map((mapping) => Buffer.from(JSON.stringify(mapping)));
 }
 
-/** Answers a GenerateExternalPartyTopologyRequest. Throws INVALID_ARGUMENT, INVALID_FIELD or MISSING_FIELD. */
+/** Serves a GenerateExternalPartyTopologyRequest. Throws INVALID_ARGUMENT, INVALID_FIELD or MISSING_FIELD. */
 export function generateTopology(ledger: Ledger, body: JsonObject): string {
   const synchronizerId = asText(body['synchronizer']);
   if (synchronizerId === '') throw missingField('synchronizer');
@@ -76,7 +76,7 @@ function mappingOf(transaction: Buffer): JsonObject {
   throw invalidArgument('a topology transaction cannot be parsed');
 }
 
-/** What onboarding transactions say. Throws INVALID_ARGUMENT when they do not onboard a party with its own key. */
+/** Contents of onboarding transactions. Throws INVALID_ARGUMENT if they do not onboard a party with its own key. */
 export function readTopology(transactions: readonly Buffer[]): Onboarding {
   const mappings = transactions.map(mappingOf);
   const hostings = mappings.map((one) => asObject(one['PartyToParticipant'])).filter((one) => one !== undefined);

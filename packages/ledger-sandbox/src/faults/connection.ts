@@ -1,6 +1,6 @@
 /**
- * One accepted socket: sends frames as its fault script says, and waits whenever the receiver is slower than the ledger.
- * After the close every method is a no-op, so the streams above need no case for it.
+ * One accepted socket: sends frames as its fault script specifies, and waits whenever the receiver is slower than the
+ * ledger. After the close every method is a no-op, so the streams above need no case for it.
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -11,10 +11,10 @@ import type { FrameScript, Output } from './fault-frames.ts';
 /** Bytes that may wait in the process for a slow receiver. */
 const highWater = 256 * 1024;
 
-/** Milliseconds in which a receiver on this machine has read what was written. */
+/** Milliseconds in which a receiver on this machine has read all written bytes. */
 const readMs = 20;
 
-/** A socket whose answer to the peer's close frame can be withheld; `end` is the sandbox's own close. */
+/** A socket whose response to the peer's close frame can be withheld; `end` is the sandbox's own close. */
 export class AcceptedSocket extends WebSocket {
   answersClose: () => boolean = () => true;
 
@@ -35,8 +35,8 @@ export function resetNow(transport: Duplex): void {
 }
 
 /**
- * Between `end()` and the FIN itself Node can neither reset a socket nor let it go afterwards: its process would turn in
- * circles for ever when it ends. That moment is short, since nothing waits to be written any more.
+ * Between `end()` and the FIN itself Node can neither reset a socket nor release it afterwards: its process would loop
+ * forever when it ends. That moment is short, because no bytes are waiting any more.
  */
 function isShuttingDown({ writableEnded, writableFinished, writableLength, destroyed }: Socket): boolean {
   return writableEnded && !writableFinished && writableLength === 0 && !destroyed;
@@ -50,7 +50,7 @@ export class Connection {
   #open = true;
   readonly #closing: (() => void)[] = [];
 
-  /** @param transport what the socket writes to */
+  /** @param transport the stream that the socket writes to */
   constructor(socket: AcceptedSocket, transport: Duplex, script: FrameScript) {
     this.#socket = socket;
     this.#transport = transport;
@@ -63,7 +63,7 @@ export class Connection {
       this.#open = false;
       for (const wake of this.#closing.splice(0)) wake();
     });
-    // A peer that vanishes or breaks the protocol ends in `close`; there is nothing else to do about it.
+    // A peer that vanishes or breaks the protocol ends in `close`; no other handling is needed.
     socket.on('error', () => undefined);
   }
 
@@ -90,7 +90,7 @@ export class Connection {
     if (this.open) this.#socket.end(code);
   }
 
-  /** Ends TCP without a close frame, as a participant that stops does. */
+  /** Ends TCP without a close frame, as a stopping participant does. */
   cut(): void {
     this.#open = false;
     this.#socket.terminate();
@@ -111,7 +111,7 @@ export class Connection {
     stop();
   }
 
-  /** Waits out what holds the next frame back. */
+  /** Waits until the next frame is not delayed any more. */
   async #held(): Promise<void> {
     let thaw: (() => void) | undefined;
     for (let hold = this.#script.holds(this.#frames); this.open && hold !== undefined;) {
@@ -124,7 +124,7 @@ export class Connection {
     if (delay > 0) await this.wait(delay);
   }
 
-  /** Reads nothing and lets no time-out close the connection; the result ends that. */
+  /** Reads nothing and lets no timeout close the connection; the result ends this state. */
   #freeze(): () => void {
     const transport = this.#transport;
     if (!(transport instanceof Socket)) return () => undefined;
@@ -163,7 +163,7 @@ export class Connection {
   async #breakOff(bytes: Buffer, reset: boolean): Promise<void> {
     const transport = this.#transport;
     await this.#untilClosed((done) => transport.write(bytes, done));
-    // A reader that finds bytes and RST together may take it for a FIN, or never see the bytes.
+    // A reader that finds bytes and RST together may take it for a FIN, or never receive the bytes.
     if (reset) await this.wait(readMs);
     if (!reset) return this.cut();
     this.#open = false;

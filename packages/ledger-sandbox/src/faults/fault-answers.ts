@@ -1,4 +1,4 @@
-/** The fault script of requests: what happens to them, and to handshakes, instead of the participant's answer. */
+/** The fault script of requests: replaces the participant's response to them, and to handshakes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import type { Faults } from './faults.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { namedAnswer } from './named-failures.ts';
 
-/** What the script looks at. */
+/** The parts of a request that the script reads. */
 export interface FaultContext {
   readonly faults: Faults;
   readonly ledger: Ledger;
@@ -23,7 +23,7 @@ function pathOf(request: IncomingMessage, prefix: string): string {
   return path.startsWith(prefix) ? path.slice(prefix.length) : path;
 }
 
-/** The fault if it concerns the path; counted as having happened. */
+/** The fault if it applies to the path; counted as one occurrence. */
 function take<K extends RequestFault>(faults: Faults, name: K, path: string): Faults[K] | undefined {
   const fault = faults[name];
   if (fault === undefined || !isFor(fault, path)) return undefined;
@@ -35,7 +35,10 @@ function isMute({ neverAnswer }: Faults, path: string): boolean {
   return neverAnswer === true || (typeof neverAnswer === 'object' && isFor(neverAnswer, path));
 }
 
-/** Waits, answers or stays silent as the script says. @returns whether that was all: the participant must not answer */
+/**
+ * Waits, responds or does not respond as the script specifies.
+ * @returns whether the request is done: the participant must not respond
+ */
 export async function misbehave(
   request: IncomingMessage,
   response: ServerResponse,
@@ -58,7 +61,10 @@ export async function misbehave(
   return true;
 }
 
-/** The same for a handshake. @returns whether the handshake must not be served */
+/**
+ * As above, for a handshake.
+ * @returns whether the handshake must not be served
+ */
 export function misbehaveAtUpgrade(
   request: IncomingMessage,
   socket: Duplex,
@@ -74,7 +80,7 @@ export function misbehaveAtUpgrade(
   return true;
 }
 
-/** Resets a new TCP connection when the script says so. */
+/** Resets a new TCP connection if the script requires it. */
 export function misbehaveAtConnect(socket: Duplex, { faults }: FaultContext): void {
   if (faults.refuseConnections === true) resetNow(socket);
 }

@@ -1,6 +1,6 @@
 /**
- * The fault script of one stream: turns each frame the ledger wants to send into what really goes out. Knows the faults
- * and nothing of sockets; the connection does what it says.
+ * The fault script of one stream: turns each frame of the ledger into the frames that are really sent. It knows the
+ * faults and no sockets; the connection executes its result.
  */
 import { isFor, spend } from './faults.ts';
 import type { Faults, Moment } from './faults.ts';
@@ -13,9 +13,9 @@ import type { Random } from '../wire/random.ts';
 /** One thing to do on the socket. */
 export type Output =
   | { readonly do: 'send'; readonly text: string }
-  /** A text or binary frame of these bytes, whatever they are; two parts go out as two fragments. */
+  /** A text or binary frame of these bytes, valid or not; two parts are sent as two fragments. */
   | { readonly do: 'send-bytes'; readonly parts: readonly Buffer[]; readonly binary: boolean }
-  /** These bytes as they are, none perhaps, then the end of TCP: FIN or RST. */
+  /** These bytes unchanged, perhaps none, then the end of TCP: FIN or RST. */
   | { readonly do: 'break-off'; readonly bytes: Buffer; readonly reset: boolean }
   | { readonly do: 'close'; readonly code: number };
 
@@ -50,7 +50,7 @@ type MomentFault =
   | 'splitFrames'
   | 'oversizedFrames';
 
-/** What a frame is turned into, one fault after the other. */
+/** The result of a frame, one fault after the other. */
 const edits: readonly [MomentFault, (text: string, faults: Faults) => string][] = [
   ['unknownKind', edit.ofUnknownKind],
   ['dropKeys', (text, { dropKeys }) => edit.withoutKeys(text, dropKeys?.keys ?? [])],
@@ -61,13 +61,13 @@ const edits: readonly [MomentFault, (text: string, faults: Faults) => string][] 
   ['invalidJson', (text) => text.slice(0, Math.ceil(text.length / 2))],
 ];
 
-/** Faults that concern updates only. */
+/** Faults that apply to updates only. */
 const ofUpdates = new Set<MomentFault>(['duplicateUpdates', 'swapUpdates', 'loseUpdates', 'unknownKind']);
 
 export class FrameScript {
   readonly #scene: Scene;
   readonly #cutAfter: number;
-  /** A frame that waits for its successor to pass it. */
+  /** A frame that waits until its successor has passed it. */
   #held: string | undefined;
 
   constructor(scene: Scene) {
@@ -76,7 +76,7 @@ export class FrameScript {
     this.#cutAfter = every === undefined ? Infinity : scene.random.between(every.min, every.max);
   }
 
-  /** What keeps the next frame back now, `sent` frames after the begin. */
+  /** The fault that delays the next frame now, `sent` frames after the start. */
   holds(sent: number): 'stall' | 'half-open' | undefined {
     const { faults, path } = this.#scene;
     const { halfOpen, stall, neverAnswer } = faults;
@@ -104,7 +104,7 @@ export class FrameScript {
     return !ignored && this.holds(sent) !== 'half-open';
   }
 
-  /** What to do instead of sending this text as one text frame. */
+  /** The action that replaces sending this text as one text frame. */
   outputs(text: string, sent: number): readonly Output[] {
     this.#prune(text, sent);
     const end = this.#end(text, sent);
@@ -115,7 +115,7 @@ export class FrameScript {
     return outputs.length >= cutAt ? [...outputs.slice(0, Math.max(1, cutAt)), cut] : outputs;
   }
 
-  /** What is still held back when the stream ends. */
+  /** Frames still held back at the end of the stream. */
   rest(): readonly string[] {
     const held = this.#held;
     this.#held = undefined;
@@ -130,7 +130,7 @@ export class FrameScript {
     return ofUpdates.has(name) && !edit.isUpdate(text) ? undefined : faults[name];
   }
 
-  /** As `#now`, and counts it as having happened. */
+  /** As `#now`, and counts one occurrence. */
   #take<K extends MomentFault>(name: K, text: string, sent: number): Faults[K] | undefined {
     const fault = this.#now(name, text, sent);
     if (fault !== undefined) spend(this.#scene.faults, name);
@@ -172,7 +172,7 @@ export class FrameScript {
     return [{ do: 'break-off', bytes, reset: name === 'reset' }];
   }
 
-  /** The frames that go out in the place of one: none, the one, two of it, or two in the wrong order. */
+  /** The frames that replace one: none, the one, two of it, or two in the wrong order. */
   #sequence(text: string, sent: number): readonly string[] {
     if (this.#take('loseUpdates', text, sent) !== undefined) return [];
     const held = this.#held;

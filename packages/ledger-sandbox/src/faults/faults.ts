@@ -1,22 +1,22 @@
 /**
- * Scripted misbehavior: the vocabulary. The object is read before every frame and every answer, so a test or a demo
- * switches faults on and off while streams run. A fault with `times` counts down and removes itself, "once" ones remove
- * themselves when they happen; the others last as long as they are set.
+ * Scripted misbehavior: the vocabulary. The object is read before every frame and every response, so a test or a demo
+ * switches faults on and off while streams run. A fault with `times` counts down and removes itself, "once" faults
+ * remove themselves when they occur; the others last as long as they are set.
  */
 import type { JsonObject } from '../wire/json.ts';
 import type { FailureName, Refusal, StrayName } from './named-failures.ts';
 
-/** Which requests or streams a fault is for, and how often it happens. */
+/** The requests or streams that a fault applies to, and its number of occurrences. */
 export interface Where {
   /** Path of the endpoint without the sandbox's prefix, e.g. `/v2/updates`; absent: every one. */
   readonly path?: string;
-  /** How often it happens before it removes itself; absent: as long as it is set. */
+  /** Occurrences before the fault removes itself; absent: as long as it is set. */
   readonly times?: number;
 }
 
-/** At which frame of a stream a fault happens. */
+/** The frame of a stream at which a fault occurs. */
 export interface Moment extends Where {
-  /** Not before that many frames of the connection were sent. Default 0. */
+  /** Not before this many frames of the connection were sent. Default 0. */
   readonly afterFrames?: number;
   /** Only at the frame of this offset. */
   readonly atOffset?: number;
@@ -25,37 +25,39 @@ export interface Moment extends Where {
 export interface Faults {
   // How a stream ends.
 
-  /** Cut the TCP connection, without a close frame, after a random number of frames in [min, max]; every connection. */
+  /** Drop every TCP connection, without a close frame, after a random number of frames in [min, max]. */
   cutEveryFrames?: { readonly min: number; readonly max: number } | undefined;
-  /** Cut the TCP connection between two frames, without a close frame (the client sees 1006). */
+  /** Drop the TCP connection between two frames, without a close frame (the client sees 1006). */
   cut?: Moment | undefined;
-  /** Write only the first `bytes` bytes of a frame (default: a random part), then cut the connection with FIN. */
+  /** Write only the first `bytes` bytes of a frame (default: a random part), then end the connection with FIN. */
   cutMidFrame?: (Moment & { readonly bytes?: number }) | undefined;
-  /** Write only the first `bytes` bytes of a frame (default: a random part), then cut the connection with RST. */
+  /** Write only the first `bytes` bytes of a frame (default: a random part), then end the connection with RST. */
   reset?: (Moment & { readonly bytes?: number }) | undefined;
   /** Close with this code and an empty reason. */
   close?: (Moment & { readonly code: number }) | undefined;
-  /** Once: close with 1011 after that many frames of a connection. */
+  /** Once: close with 1011 after this many frames of a connection. */
   closeWith1011Once?: { readonly afterFrames: number } | undefined;
   /** Send the participant's error frame of this name, then close with 1000. */
   streamFailure?: (Moment & { readonly failure: FailureName }) | undefined;
-  /** Once: send this body as an error frame after that many frames of a connection (default 0), then close with 1000. */
+  /**
+   * Once: send this body as an error frame after this many frames of a connection (default 0), then close with 1000.
+   */
   errorFrameOnce?: { readonly body: JsonObject; readonly afterFrames?: number } | undefined;
 
   // How a stream stops without ending.
 
-  /** Send no more frames after that many of a connection; pings are still answered. */
+  /** Send no more frames after this many of a connection; pings are still answered. */
   stall?: { readonly afterFrames: number; readonly path?: string } | undefined;
-  /** Answer no pings; frames go on. Together with `stall`: a peer that is dead although TCP is up. */
+  /** Answer no pings; frames continue. With `stall`: a peer that is dead although TCP is up. */
   ignorePings?: { readonly path?: string } | undefined;
-  /** After that many frames neither read, write nor close anything: a connection whose other end is gone. */
+  /** After this many frames neither read, write nor close anything: a connection whose other end is gone. */
   halfOpen?: { readonly afterFrames?: number; readonly path?: string } | undefined;
   /** Leave the client's close frame unanswered and the connection up. */
   ignoreClose?: { readonly path?: string } | undefined;
   /** Wait before every frame, milliseconds. */
   slowFrames?: { readonly delayMs: number; readonly path?: string } | undefined;
 
-  // What a stream tells.
+  // Content of a stream.
 
   /** Send every OffsetCheckpoint twice. */
   duplicateCheckpoints?: boolean | undefined;
@@ -63,13 +65,13 @@ export interface Faults {
   duplicateUpdates?: Moment | undefined;
   /** Send an update after its successor. */
   swapUpdates?: Moment | undefined;
-  /** Leave an update out, for good. */
+  /** Omit an update permanently. */
   loseUpdates?: Moment | undefined;
   /** Send an update as one of a kind that no release knows, with its offset. */
   unknownKind?: Moment | undefined;
-  /** Leave these keys out of every object of the frame, the values of contracts and choices excepted. */
+  /** Omit these keys from every object of the frame, except the values of contracts and choices. */
   dropKeys?: (Moment & { readonly keys: readonly string[] }) | undefined;
-  /** Add these keys to every object of the frame, the values of contracts and choices excepted. */
+  /** Add these keys to every object of the frame, except the values of contracts and choices. */
   addKeys?: (Moment & { readonly keys: JsonObject }) | undefined;
   /** Print the parties of every event in the opposite order, as a participant may after a restart. */
   reverseParties?: Moment | undefined;
@@ -78,33 +80,36 @@ export interface Faults {
   /** Prune the ledger up to `to`, or, after one more offset has passed, up to its end; then send the frame. */
   prune?: (Moment & { readonly to?: number }) | undefined;
 
-  // How a frame is written.
+  // Encoding of a frame.
 
-  /** Send half of the frame's text as a whole frame. */
+  /** Send half of the frame's text as a complete frame. */
   invalidJson?: Moment | undefined;
   /** Send a text frame whose bytes are not UTF-8. */
   invalidUtf8?: Moment | undefined;
   /** Send the frame as binary. */
   binaryFrames?: Moment | undefined;
-  /** Send the frame in two fragments, cut inside a character of several bytes if there is one. Lawful, though rare. */
+  /** Send the frame in two fragments, split inside a multi-byte character if there is one. Valid, though rare. */
   splitFrames?: Moment | undefined;
-  /** Blow the frame up to that many bytes with blanks behind the object; the content stays the same. */
+  /** Extend the frame to this many bytes with blanks behind the object; the content stays the same. */
   oversizedFrames?: (Moment & { readonly bytes: number }) | undefined;
-  /** Accept permessage-deflate from clients that offer it, at the handshake. With `oversizedFrames`: a bomb. */
+  /**
+   * Accept permessage-deflate from clients that offer it, at the handshake. With `oversizedFrames`: a decompression
+   * bomb.
+   */
   compress?: boolean | undefined;
 
-  // What happens to requests.
+  // Requests.
 
-  /** Accept sockets and requests and never answer. */
+  /** Accept sockets and requests and never respond. */
   neverAnswer?: boolean | { readonly path?: string } | undefined;
-  /** Answer requests with this refusal instead: one by name, or written out. */
+  /** Respond to requests with this refusal instead: by name, or in full. */
   answer?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
   /**
-   * Refuse active contracts at an offset other than the ledger end, when reassignments are in flight at it, with the code
-   * for what is pruned, as a participant may.
+   * Refuse active contracts at an offset other than the ledger end, if reassignments are in flight at it, with the code
+   * for pruned data, as a participant may.
    */
   refuseInFlight?: Pick<Where, 'times'> | undefined;
-  /** Wait before every answer, milliseconds. */
+  /** Wait before every response, milliseconds. */
   slowAnswers?: (Where & { readonly delayMs: number }) | undefined;
   /** Break off in the middle of the body of a 200. */
   cutAnswers?: Where | undefined;
@@ -112,18 +117,18 @@ export interface Faults {
   refuseUpgrade?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
   /** Leave the handshake of a stream unanswered. */
   hangUpgrade?: Where | undefined;
-  /** Cut every new TCP connection with RST before anything is read. */
+  /** Reset every new TCP connection before anything is read. */
   refuseConnections?: boolean | undefined;
 }
 
 export type FaultName = keyof Faults;
 
-/** Whether a fault with this path is for that endpoint. */
+/** Whether a fault with this path applies to that endpoint. */
 export function isFor(fault: { readonly path?: string }, path: string): boolean {
   return fault.path === undefined || fault.path === path;
 }
 
-/** Counts one happening of a fault: the last one of its `times` removes it. */
+/** Counts one occurrence of a fault: the last of its `times` removes it. */
 export function spend(faults: Faults, name: FaultName): void {
   const all = faults as Record<string, Where | undefined>;
   const { times } = all[name] ?? {};

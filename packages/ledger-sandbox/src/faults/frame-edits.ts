@@ -2,7 +2,7 @@
 import { asObject, parseJson } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
-/** Where the data of contracts and choices begins: its keys are the ledger's users' own. */
+/** Start of the data of contracts and choices, whose keys are chosen by users of the ledger. */
 const payloads = new Set(['createArgument', 'choiceArgument', 'exerciseResult', 'contractKey', 'viewValue', 'context']);
 
 /** True for a frame that carries an update other than a checkpoint. */
@@ -15,7 +15,7 @@ export function isCheckpoint(text: string): boolean {
   return text.startsWith('{"update":{"OffsetCheckpoint"');
 }
 
-/** The offset a frame is about; in the participant's key order the first one named is the update's own. */
+/** The offset of a frame; in the participant's key order the first one is the update's own. */
 export function offsetOf(text: string): number | undefined {
   const found = /"offset":(\d+)/.exec(text)?.[1];
   return found === undefined ? undefined : Number(found);
@@ -56,7 +56,9 @@ export function withPartiesReversed(text: string): string {
   );
 }
 
-/** The frame with its views of interfaces as a newer package computes them: an optional field has come at their end. */
+/**
+ * The frame with its views of interfaces as a newer package computes them: with an optional field added at their end.
+ */
 export function withNewerViews(text: string, implementationPackageId: string): string {
   return editFrame(text, (object) => {
     const value = asObject(object['viewValue']);
@@ -71,12 +73,12 @@ export function ofUnknownKind(text: string): string {
   return text.replace(/^\{"update":\{"\w+"/, '{"update":{"SandboxUpdate"');
 }
 
-/** The frame blown up with blanks to this many bytes. */
+/** The frame extended with blanks to this many bytes. */
 export function padded(text: string, bytes: number): string {
   return text + ' '.repeat(Math.max(0, bytes - Buffer.byteLength(text)));
 }
 
-/** The text in two parts, the first of which ends inside the first character of several bytes, else in the middle. */
+/** The text in two parts, the first of which ends inside the first multi-byte character, otherwise in the middle. */
 export function halves(text: string): readonly [Buffer, Buffer] {
   const bytes = Buffer.from(text);
   const wide = bytes.findIndex((byte) => byte >= 0xc0);
@@ -84,7 +86,7 @@ export function halves(text: string): readonly [Buffer, Buffer] {
   return [bytes.subarray(0, at), bytes.subarray(at)];
 }
 
-/** The bytes of the text with one that begins a character and is not followed by its rest. */
+/** The bytes of the text with the first byte of a character that is not followed by the remaining ones. */
 export function brokenUtf8(text: string): Buffer {
   return Buffer.concat([Buffer.from(text.slice(0, -1)), Buffer.of(0xc3), Buffer.from(text.slice(-1))]);
 }

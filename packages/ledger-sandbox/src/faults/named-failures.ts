@@ -1,4 +1,7 @@
-/** Refusals and stray answers by name, for the fault script: the bodies a participant, or a proxy before it, sends. */
+/**
+ * Refusals and other responses by name, for the fault script: the bodies that a participant, or a proxy before it,
+ * sends.
+ */
 import {
   LedgerFailure,
   accessTokenExpired,
@@ -90,7 +93,7 @@ export function namedFailure(name: FailureName, ledger: Ledger): LedgerFailure {
   return make(ledger);
 }
 
-/** An answer in full. */
+/** A complete response. */
 export interface Refusal {
   readonly status: number;
   readonly type: string;
@@ -104,19 +107,19 @@ const strays = {
   UNDECODABLE: { status: 400, type: plain, content: 'Invalid value for: body' },
   /** The request's body is over the limit of the HTTP server. */
   BODY_TOO_LARGE: { status: 413, type: plain, content: 'Payload Too Large' },
-  /** The request took longer than the HTTP server waits. */
+  /** The request took longer than the HTTP server's timeout. */
   REQUEST_TIMEOUT: { status: 503, type: plain, content: new RequestTimeout().message },
   /** A proxy without a participant behind it. */
   PROXY_ERROR: { status: 502, type: 'text/html', content: page },
-  /** A proxy that shows its own page as if all were well. */
+  /** A proxy that returns its own page with status 200. */
   PROXY_PAGE: { status: 200, type: 'text/html', content: page },
 } as const satisfies Readonly<Record<string, Refusal>>;
 
-/** An answer that is not in the participant's form. */
+/** A response that is not in the participant's form. */
 export type StrayName = keyof typeof strays;
 export const strayNames = Object.keys(strays) as readonly StrayName[];
 
-/** The answer of this name; one that is written out is itself. */
+/** The response of this name; a response written in full is returned unchanged. */
 export function namedAnswer(name: FailureName | StrayName | Refusal, ledger: Ledger): Refusal {
   if (typeof name === 'object') return name;
   if (name in strays) return strays[name as StrayName];

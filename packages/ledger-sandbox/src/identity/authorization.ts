@@ -1,6 +1,6 @@
 /**
- * Bearer tokens as the participant finds them (the Authorization header, else the first offered subprotocol) and the
- * port through which they become callers.
+ * Bearer tokens as the participant reads them (the Authorization header, otherwise the first offered subprotocol) and
+ * the port that resolves them to callers.
  */
 import type { IncomingMessage } from 'node:http';
 import { anyone } from './caller.ts';
@@ -12,7 +12,7 @@ import type { Release } from '../wire/release.ts';
 const tokenEntry = 'jwt.token.';
 
 /**
- * Turns a token into its user. Undefined: not authenticated (missing, malformed, expired, wrong signature), which a
+ * Resolves a token to its user. Undefined: not authenticated (missing, malformed, expired, wrong signature), which a
  * WebSocket handshake survives. A LedgerFailure: the user cannot be resolved, which fails the handshake itself.
  */
 export type Authenticate = (token: string | undefined) => Promise<Caller | undefined>;
@@ -24,7 +24,7 @@ export function offeredProtocols(request: IncomingMessage): string[] {
 }
 
 /**
- * The token a request carries. Before 3.6 a subprotocol entry counts only when it is the first: the participant does not trim
+ * The token of a request. Before 3.6 a subprotocol entry counts only if it is the first: the participant does not trim
  * the others. Throws Undecodable for a header that holds anything but a bearer token.
  */
 export function tokenOf(request: IncomingMessage, release: Release): string | undefined {
@@ -36,7 +36,7 @@ export function tokenOf(request: IncomingMessage, release: Release): string | un
   return offered.find((name) => name.startsWith(tokenEntry))?.slice(tokenEntry.length);
 }
 
-/** No authorization: everyone may do everything, tokens are ignored. */
+/** No authorization: every caller may do everything, tokens are ignored. */
 export const open: Authenticate = () => Promise.resolve(anyone);
 
 /** One token that may do everything; no other is accepted. */

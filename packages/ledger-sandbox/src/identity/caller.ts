@@ -1,10 +1,10 @@
 /**
- * Who sent a request and what that user may do. Rights come from user management, not from the token; reading as a
- * party is implied by acting as it, and administering implies neither.
+ * The sender of a request and the rights of its user. Rights come from user management, not from the token. Acting as a
+ * party implies reading as it; administering implies neither.
  */
 import { permissionDenied } from '../wire/failure.ts';
 
-/** One right a request needs. `authenticated`: any user will do. */
+/** One right that a request needs. `authenticated`: any user. */
 export type Need =
   | 'authenticated'
   | 'admin'
@@ -12,7 +12,7 @@ export type Need =
   | { readonly readAs: string }
   | { readonly actAs: string }
   | { readonly executeAs: string }
-  /** Managing the users of this identity provider ('' is the default one). */
+  /** Managing the users of this identity provider (empty for the default one). */
   | { readonly administer: string };
 
 export interface Caller {
@@ -24,7 +24,7 @@ export interface Caller {
   assertCurrent(): void;
   /** The part of `assertCurrent` that also ends an idle stream: throws STALE_STREAM_AUTHORIZATION. */
   assertRights(): void;
-  /** Milliseconds until `assertRights` looks again; Infinity: never. */
+  /** Milliseconds until `assertRights` checks again; Infinity: never. */
   rightsCheckInMs(): number;
 }
 
@@ -37,7 +37,7 @@ export const anyone: Caller = {
   rightsCheckInMs: () => Infinity,
 };
 
-/** Throws the redacted 403 when a right is missing. */
+/** Throws the redacted 403 if a right is missing. */
 export function require(caller: Caller, needs: readonly Need[]): void {
   if (needs.every((need) => caller.may(need))) return;
   throw permissionDenied();

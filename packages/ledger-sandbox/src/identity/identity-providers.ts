@@ -1,4 +1,4 @@
-/** The identity providers a participant trusts besides its own settings: a token's `iss` selects one. */
+/** The identity providers that a participant trusts in addition to its own settings: a token's `iss` selects one. */
 import { failure } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
 
@@ -7,7 +7,7 @@ export interface IdentityProvider {
   readonly isDeactivated: boolean;
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** '' for the participant's own. */
+  /** Empty for the participant's own. */
   readonly audience: string;
 }
 

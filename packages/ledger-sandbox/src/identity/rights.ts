@@ -1,6 +1,6 @@
 /**
- * The rights of a user, in memory and in wire form (`{"kind":{"CanReadAs":{"value":{"party":"…"}}}}`), and what each
- * implies. Administering implies neither reading nor acting.
+ * The rights of a user, in memory and in wire form (`{"kind":{"CanReadAs":{"value":{"party":"…"}}}}`), and the rights
+ * that each implies. Administering implies neither reading nor acting.
  */
 import type { Need } from './caller.ts';
 import { invalidArgument, missingField } from '../wire/failure.ts';
@@ -68,7 +68,7 @@ function implying(need: Exclude<Need, 'authenticated' | { readonly administer: s
 
 /**
  * Whether a user with some rights may do what a request needs.
- * @param identityProviderId the user's own; '' is the default one
+ * @param identityProviderId the user's own; empty for the default one
  */
 export function suffices(has: (right: Right) => boolean, need: Need, identityProviderId: string): boolean {
   if (need === 'authenticated') return true;

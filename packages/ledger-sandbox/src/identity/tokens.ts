@@ -1,6 +1,6 @@
 /**
- * JSON web tokens as the participant reads them: who signed, for whom (audience or scope), which user, until when.
- * Whatever is wrong with a token, the answer is the same: it authenticates nobody.
+ * JSON web tokens as the participant reads them: signer, audience or scope, user, and expiry. Every invalid token has
+ * the same result: it authenticates no user.
  */
 import { createLocalJWKSet, createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
@@ -10,31 +10,31 @@ import type { IdentityProviders } from './identity-providers.ts';
 export interface TokenOptions {
   /** Shared secret of HS256 tokens: for tests, as on the participant. */
   readonly secret?: string;
-  /** Where the public keys of RS256, ES256 and ES512 tokens are. */
+  /** Source of the public keys of RS256, ES256 and ES512 tokens. */
   readonly jwksUrl?: string;
-  /** Those keys themselves; wins over the URL. */
+  /** The public keys themselves; override the URL. */
   readonly jwks?: JSONWebKeySet;
-  /** When set, the `iss` a token must have, unless it is one of a configured identity provider. */
+  /** If set, the `iss` that a token must have, unless it is one of a configured identity provider. */
   readonly issuer?: string;
-  /** When set, `aud` must contain it. */
+  /** If set, `aud` must contain it. */
   readonly audience?: string;
-  /** When set, `scope` must contain it. Without both, the participant's usual audience or scope will do. */
+  /** If set, `scope` must contain it. Without both, the participant's usual audience or scope is accepted. */
   readonly scope?: string;
-  /** Whether a scope without an audience is not enough. Default: as the release has it, from 3.7 on. */
+  /** Whether a scope without an audience is not enough. Default: as in the release, true since 3.7. */
   readonly needsAudience?: boolean;
-  /** How far ahead `exp` may lie. Default 5 minutes; Infinity also accepts tokens without `exp`. */
+  /** Maximum time until `exp`. Default 5 minutes; Infinity also accepts tokens without `exp`. */
   readonly maxTokenLifetimeMs?: number;
 }
 
 export interface Claims {
   readonly userId: string;
-  /** '' for the participant's own settings. */
+  /** Empty for the participant's own settings. */
   readonly identityProviderId: string;
   /** Milliseconds since 1970; Infinity without `exp`. */
   readonly expiresAt: number;
 }
 
-/** Undefined: the token authenticates nobody. Never rejects. */
+/** Undefined: the token authenticates no user. Never rejects. */
 export type VerifyToken = (token: string) => Promise<Claims | undefined>;
 
 interface Trust {
@@ -50,10 +50,10 @@ interface Trust {
 const asymmetric = ['RS256', 'ES256', 'ES512'];
 const defaultScope = 'daml_ledger_api';
 const defaultLifetimeMs = 300_000;
-/** The participant keeps fetched keys that long and asks at once for a key id it has not seen. */
+/** The participant keeps fetched keys for this long and fetches at once for a key id that it does not know. */
 const jwksCache = { cacheMaxAge: 300_000, cooldownDuration: 0 };
 
-/** What `aud` says in a token for this participant. */
+/** The `aud` of a token for this participant. */
 function audienceOf(participantId: string): string {
   return `https://daml.com/jwt/aud/participant/${participantId}`;
 }
@@ -70,12 +70,12 @@ function ownTrust(options: TokenOptions): Trust {
   };
   const algorithms = [...(shared === undefined ? [] : ['HS256']), ...(published === undefined ? [] : asymmetric)];
   if (algorithms.length > 0) return { identityProviderId: '', algorithms, key, issuer, audience, scope, needsAudience };
-  const remedy = 'give auth.secret, auth.jwksUrl or auth.jwks';
-  const message = 'the sandbox has authorization without any key to check tokens with';
+  const remedy = 'set auth.secret, auth.jwksUrl or auth.jwks';
+  const message = 'the sandbox has authorization, but no key to check tokens';
   throw new SandboxError(message, { code: 'SANDBOX_AUTH', remedy });
 }
 
-/** The trust that fits the issuer a token claims; nothing is believed before the signature is checked. */
+/** The trust settings for the issuer that a token claims; the claim is not trusted before the signature is checked. */
 function trusts(own: Trust, providers: IdentityProviders): (issuer: string) => Trust {
   const keys = new Map<string, JWTVerifyGetKey>();
   return (issuer) => {
@@ -100,14 +100,14 @@ function isFor(payload: JWTPayload, { audience, scope, needsAudience }: Trust, u
   return (audience === undefined || audiences.includes(audience)) && (scope === undefined || scopes.includes(scope));
 }
 
-/** When the token ends; undefined when that is now, too far away, or missing. */
+/** Expiry of the token; undefined if it has passed, is too far away, or missing. */
 function endOf({ exp }: JWTPayload, maxLifetimeMs: number): number | undefined {
   const end = exp === undefined ? Infinity : exp * 1000;
   const left = end - Date.now();
   return left > 0 && left <= maxLifetimeMs ? end : undefined;
 }
 
-/** Checks tokens against the participant's own settings and the identity providers it knows at that moment. */
+/** Checks tokens against the participant's own settings and the identity providers known at that moment. */
 export function tokenVerifier(
   options: TokenOptions,
   participantId: () => string,
@@ -127,7 +127,7 @@ export function tokenVerifier(
         return undefined;
       return { userId, identityProviderId, expiresAt };
     } catch {
-      // Malformed, wrongly signed, expired, or its keys cannot be fetched: nobody.
+      // Malformed, wrongly signed, expired, or its keys cannot be fetched: no user.
       return undefined;
     }
   };

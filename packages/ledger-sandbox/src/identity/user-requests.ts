@@ -13,7 +13,7 @@ function annotationsOf(user: Json | undefined): Readonly<Record<string, string>>
   return Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, asText(value)]));
 }
 
-/** The `user` of a request. Throws MISSING_FIELD or INVALID_FIELD when it has no id or not a legal one. */
+/** The `user` of a request. Throws MISSING_FIELD or INVALID_FIELD if it has no valid id. */
 export function readUser(given: Json | undefined): User {
   const user = asObject(given);
   if (user === undefined) throw missingField('user');
@@ -38,7 +38,7 @@ function refusedUpdate(id: string, reason: string): LedgerFailure {
   return failure({ code: 'INVALID_USER_UPDATE_REQUEST', category: 8, cause, resources: [['USER', id]] });
 }
 
-/** An annotation set to '' is removed, others are added to those there are. */
+/** An annotation set to an empty text is removed, others are added to the existing ones. */
 function merged(current: User['annotations'], given: User['annotations']): User['annotations'] {
   return Object.fromEntries(Object.entries({ ...current, ...given }).filter(([, value]) => value !== ''));
 }
@@ -59,7 +59,10 @@ function masked(current: User, given: User, path: string): Partial<User> {
   }
 }
 
-/** What an `updateMask` takes from the given user. Throws INVALID_USER_UPDATE_REQUEST for a mask that names no field. */
+/**
+ * The fields that an `updateMask` takes from the given user. Throws INVALID_USER_UPDATE_REQUEST for a mask without
+ * fields.
+ */
 export function userChange(current: User, given: Json, updateMask: Json | undefined): Partial<User> {
   const paths = asTexts(asObject(updateMask)?.['paths']);
   if (paths.length === 0) throw refusedUpdate(current.id, 'The update mask contains no entries');

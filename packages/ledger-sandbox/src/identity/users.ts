@@ -1,5 +1,5 @@
 /**
- * The users of the participant and their rights. Every change of what a user may do gives the user a new version, by
+ * The users of the participant and their rights. Every change of the rights of a user gives the user a new version, by
  * which running streams notice it.
  */
 import { failure } from '../wire/failure.ts';
@@ -9,7 +9,7 @@ import type { Right } from './rights.ts';
 
 export interface User {
   readonly id: string;
-  /** '' when there is none; so are absent identity providers (the default one). */
+  /** Empty if there is none; the same for absent identity providers (the default one). */
   readonly primaryParty: string;
   readonly isDeactivated: boolean;
   readonly annotations: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface User {
   readonly resourceVersion: number;
 }
 
-/** A user to begin with. */
+/** An initial user. */
 export interface UserSeed {
   readonly id: string;
   readonly rights: readonly Right[];
@@ -31,7 +31,7 @@ export interface UserSeed {
 /** `maxRightsPerUser` of GET /v2/version. */
 const mostRights = 1000;
 
-/** The user every participant has from its first start. */
+/** The user that every participant has from its first start. */
 export const adminUser = 'participant_admin';
 
 interface Entry {
@@ -48,7 +48,7 @@ export class Users {
   readonly #entries = new Map<string, Entry>();
   #versions = 0;
 
-  /** `participant_admin` and the given users; a given one of the same name replaces it. */
+  /** `participant_admin` and the given users; a given user of the same name replaces it. */
   constructor(seeds: readonly UserSeed[] = []) {
     for (const seed of [{ id: adminUser, rights: [{ kind: 'ParticipantAdmin' as const }] }, ...seeds]) {
       this.#store(newUser(seed), withRights(seed.id, new Map(), seed.rights, 'creating user'));
@@ -74,8 +74,8 @@ export class Users {
   }
 
   /**
-   * Replaces fields of a user. Throws USER_NOT_FOUND, or CONCURRENT_USER_UPDATE_DETECTED when the user is not at the
-   * expected resource version ('' expects none).
+   * Replaces fields of a user. Throws USER_NOT_FOUND, or CONCURRENT_USER_UPDATE_DETECTED if the user is not at the
+   * expected resource version (empty expects none).
    */
   update(id: string, change: Partial<User>, expectedVersion: string): User {
     const { user, rights } = this.#entry(id, 'updating user');
@@ -103,7 +103,7 @@ export class Users {
     return [...this.#entry(id, 'listing user rights').rights.values()];
   }
 
-  /** Gives back the rights the user did not have. Throws USER_NOT_FOUND or TOO_MANY_USER_RIGHTS. */
+  /** Returns the rights that the user did not have. Throws USER_NOT_FOUND or TOO_MANY_USER_RIGHTS. */
   grant(id: string, granted: readonly Right[]): Right[] {
     const doing = 'granting user rights';
     const { user, rights } = this.#entry(id, doing);
@@ -112,7 +112,7 @@ export class Users {
     return [...all].filter(([key]) => !rights.has(key)).map(([, right]) => right);
   }
 
-  /** Gives back the rights the user had. Throws USER_NOT_FOUND. */
+  /** Returns the rights that the user had. Throws USER_NOT_FOUND. */
   revoke(id: string, revoked: readonly Right[]): Right[] {
     const { user, rights } = this.#entry(id, 'revoking user rights');
     const gone = new Set(revoked.map(keyOf));

@@ -1,4 +1,6 @@
-/** What clients make the ledger do, as a journal keeps it: the same actions at the same times give the same history. */
+/**
+ * Actions of clients on the ledger, as a journal stores them: the same actions at the same times give the same history.
+ */
 import type { Submission } from './commands.ts';
 
 /** One contract that leaves a synchronizer or arrives on one. */

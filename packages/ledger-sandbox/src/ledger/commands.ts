@@ -1,4 +1,4 @@
-/** The commands of a submission: how a request spells them, and how they run in one transaction. */
+/** The commands of a submission: their form in a request, and their execution in one transaction. */
 import { authorize, traceName, traced } from '../wire/daml-failure.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
 import { failure, missingField } from '../wire/failure.ts';
@@ -19,7 +19,7 @@ export type Command =
   | (Exercise & {
       readonly kind: 'exercise';
       readonly contractId: string;
-      /** The template or the interface the contract is expected to be of; absent: any. */
+      /** The expected template or interface of the contract; absent: any. */
       readonly templateId?: string;
     })
   | (Exercise & { readonly kind: 'exercise-by-key'; readonly templateId: string; readonly key: Json })
@@ -40,7 +40,7 @@ export interface Submission {
   readonly synchronizerId?: string;
   /** Microseconds since 1970; the ledger's clock when absent. */
   readonly at?: number;
-  /** The user who submits. Only submissions that have one are deduplicated and leave a completion. */
+  /** The submitting user. Only submissions with a user are deduplicated and leave a completion. */
   readonly userId?: string;
   readonly submissionId?: string;
   readonly deduplication?: DeduplicationPeriod;
@@ -48,9 +48,11 @@ export interface Submission {
   readonly externalHash?: string;
   /** Microseconds since 1970 after which the ledger must not record it. */
   readonly maxRecordTime?: number;
-  /** What the submitting participant paid; null for the submission of another one. By chance when absent. */
+  /**
+   * Traffic cost that the submitting participant paid; null for a submission of another participant. Random if absent.
+   */
   readonly paidTrafficCost?: number | null;
-  /** Whether it comes with a trace context. Default true. */
+  /** Whether the submission has a trace context. Default true. */
   readonly traced?: boolean;
 }
 
@@ -115,7 +117,7 @@ function requireType(model: Model, contract: CreatedEvent, identifier: string): 
   throw failure({ code, category: 9, cause });
 }
 
-/** The contract an exercise is about; for a key the newest active one that a submitting or reading party sees. */
+/** The contract of an exercise; for a key the newest active one visible to a submitting or reading party. */
 function target(
   builder: TransactionBuilder,
   model: Model,

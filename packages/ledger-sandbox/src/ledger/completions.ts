@@ -1,6 +1,6 @@
 /**
- * Completions: what became of every submission of a user, in offset order, and the look-up of earlier submissions of
- * the same change. A change is what a user wants done: (user, acting parties, command id).
+ * Completions: the results of every submission of a user, in offset order, and the lookup of earlier submissions of the
+ * same change. A change is identified by (user, acting parties, command id).
  */
 import { longestSeconds, reaches } from './deduplication.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
@@ -12,7 +12,7 @@ import type { Release } from '../wire/release.ts';
 import { errorInfo, requestInfo, resourceInfo } from '../wire/status-details.ts';
 import type { TraceContext } from '../wire/wire.ts';
 
-/** A submission, as far as its completion repeats it. */
+/** The part of a submission that its completion repeats. */
 export interface Change {
   readonly userId: string;
   readonly actAs: readonly string[];
@@ -27,9 +27,9 @@ export interface Completion extends Change {
   readonly offset: number;
   /** Microseconds since 1970. */
   readonly at: number;
-  /** The body of the refusal; undefined when the submission was accepted. */
+  /** The body of the refusal; undefined if the submission was accepted. */
   readonly refusal: JsonObject | undefined;
-  /** '' when refused. */
+  /** Empty if refused. */
   readonly updateId: string;
   readonly synchronizerId: string;
   readonly recordTime: string;
@@ -44,7 +44,7 @@ export function changeId({ userId, actAs, commandId }: Pick<Change, 'userId' | '
   return fingerprint(JSON.stringify([userId, [...new Set(actAs)].sort(), commandId]));
 }
 
-/** Completions as a snapshot holds them. */
+/** Completions as stored in a snapshot. */
 export interface SavedCompletions {
   readonly all: Completion[];
   readonly accepted: Map<string, Completion>;
@@ -66,7 +66,7 @@ export class Completions {
     this.#byHash = byHash;
   }
 
-  /** Takes in the next one; offsets grow. */
+  /** Adds the next completion; offsets increase. */
   add(added: Omit<Completion, 'deduplicatedAfter'>): void {
     const completion = { ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) };
     this.#all.push(completion);
@@ -75,14 +75,14 @@ export class Completions {
     if (completion.externalHash !== null) this.#byHash.set(completion.externalHash, completion);
   }
 
-  /** The same for one whose command id no later submission has: nothing is compared with it. */
+  /** As above, for a completion whose command id no later submission has: no later submission is compared with it. */
   note(added: Omit<Completion, 'deduplicatedAfter'>): void {
     this.#all.push({ ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) });
   }
 
   /**
-   * The accepted completion that makes a submission now (`at`, microseconds since 1970) a duplicate. What external
-   * parties signed counts once, whatever the period says.
+   * The accepted completion that makes a submission now (`at`, microseconds since 1970) a duplicate. A transaction
+   * signed by external parties counts once, whatever the period is.
    */
   duplicateOf(change: Change, at: number): Completion | undefined {
     const replayed = change.externalHash === null ? undefined : this.#byHash.get(change.externalHash);
@@ -103,8 +103,8 @@ export class Completions {
   }
 
   /**
-   * Forgets everything up to and including the offset, except what later submissions are compared with: for as long as
-   * a period can reach back, which is longer than a signed transaction can be executed.
+   * Removes everything up to and including the offset, except completions that later submissions are compared with:
+   * those within the maximum period, which is longer than a signed transaction can be executed.
    */
   prune(offset: number): void {
     const newest = this.#all.at(-1)?.at ?? 0;
@@ -116,7 +116,7 @@ export class Completions {
     this.#all = this.#all.slice(this.#firstAfter(offset));
   }
 
-  /** Forgets everything after the offset, as if it had not happened. */
+  /** Removes everything after the offset, as if it had not happened. */
   rewind(offset: number): void {
     const kept = this.#all.slice(0, this.#firstAfter(offset));
     for (const known of [this.#accepted, this.#byHash]) {
@@ -150,7 +150,7 @@ export class Completions {
   }
 }
 
-/** The resources of an error: what kind each is, and which. */
+/** The resources of an error, with the kind of each. */
 function asPairs(resources: Json | undefined): readonly (readonly [string, string])[] {
   return (Array.isArray(resources) ? resources : []).map((pair) => {
     const [type, name] = Array.isArray(pair) ? pair : [];
@@ -181,7 +181,7 @@ export function completionFrame(
   return value === undefined ? undefined : JSON.stringify({ completionResponse: { Completion: { value } } });
 }
 
-/** A completion as readers of these parties see it; undefined when they do not. */
+/** A completion as it is visible to readers of these parties; undefined if it is not. */
 export function shownCompletion(
   completion: Completion,
   mayRead: (party: string) => boolean,

@@ -1,12 +1,12 @@
 /**
- * Deduplication periods: how far back a participant looks for an accepted submission of the same change, by duration
- * or by offset. Without one it looks back as far as it can, which is 168 hours.
+ * Deduplication periods: how far back a participant searches for an accepted submission of the same change, by duration
+ * or by offset. Without a period it searches as far as possible, which is 168 hours.
  */
 import { failure } from '../wire/failure.ts';
 import { asObject } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
-/** The longest period in seconds, and the one of submissions that name none. */
+/** The longest period in seconds, and the default of submissions that name none. */
 export const longestSeconds = 168 * 3600;
 
 export type DeduplicationPeriod =
@@ -46,7 +46,7 @@ export function parseDeduplication(value: Json | undefined, pruned: number): Ded
   return { kind: 'offset', offset };
 }
 
-/** Whether a period that ends now reaches back to something at the offset and time (microseconds since 1970). */
+/** Whether a period that ends now includes the offset and time (microseconds since 1970). */
 export function reaches(
   period: DeduplicationPeriod,
   past: { readonly offset: number; readonly at: number },

@@ -1,6 +1,6 @@
 /**
  * The updates of the ledger in offset order, and by update id and transaction hash. Reading a range costs a binary
- * search; pruning drops the old end.
+ * search; pruning removes the old end.
  */
 import { valueOf } from '../wire/wire.ts';
 import type { CreatedEvent, Update } from '../wire/wire.ts';
@@ -13,7 +13,7 @@ export interface StoredUpdate {
   readonly update: Update | undefined;
   /** The recorded text, served instead of a rendering. */
   readonly raw: string | undefined;
-  /** By the index of an archiving event: the create of what it archived. */
+  /** By the index of an archiving event: the create of the archived contract. */
   readonly archived: readonly (CreatedEvent | undefined)[] | undefined;
 }
 
@@ -21,7 +21,7 @@ function hashOf({ update }: StoredUpdate): string | null {
   return update !== undefined && 'Transaction' in update ? update.Transaction.value.externalTransactionHash : null;
 }
 
-/** The same update under another id; a recorded text is changed alike. */
+/** The same update under another id; a recorded text is changed in the same way. */
 export function withUpdateId(stored: StoredUpdate, updateId: string): StoredUpdate {
   const { update, raw } = stored;
   const [kind = ''] = Object.keys(update ?? {});
@@ -55,7 +55,7 @@ export class History {
     return (by === 'id' ? this.#byId : this.#byHash).get(key);
   }
 
-  /** Forgets everything up to and including the offset. */
+  /** Removes everything up to and including the offset. */
   prune(offset: number): void {
     const kept = this.#firstAfter(offset);
     for (const dropped of this.#updates.slice(0, kept)) {

@@ -1,10 +1,10 @@
 /**
- * The time of the ledger: ledger time, which strictly grows unless a caller sets it, and record times, which strictly
- * grow per synchronizer only. All in microseconds since 1970; texts are API timestamps.
+ * The time of the ledger: ledger time, which strictly increases unless a caller sets it, and record times, which
+ * strictly increase per synchronizer only. All in microseconds since 1970; texts are API timestamps.
  */
 import { formatTimestamp } from '../wire/values.ts';
 
-/** A clock as a snapshot holds it. */
+/** A clock as stored in a snapshot. */
 export interface SavedClock {
   readonly recorded: Map<string, number>;
   readonly lag: Map<string, number>;
@@ -32,13 +32,13 @@ export class LedgerClock {
     this.#last = last;
   }
 
-  /** Ledger time: the given one, else the system's, later than every one before. */
+  /** Ledger time: the given one, otherwise the system's, later than every earlier one. */
   next(at?: number): number {
     this.#last = at ?? Math.max(this.#now() * 1000, this.#last + 1);
     return this.#last;
   }
 
-  /** The record time `at`, less the lag of the synchronizer, or later when that one was reached before. */
+  /** The record time `at`, less the lag of the synchronizer; later if that time was reached before. */
   recordTime(synchronizerId: string, at: number): string {
     const earliest = (this.#recorded.get(synchronizerId) ?? 0) + 1;
     const lag = this.#lag.get(synchronizerId) ?? 0;
@@ -47,12 +47,12 @@ export class LedgerClock {
     return formatTimestamp(micros);
   }
 
-  /** From now on the clock of this synchronizer runs that many microseconds behind. */
+  /** Sets the clock of this synchronizer back by this many microseconds from now. */
   lag(synchronizerId: string, micros: number): void {
     this.#lag.set(synchronizerId, micros);
   }
 
-  /** Starts anew, as the clock of an empty ledger. */
+  /** Resets to the clock of an empty ledger. */
   reset(): void {
     this.#last = 0;
     this.#recorded.clear();

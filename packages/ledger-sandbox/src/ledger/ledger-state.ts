@@ -1,4 +1,4 @@
-/** What the updates of a ledger add up to: the history, the contracts, and the newest record times. */
+/** The state that results from the updates of a ledger: the history, the contracts, and the newest record times. */
 import { SandboxError } from '../wire/sandbox-error.ts';
 import { ActiveSet } from '../contracts/active-set.ts';
 import type { Activation, SavedContracts } from '../contracts/active-set.ts';
@@ -11,13 +11,13 @@ import { parseAcsEntry } from './recorded.ts';
 import { valueOf } from '../wire/wire.ts';
 import type { CreatedEvent, Update } from '../wire/wire.ts';
 
-/** A call that the history cannot take; a defect of the caller. */
+/** A call that the history cannot accept; a bug of the caller. */
 export function misuse(found: string): SandboxError {
   const remedy = 'append in ascending order and prune within the history';
   return new SandboxError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', remedy });
 }
 
-/** A state as a snapshot holds it. */
+/** A state as stored in a snapshot. */
 export interface SavedState {
   readonly updates: readonly StoredUpdate[];
   readonly contracts: SavedContracts;
@@ -55,33 +55,33 @@ export class LedgerState {
     return state;
   }
 
-  /** Takes in the next update and what it does to contracts. */
+  /** Adds the next update and applies it to the contracts. */
   add(stored: Omit<StoredUpdate, 'archived'>): void {
     const archived = stored.update === undefined ? undefined : this.#apply(stored.update, stored.offset);
     this.history.add({ ...stored, archived });
   }
 
-  /** Takes in a recorded active-contracts entry, active from the first offset on. */
+  /** Adds a recorded active-contracts entry, active from the first offset. */
   addRecordedContract(raw: string): void {
     const { created, synchronizerId } = parseAcsEntry(raw);
     this.contracts.activate({ created, synchronizerId, counter: 0, workflowId: '', at: 0, raw });
   }
 
-  /** The activation under way with this reassignment id, or a refusal. */
+  /** The activation in flight with this reassignment id; throws a refusal otherwise. */
   inFlight(reassignmentId: string): Activation {
     const found = this.contracts.inFlight(reassignmentId);
     if (found !== undefined) return found;
     throw failure({ code: 'UNKNOWN_CONTRACT', category: 11, cause: `no reassignment ${reassignmentId} is in flight` });
   }
 
-  /** The state after these updates and nothing else. */
+  /** The state after exactly these updates. */
   rebuilt(updates: readonly StoredUpdate[]): LedgerState {
     const state = new LedgerState(this.#model, this.#participantId);
     for (const stored of updates) state.add(stored);
     return state;
   }
 
-  /** Forgets what no offset after this one needs. */
+  /** Removes what no offset after this one needs. */
   prune(offset: number): void {
     this.history.prune(offset);
     this.contracts.prune(offset);

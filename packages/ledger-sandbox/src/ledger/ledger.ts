@@ -1,7 +1,7 @@
 /**
  * The state of the sandbox participant: the history of updates by offset, the active contracts at any offset, pruning
- * and the clock. Deterministic: the same seed and the same calls give the same updates. Offsets only grow, except by
- * `reset` (a participant whose database was re-created), `restore` (one restored from a backup) and `lagBehind`.
+ * and the clock. Deterministic: the same seed and the same calls give the same updates. Offsets only increase, except
+ * by `reset` (a participant whose database was re-created), `restore` (one restored from a backup) and `lagBehind`.
  */
 import type { Activation, SnapshotEntry } from '../contracts/active-set.ts';
 import type { ContractEvents } from '../contracts/contract-events.ts';
@@ -30,30 +30,30 @@ import { TransactionBuilder } from '../contracts/transaction.ts';
 import { canonicalUpdate, patchOffset, valueOf } from '../wire/wire.ts';
 import type { CreatedEvent, TraceContext, Transaction, TransactionEvent, Update, UpdateInput } from '../wire/wire.ts';
 
-/** What a ledger is made for: who its participant is, and what runs on it. */
+/** World of a ledger: the identity of its participant, and its packages and templates. */
 export interface World {
   readonly participantId: string;
   /** Vetted from the start. */
   readonly packages: readonly WrittenPackage[];
-  /** What submissions can create and exercise. */
+  /** Templates that submissions can create and exercise. */
   readonly templates: readonly Template[];
 }
 
 export interface LedgerOptions {
   readonly seed?: number;
-  /** Default: that of the world. */
+  /** Default: the id of the world. */
   readonly participantId?: string;
   /** Milliseconds since 1970; the system clock when absent. */
   readonly now?: () => number;
 }
 
-/** What a reader of the state needs to know about one synchronizer. */
+/** State of one synchronizer for readers. */
 export interface Synchronizer {
   readonly alias: string;
   readonly id: string;
 }
 
-/** A ledger as a snapshot holds it: what clients did to its packages is not in it. */
+/** A ledger as stored in a snapshot, without changes of its packages by clients. */
 export interface SavedLedger {
   readonly random: SavedRandom;
   readonly clock: SavedClock;
@@ -76,9 +76,9 @@ export class Ledger {
   readonly random: Random;
   readonly synchronizers: readonly [Synchronizer, Synchronizer];
   readonly completions = new Completions();
-  /** Microseconds from the effective to the record time of what happens next. Undefined: 0.2 to 1.5 s, by chance. */
+  /** Microseconds from the effective to the record time of the next update. Undefined: 0.2 to 1.5 s, at random. */
   recordDelay: number | undefined;
-  /** Told of what a client makes the ledger do, before it happens. */
+  /** Called with each action of a client, before it happens. */
   journal: ((action: ClientAction) => void) | undefined;
   readonly #clock: LedgerClock;
   #state = new LedgerState(this.model, () => this.participantId);
@@ -123,12 +123,12 @@ export class Ledger {
     this.#changed();
   }
 
-  /** The offset of the newest thing that can be seen; 0 on an empty ledger. */
+  /** The newest visible offset; 0 on an empty ledger. */
   ledgerEnd(): number {
     return Math.max(0, this.#ledgerEnd - this.#hidden);
   }
 
-  /** The highest pruned offset; 0 when nothing was pruned. */
+  /** The highest pruned offset; 0 if nothing was pruned. */
   prunedTo(): number {
     return this.#prunedTo;
   }
@@ -145,14 +145,14 @@ export class Ledger {
     return this.#parties.isNamed(party);
   }
 
-  /** Makes a party known that no contract named yet. */
+  /** Makes a party known that no contract has named yet. */
   addLocalParty(party: string): void {
     this.#parties.name(this.parties([party]));
   }
 
   /**
-   * Appends an update in wire form. Missing keys are filled in, the offset is the next one unless `value.offset` is
-   * set and larger than the ledger end, and every event gets the update's offset. Gives back the offset.
+   * Appends an update in wire form. Missing keys are filled in, the offset is the next one unless `value.offset` is set
+   * and larger than the ledger end, and every event gets the update's offset. Returns the offset.
    */
   append(input: UpdateInput): number {
     const update = canonicalUpdate(input);
@@ -160,7 +160,7 @@ export class Ledger {
     return this.commit(update, wanted === 0 ? undefined : wanted);
   }
 
-  /** Appends a complete update without copying it: the caller gives it away. */
+  /** Appends a complete update without copying it: the caller must not use it afterwards. */
   commit(update: Update, offset?: number): number {
     const at = this.#advance(offset ?? this.#ledgerEnd + 1);
     patchOffset(update, at);
@@ -173,8 +173,9 @@ export class Ledger {
   }
 
   /**
-   * Appends a recorded update that every reader gets verbatim, whatever its filters. A text is served byte for byte,
-   * an object as compact JSON. The offset is the recorded one unless given; its contracts enter the active set too.
+   * Appends a recorded update that every reader receives verbatim, whatever its filters. A text is served byte for
+   * byte, an object as compact JSON. The offset is the recorded one unless given; its contracts enter the active set
+   * too.
    */
   appendRaw(recorded: string | JsonObject, offset?: number): number {
     const raw = typeof recorded === 'string' ? recorded : JSON.stringify(recorded);
@@ -190,38 +191,38 @@ export class Ledger {
     this.#state.addRecordedContract(typeof recorded === 'string' ? recorded : JSON.stringify(recorded));
   }
 
-  /** Runs commands as one transaction and appends it. Throws a LedgerFailure when the ledger refuses. */
+  /** Runs commands as one transaction and appends it. Throws a LedgerFailure if the ledger refuses. */
   submit(submission: Submission): Transaction {
     return runSubmission(this, submission);
   }
 
-  /** Creates one contract of a template (`#package-name:Module:Entity`) and gives back its event. */
+  /** Creates one contract of a template (`#package-name:Module:Entity`) and returns its event. */
   create(templateId: string, argument: JsonObject, actAs: readonly string[]): CreatedEvent {
     const { events } = this.submit({ commands: [{ kind: 'create', templateId, argument }], actAs });
     const [first] = events;
-    if (first === undefined || !('CreatedEvent' in first)) throw new Error('a create made no created event');
+    if (first === undefined || !('CreatedEvent' in first)) throw new Error('a create has no created event');
     return first.CreatedEvent;
   }
 
-  /** Exercises one choice and gives back the transaction; `Archive` is known for every contract. */
+  /** Exercises one choice and returns the transaction; `Archive` is known for every contract. */
   exercise(contractId: string, choice: string, argument: JsonObject, actAs: readonly string[]): Transaction {
     return this.submit({ commands: [{ kind: 'exercise', contractId, choice, argument }], actAs });
   }
 
   /**
-   * An empty transaction to fill; nothing of it is visible before it is committed.
+   * An empty transaction to fill; no part of it is visible before it is committed.
    * @param createdAt an API timestamp
-   * @param random where its contract ids come from
+   * @param random the source of its contract ids
    */
   transaction(createdAt: string, random: Random = this.random): TransactionBuilder {
     const { model, find } = this;
-    // What has chance of its own is only tried out: nothing of it is kept.
+    // A transaction with its own randomness is a trial run: no part of it is kept.
     const parties = random === this.random ? this.parties : (list: readonly string[]) => [...new Set(list)];
     const keyed = (hash: string): readonly string[] => this.#state.contracts.keys.get(hash);
     return new TransactionBuilder({ model, random, find, keyed, parties }, createdAt);
   }
 
-  /** A record time `recordDelay` after `at` (microseconds since 1970), strictly growing per synchronizer. */
+  /** A record time `recordDelay` after `at` (microseconds since 1970), strictly increasing per synchronizer. */
   recordTime(synchronizerId: string, at: number): string {
     return this.#clock.recordTime(synchronizerId, at + (this.recordDelay ?? this.random.between(200_000, 1_500_000)));
   }
@@ -230,23 +231,23 @@ export class Ledger {
     return { traceparent: `00-${this.random.hex(16)}-${this.random.hex(8)}-01`, tracestate: null };
   }
 
-  /** The activation of a contract that holds now. */
+  /** The current activation of a contract. */
   readonly find = (contractId: string): Activation | undefined => this.#state.contracts.find(contractId);
 
   /** The list without repetitions, as one shared array per distinct content. */
   readonly parties = (list: readonly string[]): readonly string[] => this.#parties.shared(list);
-  /** The activation under way with this reassignment id, or a refusal. */
+  /** The activation in flight with this reassignment id; throws a refusal otherwise. */
   inFlight(reassignmentId: string): Activation {
     return this.#state.inFlight(reassignmentId);
   }
 
-  /** Lets offsets pass without a visible update, as time proofs and foreign transactions do. */
+  /** Skips offsets without a visible update, as time proofs and foreign transactions do. */
   skipOffsets(count: number): void {
     this.#ledgerEnd += count;
     this.#changed();
   }
 
-  /** Forgets all updates up to and including the offset. */
+  /** Prunes all updates up to and including the offset. */
   pruneTo(offset: number): void {
     if (offset > this.#ledgerEnd) throw misuse(`pruneTo(${offset}) is after the ledger end ${this.#ledgerEnd}`);
     this.#prunedTo = Math.max(this.#prunedTo, offset);
@@ -265,7 +266,7 @@ export class Ledger {
     this.#changed();
   }
 
-  /** Back to the state of an earlier offset of an unpruned ledger; what is appended then gets other update ids. */
+  /** Restores the state of an earlier offset of an unpruned ledger; later updates then get other update ids. */
   restore(offset: number): void {
     this.#rebuild(this.#state.history.range(0, offset, Infinity), offset);
   }
@@ -277,13 +278,13 @@ export class Ledger {
     this.#rebuild(changed, this.#ledgerEnd);
   }
 
-  /** Hides the newest offsets, as a replica that lags behind does; 0 shows all again. */
+  /** Hides the newest offsets, as a replica that lags behind does; 0 makes all visible again. */
   lagBehind(offsets: number): void {
     this.#hidden = offsets;
     this.#changed();
   }
 
-  /** Lets the clock of one synchronizer run behind by the microseconds; its own record times still only grow. */
+  /** Makes the clock of one synchronizer lag by the microseconds; its own record times still only increase. */
   lagSynchronizer(synchronizerId: string, micros: number): void {
     this.#clock.lag(synchronizerId, micros);
   }
@@ -298,7 +299,7 @@ export class Ledger {
     return this.#state.history.find(by, key);
   }
 
-  /** Those of the parties that the participant hosts on a synchronizer right after an offset. */
+  /** The subset of the given parties that the participant hosts on a synchronizer right after an offset. */
   hosted(
     parties: readonly string[],
     at: { readonly synchronizerId: string; readonly offset: number },
@@ -306,7 +307,7 @@ export class Ledger {
     return this.#state.hosting.of(this.participantId, parties, at);
   }
 
-  /** What is known of a contract's create and archive; undefined when both are pruned or never happened here. */
+  /** The known create and archive of a contract; undefined if both are pruned or never happened here. */
   contract(contractId: string): ContractEvents | undefined {
     return this.#state.contracts.known.get(contractId);
   }
@@ -316,7 +317,7 @@ export class Ledger {
     return this.#state.contracts.activeAt(offset);
   }
 
-  /** The same thing for as long as its history only grows. */
+  /** The same object for as long as its history only grows. */
   get life(): object {
     return this.#state;
   }
@@ -327,7 +328,7 @@ export class Ledger {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ledger time in microseconds: strictly growing unless the caller sets it. */
+  /** Ledger time in microseconds: strictly increasing unless the caller sets it. */
   clock(at?: number): number {
     return this.#clock.next(at);
   }
@@ -341,7 +342,7 @@ export class Ledger {
   }
 
   #rebuild(history: readonly StoredUpdate[], ledgerEnd: number): void {
-    if (this.#prunedTo > 0) throw misuse(`a ledger pruned to ${this.#prunedTo} cannot be taken back`);
+    if (this.#prunedTo > 0) throw misuse(`a ledger pruned to ${this.#prunedTo} cannot be restored`);
     if (ledgerEnd > this.#ledgerEnd) throw misuse(`${ledgerEnd} is after the ledger end ${this.#ledgerEnd}`);
     this.#state = this.#state.rebuilt(history);
     this.completions.rewind(ledgerEnd);

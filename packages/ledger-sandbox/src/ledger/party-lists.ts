@@ -1,6 +1,6 @@
 /**
  * One shared array per distinct list of parties. A long history names the same few lists again and again; sharing them
- * keeps it small, and the tree makes the look-up cheap because the hashes of the party texts are computed once.
+ * keeps it small, and the tree makes the lookup cheap because the hashes of the party texts are computed once.
  */
 
 interface Node {
@@ -8,7 +8,7 @@ interface Node {
   readonly next: Map<string, Node>;
 }
 
-/** Lists as a snapshot holds them. */
+/** Lists as stored in a snapshot. */
 export interface SavedPartyLists {
   readonly root: Node;
   readonly named: Set<string>;
@@ -45,7 +45,10 @@ export class PartyLists {
     return node.list;
   }
 
-  /** Takes in the parties of a list that became part of the ledger. Other lists are of transactions that never were. */
+  /**
+   * Adds the parties of a list that became part of the ledger. Other lists are of transactions that were never
+   * appended.
+   */
   name(list: readonly string[]): void {
     if (this.#lists.has(list)) return;
     this.#lists.add(list);
@@ -56,7 +59,7 @@ export class PartyLists {
     return this.#named.has(party);
   }
 
-  /** Every party that a list was taken in with. */
+  /** Every party of an added list. */
   all(): readonly string[] {
     return [...this.#named];
   }

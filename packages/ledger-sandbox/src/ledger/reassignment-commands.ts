@@ -35,7 +35,7 @@ function move(ledger: Ledger, body: Json): Move {
   return { kind: 'unassign', contractId, source, target };
 }
 
-/** The commands of a request. Throws the participant's refusal. @param asked who submits, and under which id */
+/** The commands of a request. Throws the participant's refusal. */
 export function parseReassignment(ledger: Ledger, body: JsonObject, asked: Asked): ReassignmentSubmission {
   const submitter = requiredText(body, 'submitter', 'submitter');
   const moves = asList(body['commands']).map((one) => move(ledger, one));
@@ -83,7 +83,7 @@ function arriving(
   return { JsAssignmentEvent: { ...arrived, submitter, createdEvent: { ...arrived.createdEvent, nodeId } } };
 }
 
-/** Runs the moves as one update, with its completion. Gives back its offset. `at`: microseconds since 1970. */
+/** Runs the moves as one update, with its completion. Returns its offset. `at`: microseconds since 1970. */
 export function reassign(ledger: Ledger, submission: ReassignmentSubmission & { readonly at: number }): number {
   const { userId, submitter, commandId, submissionId, workflowId, moves } = submission;
   const at = ledger.clock(submission.at);

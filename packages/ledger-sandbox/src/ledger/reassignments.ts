@@ -1,4 +1,4 @@
-/** Moving a contract between the two synchronizers, and topology events: the updates that no command makes. */
+/** Moves of a contract between the two synchronizers, and topology events: the updates without a command. */
 import { failure } from '../wire/failure.ts';
 import type { Ledger } from './ledger.ts';
 import { formatTimestamp } from '../wire/values.ts';
@@ -6,7 +6,7 @@ import type { AssignmentEvent, CreatedEvent, ReassignmentEvent, UnassignedEvent 
 
 const notSubmitted = { commandId: '', workflowId: '' };
 
-/** Appends events of one kind as one update. `at`: microseconds since 1970. Gives back the offset. */
+/** Appends events of one kind as one update. `at`: microseconds since 1970. Returns the offset. */
 export function commitReassignment(
   ledger: Ledger,
   synchronizerId: string,
@@ -25,7 +25,7 @@ export function commitReassignment(
         traceContext: ledger.traceContext(),
         recordTime: ledger.recordTime(synchronizerId, at),
         synchronizerId,
-        // Only the participant that submitted it knows what it cost.
+        // Only the submitting participant knows the cost.
         paidTrafficCost: commandId === '' ? null : 0,
       },
     },
@@ -64,14 +64,14 @@ export function arrival(created: CreatedEvent, unassigned: UnassignedEvent): Ass
   return { source, target, reassignmentId, submitter, reassignmentCounter, createdEvent };
 }
 
-/** Takes an active contract off its synchronizer and gives back the reassignment id. `at`: microseconds since 1970. */
+/** Takes an active contract off its synchronizer and returns the reassignment id. `at`: microseconds since 1970. */
 export function unassign(ledger: Ledger, contractId: string, at: number = ledger.clock()): string {
   const value = departure(ledger, contractId, at);
   commitReassignment(ledger, value.source, [{ JsUnassignedEvent: { value } }], at);
   return value.reassignmentId;
 }
 
-/** Lets the contract of an unassign arrive on its target. Gives back the offset. */
+/** Lets the contract of an unassign arrive on its target. Returns the offset. */
 export function assign(ledger: Ledger, reassignmentId: string, at: number = ledger.clock()): number {
   const { created, unassigned } = ledger.inFlight(reassignmentId);
   if (unassigned === undefined) throw new Error('an activation in flight has no unassign event');
@@ -80,9 +80,9 @@ export function assign(ledger: Ledger, reassignmentId: string, at: number = ledg
 }
 
 /**
- * Lets a contract arrive on the other synchronizer before this participant sees it leave: order across synchronizers
- * is not causal. Until the result is called, snapshots show the reassignment as incomplete. It gives back the offset of
- * the unassign.
+ * Lets a contract arrive on the other synchronizer before this participant sees it leave: order across synchronizers is
+ * not causal. Until the result is called, snapshots contain the reassignment as incomplete. The result returns the
+ * offset of the unassign.
  */
 export function assignAhead(ledger: Ledger, contractId: string, at: number = ledger.clock()): () => number {
   const value = departure(ledger, contractId, at);
@@ -92,18 +92,18 @@ export function assignAhead(ledger: Ledger, contractId: string, at: number = led
   return () => commitReassignment(ledger, value.source, [{ JsUnassignedEvent: { value } }], ledger.clock());
 }
 
-/** Where a party becomes hosted, and as what; by default on the first synchronizer, to submit. */
+/** Synchronizer and permission with which a party becomes hosted; by default the first synchronizer, and submission. */
 export interface HostedAs {
   readonly synchronizerId?: string;
   /** `PARTICIPANT_PERMISSION_…` */
   readonly permission?: string;
-  /** This one unless given. */
+  /** Default: this participant. */
   readonly participantId?: string;
 }
 
 /**
- * A party becomes hosted on a participant, or stops being so: this one then sees nothing more of the party's contracts.
- * Gives back the offset.
+ * Hosts a party on a participant, or ends its hosting: later events of the party's contracts are not visible there.
+ * Returns the offset.
  */
 export function authorize(
   ledger: Ledger,
@@ -126,7 +126,7 @@ export function authorize(
         synchronizerId,
         recordTime: ledger.recordTime(synchronizerId, at),
         events: [{ event }],
-        // A participant comes to host itself before anybody asks it for anything.
+        // A participant comes to host itself before any request.
         traceContext: partyId === participantId ? null : ledger.traceContext(),
       },
     },

@@ -1,7 +1,7 @@
-/** What happens now is recorded now: with a delay after its effective time it would be recorded ahead of the clock. */
+/** Records the current action now: with a delay after its effective time it would be recorded ahead of the clock. */
 import type { Ledger } from './ledger.ts';
 
-/** Does something that is recorded at its effective time. */
+/** Performs an action that is recorded at its effective time. */
 export function recordAtOnce<Result>(ledger: Pick<Ledger, 'recordDelay'>, run: () => Result): Result {
   const before = ledger.recordDelay;
   ledger.recordDelay = 0;

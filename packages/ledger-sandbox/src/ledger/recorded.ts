@@ -1,4 +1,6 @@
-/** Reads just enough of recorded frames to place them in the history and the active set. Never changes their text. */
+/**
+ * Reads just enough of recorded frames to insert them into the history and the active set. Never changes their text.
+ */
 import { SandboxError } from '../wire/sandbox-error.ts';
 import { asObject, asText, parseJson } from '../wire/json.ts';
 import type { JsonObject } from '../wire/json.ts';
@@ -6,7 +8,7 @@ import { canonicalUpdate } from '../wire/wire.ts';
 import type { CreatedEvent, Update, UpdateInput } from '../wire/wire.ts';
 
 function unreadable(what: string): SandboxError {
-  const remedy = 'hand in the complete text of one frame';
+  const remedy = 'pass the complete text of one frame';
   return new SandboxError(`sandbox ledger: ${what}`, { code: 'SANDBOX_RECORDING', remedy });
 }
 
@@ -28,7 +30,7 @@ export function parseUpdate(raw: string): RecordedUpdate {
   const update = asObject(parsed(raw)['update']);
   const [kind] = Object.keys(update ?? {});
   const value = asObject(asObject(update?.[kind ?? ''])?.['value']);
-  if (update === undefined || value === undefined) throw unreadable('the recorded frame carries no update');
+  if (update === undefined || value === undefined) throw unreadable('the recorded frame has no update');
   const offset = typeof value['offset'] === 'number' ? value['offset'] : undefined;
   const updateId = asText(value['updateId']);
   if (!['Transaction', 'Reassignment', 'TopologyTransaction'].includes(kind ?? ''))
@@ -36,14 +38,14 @@ export function parseUpdate(raw: string): RecordedUpdate {
   return { offset, updateId, update: canonicalUpdate(update as unknown as UpdateInput) };
 }
 
-/** The contract of a recorded active-contracts entry and where it is active. */
+/** The contract of a recorded active-contracts entry and the synchronizer on which it is active. */
 export function parseAcsEntry(raw: string): { readonly created: CreatedEvent; readonly synchronizerId: string } {
   const entry = asObject(parsed(raw)['contractEntry']);
   const active = asObject(entry?.['JsActiveContract']) ?? asObject(entry?.['JsIncompleteUnassigned']);
   const assigned = asObject(asObject(entry?.['JsIncompleteAssigned'])?.['assignedEvent']);
   const created = asObject((active ?? assigned)?.['createdEvent']) ?? {};
   const where = active?.['synchronizerId'] ?? assigned?.['target'];
-  // An entry without a contract (JsEmpty) still has to be served: it gets a key nothing can archive.
+  // An entry without a contract (JsEmpty) still has to be served: it gets a key that no event can archive.
   const contract = { contractId: '', ...created } as unknown as CreatedEvent;
   return { created: contract, synchronizerId: typeof where === 'string' ? where : '' };
 }

@@ -1,4 +1,4 @@
-/** Reads a command submission (`JsCommands`) with the checks of the participant, and names it in refusals. */
+/** Reads a command submission (`JsCommands`) with the checks of the participant, and describes it in refusals. */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { parseCommand } from './commands.ts';
@@ -19,10 +19,10 @@ import { fingerprint } from '../wire/random.ts';
 import { Rejection } from './submission-run.ts';
 import { formatTimestamp } from '../wire/values.ts';
 
-/** The user of requests on a participant without authorization that name none. */
+/** The user of requests without a user, on a participant without authorization. */
 const defaultUser = 'participant_admin';
 
-/** Who submits, and under which ids. */
+/** The submitter and its ids. */
 export interface Asked {
   readonly userId: string;
   readonly commandId: string;
@@ -32,14 +32,17 @@ export interface Asked {
 /** A submission as a client sends it: with a user, ids and a time. */
 export type ClientSubmission = Submission & Asked & { readonly at: number };
 
-/** A LedgerString (up to 255 of a few characters), '' when absent. */
+/** A LedgerString (up to 255 of a few characters), empty if absent. */
 function ledgerString(body: JsonObject, key: string, field: string): string {
   const given = asText(body[key]);
   if (given === '' || /^[A-Za-z0-9#:\-_/ ]{1,255}$/.test(given)) return given;
   throw invalidField(field, `"${given.slice(0, 80)}" is not a ledger string of up to 255 characters`);
 }
 
-/** The user of a request: the token's when it names none. Throws PERMISSION_DENIED for another user than the token's. */
+/**
+ * The user of a request: the token's if the request names none. Throws PERMISSION_DENIED for another user than the
+ * token's.
+ */
 export function userOf(body: JsonObject, caller: Caller): string {
   const given = asText(body['userId']);
   if (caller.userId === '') return given === '' ? defaultUser : given;
@@ -47,7 +50,7 @@ export function userOf(body: JsonObject, caller: Caller): string {
   return caller.userId;
 }
 
-/** A submission id for those who bring none: the same for the same submission at the same offset. */
+/** A generated submission id: the same for the same submission at the same offset. */
 function madeUpId(ledger: Ledger, userId: string, commandId: string): string {
   const hex = fingerprint(`submission ${userId} ${commandId} ${ledger.ledgerEnd()}`);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
@@ -70,7 +73,9 @@ export function requireSynchronizer(ledger: Ledger, id: string): void {
   throw failure({ code: 'INVALID_PRESCRIBED_SYNCHRONIZER_ID', category: 9, cause });
 }
 
-/** The acting and reading parties, the commands and where they run: what submissions and preparations share. */
+/**
+ * The acting and reading parties, the commands and their synchronizer: the common part of submissions and preparations.
+ */
 export function parseWhat(
   ledger: Ledger,
   body: JsonObject,
@@ -85,7 +90,7 @@ export function parseWhat(
   return { commands, actAs, readAs, ...(synchronizerId === '' ? {} : { synchronizerId }) };
 }
 
-/** Microseconds since 1970 of an ISO-8601 time; undefined when absent. Throws INVALID_FIELD. */
+/** Microseconds since 1970 of an ISO-8601 time; undefined if absent. Throws INVALID_FIELD. */
 export function parseTime(value: Json | undefined, field: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   const fraction = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,9}))?Z$/.exec(asText(value));
@@ -125,7 +130,7 @@ function commandsText(submission: ClientSubmission): string {
   ].join(', ');
 }
 
-/** Runs something for a submission; a refusal gets the submission's id and description. */
+/** Runs a function for a submission; a refusal gets the submission's id and description. */
 export function naming<T>(submission: ClientSubmission, run: () => T): T {
   try {
     return run();

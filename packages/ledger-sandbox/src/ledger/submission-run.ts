@@ -1,7 +1,7 @@
 /**
- * What the ledger does with a submission: runs its commands, looks for an earlier submission of the same change, and
- * appends the transaction and its completion. A refusal before the ledger's order leaves no trace; one after it takes
- * an offset of its own and leaves a completion, and is thrown as `Rejection`.
+ * Execution of a submission: runs its commands, searches an earlier submission of the same change, and appends the
+ * transaction and its completion. A refusal before the ledger's order leaves no trace; one after it takes an offset of
+ * its own and leaves a completion, and is thrown as `Rejection`.
  */
 import { runCommand } from './commands.ts';
 import type { Submission } from './commands.ts';
@@ -30,16 +30,16 @@ export interface SubmissionLedger {
   traceContext(): TraceContext;
 }
 
-/** A refusal that comes after the submission was ordered: its completion says the same. */
+/** A refusal after the submission was ordered: its completion has the same error. */
 export class Rejection extends LedgerFailure {}
 
-/** What a completion repeats of a submission. */
+/** The part of a submission that its completion repeats. */
 function changeOf(submission: Submission & { readonly userId: string }): Change {
   const { userId, actAs, commandId = '', submissionId = '', deduplication = longestPeriod, externalHash } = submission;
   return { userId, actAs, commandId, submissionId, deduplication, externalHash: externalHash ?? null };
 }
 
-/** Leaves the completion of a refused submission at an offset of its own and gives back what to throw. */
+/** Leaves the completion of a refused submission at an offset of its own and returns the error to throw. */
 function reject(
   ledger: SubmissionLedger,
   change: Change,
@@ -72,8 +72,8 @@ function tooLate(): LedgerFailure {
 }
 
 /**
- * Throws a Rejection for a change that was made already, or that comes too late. Changes without a user are never
- * looked up. `at`: microseconds since 1970.
+ * Throws a Rejection for a repeated change, or one that comes too late. Changes without a user are never looked up.
+ * `at`: microseconds since 1970.
  */
 export function admit(
   ledger: SubmissionLedger,
@@ -89,7 +89,7 @@ export function admit(
   return change;
 }
 
-/** What a submission pays for: nothing where the participant does not count it. */
+/** Traffic cost of a submission: none if the participant does not count it. */
 function trafficCost(random: Random): number | null {
   return random.chance(0.2) ? null : random.between(2_000, 40_000);
 }
@@ -117,14 +117,14 @@ function seal(
   return value;
 }
 
-/** Runs the commands of a submission in a transaction that nobody sees yet. Throws a LedgerFailure. */
+/** Runs the commands of a submission in a transaction that is not visible yet. Throws a LedgerFailure. */
 export function interpret(builder: TransactionBuilder, model: Model, submission: Submission): void {
   for (const command of submission.commands) runCommand(builder, model, command, submission);
 }
 
 /**
- * Runs a submission as one transaction and appends it. What external parties signed is looked up before it is run, as
- * its commands were interpreted when it was prepared; other submissions are interpreted first.
+ * Runs a submission as one transaction and appends it. A transaction signed by external parties is looked up before it
+ * runs, because its commands were interpreted when it was prepared; other submissions are interpreted first.
  */
 export function runSubmission(ledger: SubmissionLedger, submission: Submission): Transaction {
   const at = submission.at === undefined ? ledger.clock() : ledger.clock(submission.at);
@@ -140,7 +140,7 @@ export function runSubmission(ledger: SubmissionLedger, submission: Submission):
   return sealed;
 }
 
-/** Leaves the completion of an update that a submission led to. */
+/** Leaves the completion of the update of a submission. */
 export function complete(
   ledger: SubmissionLedger,
   change: Change,

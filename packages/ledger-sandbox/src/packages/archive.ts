@@ -1,7 +1,7 @@
 /**
- * A compiled package: the protobuf message Archive {hash_function 1, payload 3, hash 4}, whose payload holds a package of
- * the language version 2. Only the names are read. The field numbers below were found in packages of the SDKs 3.4 and 3.5;
- * names are indexes into two tables of the package, and an index 0 is not written.
+ * A compiled package: the protobuf message Archive {hash_function 1, payload 3, hash 4}, whose payload holds a package
+ * of the language version 2. Only the names are read. The field numbers below were found in packages of the SDKs 3.4
+ * and 3.5; names are indexes into two tables of the package, and an index 0 is omitted.
  */
 import { createHash } from 'node:crypto';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
@@ -55,7 +55,7 @@ function readSealed(bytes: Uint8Array): Sealed {
 function languageTwo(payload: Uint8Array): Uint8Array {
   let found: Uint8Array | undefined;
   readMessage(payload, { 4: (reader) => (found = reader.bytes()) });
-  if (found === undefined) throw darParseError('the payload holds no package of language version 2');
+  if (found === undefined) throw darParseError('the payload has no package of language version 2');
   return found;
 }
 
@@ -75,14 +75,14 @@ function readSegments(bytes: Uint8Array): readonly number[] {
   return segments;
 }
 
-/** The number in a field of a message; 0 when it is not written. */
+/** The number in a field of a message; 0 if it is omitted. */
 function numberIn(bytes: Uint8Array, field: number): number {
   let found = 0;
   readMessage(bytes, { [field]: (reader) => (found = reader.int32()) });
   return found;
 }
 
-/** Most characters of all names together. A table spells a name once, however often and wherever it is used. */
+/** Maximum characters of all names together. A table has a name once, however often and wherever it is used. */
 const spelledLimit = 16 * 1024 * 1024;
 
 class Names {
@@ -136,12 +136,12 @@ function readPackage(bytes: Uint8Array): Omit<PackageArchive, 'id' | 'payload'> 
   return { name: names.text(numberIn(metadata, 1)), version: names.text(numberIn(metadata, 2)), ...entities };
 }
 
-/** The package of a .dalf. Throws the participant's DAR_PARSE_ERROR when it is damaged or of another kind. */
+/** The package of a .dalf. Throws the participant's DAR_PARSE_ERROR if it is damaged or of another kind. */
 export function readArchive(bytes: Uint8Array): PackageArchive {
   try {
     const { payload, hash } = readSealed(bytes);
     const id = createHash('sha256').update(payload).digest('hex');
-    if (id !== hash) throw darParseError(`the archive says its hash is ${hash.slice(0, 64)}, its payload has ${id}`);
+    if (id !== hash) throw darParseError(`the archive has the hash ${hash.slice(0, 64)}, its payload ${id}`);
     return { id, payload, ...readPackage(languageTwo(payload)) };
   } catch (thrown) {
     if (thrown instanceof LedgerFailure) throw thrown;

@@ -1,6 +1,6 @@
 /**
- * A DAR: a zip whose META-INF/MANIFEST.MF names the archive of the main package (`Main-Dalf`) and those of everything it
- * depends on (`Dalfs`). Only the manifest and the archives are inflated, and only once the sizes they declare are known
+ * A DAR: a zip whose META-INF/MANIFEST.MF names the archive of the main package (`Main-Dalf`) and those of all its
+ * dependencies (`Dalfs`). Only the manifest and the archives are inflated, and only once their declared sizes are known
  * to be small enough: the inflater never writes more than an entry declares.
  */
 import { unzipSync } from 'fflate';
@@ -9,7 +9,7 @@ import { LedgerFailure } from '../wire/failure.ts';
 import { invalidDar, invalidZipEntry, zipBomb } from './package-failure.ts';
 
 const manifestName = 'META-INF/MANIFEST.MF';
-/** Most bytes of manifest and archives together after inflating. */
+/** Maximum bytes of manifest and archives together after inflating. */
 export const inflatedLimit = 128 * 1024 * 1024;
 
 interface Contents {
@@ -39,7 +39,7 @@ function unzip(bytes: Uint8Array, limit: number): Contents {
   }
 }
 
-/** The attributes of a manifest; a line that begins with a space continues the one before. */
+/** The attributes of a manifest; a line that begins with a space continues the previous one. */
 function attributesOf(manifest: string): ReadonlyMap<string, string> {
   const lines = manifest.replaceAll(/\r?\n /g, '').split(/\r?\n/);
   return new Map(
@@ -64,8 +64,9 @@ function archiveNames({ files, names }: Contents): readonly string[] {
 }
 
 /**
- * The archives of a DAR, the main one first. Throws the participant's refusals INVALID_DAR, INVALID_ZIP_ENTRY, ZIP_BOMB.
- * @param limit most bytes after inflating
+ * The archives of a DAR, the main one first. Throws the participant's refusals INVALID_DAR, INVALID_ZIP_ENTRY,
+ * ZIP_BOMB.
+ * @param limit maximum bytes after inflating
  */
 export function readDar(bytes: Uint8Array, limit: number = inflatedLimit): readonly Uint8Array[] {
   const contents = unzip(bytes, limit);

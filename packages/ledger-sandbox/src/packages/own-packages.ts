@@ -1,29 +1,29 @@
 /**
- * The packages of the sandbox's own templates, and those that recorded updates name. Written ones can be downloaded, and of
- * several versions of a name new contracts are of the newest; of the others nothing but a name and an id is known.
+ * The packages of the sandbox's own templates, and those that recorded updates name. Generated ones can be downloaded,
+ * and new contracts are of the newest of several versions of a name; of other packages only a name and an id are known.
  */
 import type { WrittenPackage } from '../daml-lf/declaration.ts';
 import { fingerprint } from '../wire/random.ts';
 import type { PackageName } from './package-name.ts';
 import { compareVersions } from './package-name.ts';
 
-/** The version given to packages that are not written. */
+/** The version of packages that are not generated. */
 const unwrittenVersion = '1.0.0';
 
-/** The id of a package that is not written: 64 hex digits, always the same for a name. */
+/** The id of a package that is not generated: 64 hex digits, always the same for a name. */
 function unwrittenId(name: string): string {
   return fingerprint(`package ${name}`);
 }
 
 export class OwnPackages {
   readonly #written = new Map<string, WrittenPackage>();
-  /** By name: the newest written version. */
+  /** By name: the newest generated version. */
   readonly #newest = new Map<string, WrittenPackage>();
   readonly #listed = new Map<string, PackageName>();
-  /** Ids of written packages, and those made of names; not the recorded ones. */
+  /** Ids of generated packages, and those derived from names; not the recorded ones. */
   readonly #names = new Map<string, string>();
 
-  /** Makes a package known. From then on new contracts are of it, unless a newer version is there. */
+  /** Registers a package. New contracts are of it from then on, unless a newer version exists. */
   vet(added: WrittenPackage): void {
     const { id, name, version } = added;
     this.#written.set(id, added);
@@ -33,7 +33,7 @@ export class OwnPackages {
     if (before === undefined || compareVersions(before.version, version) < 0) this.#newest.set(name, added);
   }
 
-  /** Makes a name known that a template of the sandbox has. */
+  /** Registers a name of a template of the sandbox. */
   name(name: string): void {
     if (this.#newest.has(name)) return;
     const id = unwrittenId(name);
@@ -41,7 +41,7 @@ export class OwnPackages {
     this.#names.set(id, name);
   }
 
-  /** Makes the package of a recorded update known. */
+  /** Registers the package of a recorded update. */
   observe(name: string, id: string): void {
     if (!this.#listed.has(id)) this.#listed.set(id, { id, name, version: unwrittenVersion });
   }
@@ -56,17 +56,17 @@ export class OwnPackages {
     return this.#names.get(id);
   }
 
-  /** The newest written version of a name; undefined when the package is not written. */
+  /** The newest generated version of a name; undefined if the package is not generated. */
   newest(name: string): WrittenPackage | undefined {
     return this.#newest.get(name);
   }
 
-  /** A written package. */
+  /** A generated package. */
   written(id: string): WrittenPackage | undefined {
     return this.#written.get(id);
   }
 
-  /** All of them. */
+  /** All generated packages. */
   list(): readonly PackageName[] {
     return [...this.#listed.values()];
   }

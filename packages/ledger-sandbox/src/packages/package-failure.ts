@@ -1,6 +1,6 @@
 /**
- * The refusals of package uploads and look-ups, with the participant's codes, categories and causes. The `reason` and
- * `entries` of the context are the sandbox's own words.
+ * The refusals of package uploads and lookups, with the participant's codes, categories and causes. The `reason` and
+ * `entries` of the context are worded by the sandbox.
  */
 import { failure } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
@@ -17,7 +17,7 @@ export function invalidDar(entries: readonly string[], throwable: string): Ledge
   return failure({ code: 'INVALID_DAR', category: 8, cause: 'Dar file is corrupt', context });
 }
 
-/** The manifest names an entry that is not there, or one that is there twice. */
+/** The manifest names a missing entry, or one that occurs twice. */
 export function invalidZipEntry(name: string, entries: readonly string[]): LedgerFailure {
   const context = { name, entries: listed(entries) };
   return failure({ code: 'INVALID_ZIP_ENTRY', category: 8, cause: 'Dar zip file is corrupt', context });

@@ -1,4 +1,4 @@
-/** How packages are named. */
+/** Names and versions of packages. */
 
 /** A package as lists of vetted packages name it. */
 export interface PackageName {

@@ -1,7 +1,7 @@
 /**
- * The packages of a participant and where they are vetted: those of the sandbox's own templates, on every synchronizer, and
- * uploaded ones. Uploaded packages can be named in filters; their templates cannot be run, because the sandbox does not
- * interpret package code.
+ * The packages of a participant and the synchronizers on which they are vetted: those of the sandbox's own templates,
+ * on every synchronizer, and uploaded ones. Uploaded packages can be named in filters; their templates cannot be run,
+ * because the sandbox does not interpret package code.
  */
 import type { OwnPackages } from './own-packages.ts';
 import { readArchive } from './archive.ts';
@@ -20,7 +20,7 @@ export interface Vetting {
   readonly serial: number;
 }
 
-/** One change of what is vetted: packages that become so, or stop being so. */
+/** One change of vetting: packages that become vetted, or stop being vetted. */
 export interface VettingChange {
   readonly vets: boolean;
   /** Ids. */
@@ -53,17 +53,17 @@ function byName(a: PackageName, b: PackageName): number {
   return 0;
 }
 
-/** What the ledger knows by the packages it has. */
+/** Functions by which the ledger learns names from its packages. */
 export interface KnownNames {
   readonly packages: OwnPackages;
-  /** Takes over the names that an uploaded package defines. */
+  /** Registers the names that an uploaded package defines. */
   learn(uploaded: PackageArchive): void;
 }
 
 export class Packages {
   readonly #known: KnownNames;
   readonly #stored = new Map<string, PackageArchive>();
-  /** Per synchronizer id: the ids of the uploaded packages vetted there, and how often that changed. */
+  /** Per synchronizer id: the ids of the uploaded packages vetted there, and the number of changes. */
   readonly #vetted = new Map<string, { readonly ids: Set<string>; serial: number }>();
 
   constructor(known: KnownNames) {
@@ -79,7 +79,7 @@ export class Packages {
     return this.ids().includes(id);
   }
 
-  /** The contents of a package. Throws PACKAGE_NOT_FOUND for one that is unknown, or known from recorded updates only. */
+  /** The contents of a package. Throws PACKAGE_NOT_FOUND if it is unknown, or known from recorded updates only. */
   payload(id: string): Uint8Array {
     const found = this.#stored.get(id) ?? this.#known.packages.written(id);
     if (found === undefined) throw packageNotFound(id);
@@ -87,8 +87,8 @@ export class Packages {
   }
 
   /**
-   * Reads a DAR and checks it against what is vetted on the synchronizers. Changes nothing. Throws the participant's
-   * refusal (INVALID_DAR, INVALID_ZIP_ENTRY, ZIP_BOMB, DAR_PARSE_ERROR, KNOWN_PACKAGE_VERSION).
+   * Reads a DAR and checks it against the packages vetted on the synchronizers. Changes nothing. Throws the
+   * participant's refusal (INVALID_DAR, INVALID_ZIP_ENTRY, ZIP_BOMB, DAR_PARSE_ERROR, KNOWN_PACKAGE_VERSION).
    */
   validate(dar: Uint8Array, synchronizerIds: readonly string[]): readonly PackageArchive[] {
     const archives = readDar(dar).map(readArchive);
@@ -98,7 +98,10 @@ export class Packages {
     return archives;
   }
 
-  /** Stores the packages of a DAR and vets them on the synchronizers; repeating it changes nothing. Throws as `validate`. */
+  /**
+   * Stores the packages of a DAR and vets them on the synchronizers; repeating it changes nothing. Throws as
+   * `validate`.
+   */
   upload(dar: Uint8Array, synchronizerIds: readonly string[]): void {
     const archives = this.validate(dar, synchronizerIds);
     for (const archive of archives) {
@@ -109,7 +112,9 @@ export class Packages {
     for (const synchronizerId of synchronizerIds) this.#vet(synchronizerId, archives);
   }
 
-  /** The packages with this id, name and version; '' matches any. Throws PACKAGE_NOT_FOUND when there are none. */
+  /**
+   * The packages with this id, name and version; an empty text matches any. Throws PACKAGE_NOT_FOUND if there are none.
+   */
   matching({ id, name, version }: PackageName): readonly PackageName[] {
     const fits = (asked: string, found: string): boolean => asked === '' || asked === found;
     const found = [...this.#own(), ...this.#stored.values()].filter(
@@ -119,7 +124,7 @@ export class Packages {
     return found;
   }
 
-  /** What is vetted on a synchronizer: the sandbox's own packages, and uploaded ones. */
+  /** The packages vetted on a synchronizer: the sandbox's own, and uploaded ones. */
   vetting(synchronizerId: string): Vetting {
     return this.#vettingOf(synchronizerId, this.#idsOn(synchronizerId), this.#serial(synchronizerId));
   }
@@ -128,7 +133,7 @@ export class Packages {
    * Vets and unvets known packages on a synchronizer, in order. The sandbox's own stay vetted. Throws
    * KNOWN_PACKAGE_VERSION or INVALID_ARGUMENT.
    * @param dryRun changes nothing
-   * @returns what is vetted then
+   * @returns the packages vetted afterwards
    */
   change(synchronizerId: string, changes: readonly VettingChange[], dryRun: boolean): Vetting {
     const before = this.#idsOn(synchronizerId);

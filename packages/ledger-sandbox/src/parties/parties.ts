@@ -1,6 +1,6 @@
 /**
- * The parties of a participant: its own, those its contracts name, and those allocated through the interface. An
- * allocation is a topology event on one synchronizer of the ledger; the metadata of parties lives here only.
+ * The parties of a participant: its own, those named by its contracts, and those allocated through the interface. An
+ * allocation is a topology event on one synchronizer of the ledger; only this module stores the metadata of parties.
  */
 import { failure, invalidArgument, permissionDenied } from '../wire/failure.ts';
 import type { LedgerFailure } from '../wire/failure.ts';
@@ -17,7 +17,7 @@ export interface Hosting {
   readonly permission: Permission;
   readonly annotations: Annotations;
   readonly identityProviderId: string;
-  /** Base64 of the raw Ed25519 key of an external party, which signs itself what it submits. */
+  /** Base64 of the raw Ed25519 key of an external party, which signs its submissions itself. */
   readonly signingKey?: string;
 }
 
@@ -30,16 +30,16 @@ export type Annotations = Readonly<Record<string, string>>;
 export interface PartyRecord {
   readonly party: string;
   readonly annotations: Annotations;
-  /** '' until the participant keeps metadata of the party; then counts its changes. */
+  /** Empty until the participant keeps metadata of the party; then counts its changes. */
   readonly resourceVersion: string;
   readonly identityProviderId: string;
 }
 
-/** What may change of a party. */
+/** The parts of a party that may change. */
 export interface PartyChange {
-  /** The version the change was made for; '' accepts any. */
+  /** The expected version of the party; empty accepts any. */
   readonly resourceVersion: string;
-  /** Merged into the present ones; an empty value removes its key. */
+  /** Merged into the existing ones; an empty value removes its key. */
   readonly annotations: Annotations;
 }
 
@@ -63,7 +63,7 @@ function merged(present: Annotations, changes: Annotations): Annotations {
   return Object.fromEntries(Object.entries({ ...present, ...changes }).filter(([, value]) => value !== ''));
 }
 
-/** Parties as a snapshot holds them. */
+/** Parties as stored in a snapshot. */
 export interface SavedParties {
   readonly random: SavedRandom;
   readonly records: Map<string, PartyRecord>;
@@ -72,10 +72,10 @@ export interface SavedParties {
 }
 
 export class Parties {
-  /** Told of a hosting, with its time in microseconds since 1970, before it happens. */
+  /** Called with a hosting and its time in microseconds since 1970, before it happens. */
   journal: ((hosting: Hosting & { readonly at: number }) => void) | undefined;
   readonly #ledger: Ledger;
-  /** Names of parties without a hint; apart from the ledger's chance, which a journal replays. */
+  /** Randomness for names of parties without a hint, separate from the ledger's, which a journal replays. */
   readonly #random: Random;
   #records = new Map<string, PartyRecord>();
   #hosted = new Map<string, Map<string, Permission>>();
@@ -103,7 +103,7 @@ export class Parties {
     return [...new Set([this.#ledger.participantId, ...this.#hosted.keys(), ...this.#ledger.localParties()])].sort();
   }
 
-  /** Undefined for a party the participant does not know. */
+  /** Undefined for a party that the participant does not know. */
   find(party: string): PartyRecord | undefined {
     const record = this.#records.get(party);
     if (record !== undefined) return record;
@@ -137,7 +137,10 @@ export class Parties {
     return this.#signingKeys.get(party);
   }
 
-  /** The id of a party of this participant's namespace. @param hint '' makes one up */
+  /**
+   * The id of a party of this participant's namespace.
+   * @param hint empty generates one
+   */
   idFor(hint: string): string {
     const namespace = this.#ledger.participantId.split('::')[1] ?? '';
     if (hint !== '') return `${hint}::${namespace}`;
@@ -151,8 +154,8 @@ export class Parties {
   }
 
   /**
-   * Refuses to host a party for those who may not have it: one of another identity provider, or, unless they administer
-   * that provider, one that is known already. Throws the redacted 403 or INVALID_ARGUMENT.
+   * Refuses to host a party for callers that may not have it: one of another identity provider, or, unless they
+   * administer that provider, one that is known already. Throws the redacted 403 or INVALID_ARGUMENT.
    */
   requireFree(party: string, identityProviderId: string, administers: boolean): void {
     const known = this.find(party);
@@ -162,8 +165,8 @@ export class Parties {
   }
 
   /**
-   * Hosts a party from now on: a topology event on the ledger, journaled first. Throws INVALID_ARGUMENT when it is
-   * hosted on that synchronizer already.
+   * Hosts a party from now: a topology event on the ledger, journaled first. Throws INVALID_ARGUMENT if it is hosted on
+   * that synchronizer already.
    * @param at microseconds since 1970; a replay gives it
    */
   host(hosting: Hosting, at?: number): PartyRecord {

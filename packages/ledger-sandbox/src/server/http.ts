@@ -1,6 +1,6 @@
 /**
- * The HTTP half of the interface: finds the endpoint, who calls and what was sent, and turns results, refusals and
- * defects into the participant's answers. Compact JSON, status 200 or a refusal's own, a JSON 404 for the rest.
+ * The HTTP half of the interface: finds the endpoint, the caller and the request, and turns results, refusals and bugs
+ * into the participant's responses. Compact JSON, status 200 or a refusal's own, a JSON 404 for unknown paths.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tokenOf } from '../identity/authorization.ts';
@@ -37,7 +37,7 @@ async function bytesOf(request: IncomingMessage, limit: number): Promise<Buffer>
     size += chunk.length;
     if (size <= limit) chunks.push(chunk);
   }
-  // Only after all of it came: a connection that is torn down while the peer writes loses the answer.
+  // Only after the complete request arrived: a connection that is closed while the peer writes loses the response.
   if (size > limit) throw new TooLarge();
   return Buffer.concat(chunks);
 }
@@ -82,7 +82,7 @@ function send(response: ServerResponse, status: number, answer: Answer): void {
 }
 
 function refuse(response: ServerResponse, thrown: unknown, release: Release): void {
-  // The peer is gone, perhaps in the middle of its request: nobody reads an answer, and it is no defect.
+  // The peer is gone, perhaps in the middle of its request: the response has no reader, and this is not a bug.
   if (response.destroyed) return;
   if (thrown instanceof Undecodable) return send(response, 400, { type: plain, content: thrown.message });
   if (thrown instanceof TooLarge) return send(response, 413, { type: plain, content: 'Payload Too Large' });
@@ -94,15 +94,15 @@ function refuse(response: ServerResponse, thrown: unknown, release: Release): vo
   send(response, 500, JSON.stringify(redactedInternal().body));
 }
 
-/** The path as it stands in the request line, with nothing resolved or decoded, and the query behind it. */
+/** The path as in the request line, with nothing resolved or decoded, and the query behind it. */
 function targetOf({ url = '/' }: IncomingMessage): { readonly pathname: string; readonly query: string } {
-  // A proxy may be told the whole address; what it names is served here anyway.
+  // A request for a proxy may contain the complete address; its host is ignored and the path served here.
   const target = url.replace(/^https?:\/\/[^/?]*/i, '');
   const at = target.indexOf('?');
   return at < 0 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };
 }
 
-/** Answers one HTTP request. Never rejects: refusals and defects become answers. */
+/** Serves one HTTP request. Never rejects: refusals and bugs become responses. */
 export async function serveHttp(
   request: IncomingMessage,
   response: ServerResponse,

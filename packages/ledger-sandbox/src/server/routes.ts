@@ -1,4 +1,4 @@
-/** Matches a method and a path with the endpoint that serves it. */
+/** Finds the endpoint for a method and a path. */
 import { isWithin } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 
@@ -61,7 +61,7 @@ function decode(value: string): string | undefined {
   }
 }
 
-/** The endpoint for a method and a path as it stands in the request line. */
+/** The endpoint for a method and a path as in the request line. */
 export function findRoute<E>(routes: readonly Route<E>[], method: string, pathname: string): Found<E> | undefined {
   const given = pathname.split('/');
   for (const route of routes) {
@@ -72,7 +72,10 @@ export function findRoute<E>(routes: readonly Route<E>[], method: string, pathna
   return undefined;
 }
 
-/** The JSON body of the 404 for a path that nothing serves. @param uri the whole of it */
+/**
+ * The JSON body of the 404 for an unknown path.
+ * @param uri the complete path
+ */
 export function noRoute(method: string, uri: string): string {
   return JSON.stringify({ errors: [`HttpMethod(${method}), uri: ${uri}`], status: 404, ledgerApiError: null });
 }

@@ -1,5 +1,5 @@
 /**
- * The sandbox participant: an embedded ledger that speaks the JSON Ledger API v2 over real HTTP and WebSocket. State is
+ * The sandbox participant: an embedded ledger that serves the JSON Ledger API v2 over real HTTP and WebSocket. State is
  * in memory and deterministic from a seed; faults can be switched on while it runs. It is for development, the demo and
  * tests, never for production data.
  */
@@ -40,20 +40,22 @@ export interface SandboxOptions {
   readonly port?: number;
   /** Path in front of every endpoint, e.g. `/participant1`. Default none. */
   readonly pathPrefix?: string;
-  /** The participant release to stand for. Default 3.5. */
+  /** The participant release to simulate. Default 3.5. */
   readonly release?: Release;
-  /** What GET /v2/version says. Default: the newest known of the release. */
+  /** The version in GET /v2/version. Default: the newest known of the release. */
   readonly version?: string;
   readonly seed?: number;
-  /** Default: that of the world. */
+  /** Default: the id of the world. */
   readonly participantId?: string;
-  /** When set, every request needs exactly this bearer token. */
+  /** If set, every request needs exactly this bearer token. */
   readonly token?: string;
-  /** Tokens and users as on a secured participant. Default none: everyone may do everything. `token` wins over it. */
+  /**
+   * Tokens and users as on a secured participant. Default none: every caller may do everything. `token` overrides it.
+   */
   readonly auth?: AuthOptions;
-  /** Tell the participant's id to any authenticated user. Default false: to administrators only. */
+  /** Return the participant's id to any authenticated user. Default false: to administrators only. */
   readonly openParticipantId?: boolean;
-  /** Silence in both directions after which a socket is cut, milliseconds. Default 60000. */
+  /** Silence in both directions after which a socket is closed, milliseconds. Default 60000. */
   readonly idleTimeoutMs?: number;
   readonly limits?: Partial<Limits>;
   /** DARs uploaded and vetted from the start. An invalid one rejects with the LedgerFailure of its upload. */
@@ -73,7 +75,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly parties: Parties;
   /** Change it at any time; running streams see the change at their next frame. */
   readonly faults: Faults;
-  /** Cuts every socket and frees the port. */
+  /** Closes every socket and frees the port. */
   close(): Promise<void>;
 }
 
@@ -115,7 +117,7 @@ function authenticateOf({ token, auth }: SandboxOptions, participant: Participan
   );
 }
 
-/** Starts a sandbox participant. Rejects with SANDBOX_LISTEN when the port cannot be used. */
+/** Starts a sandbox participant. Rejects with SANDBOX_LISTEN if the port cannot be used. */
 export async function startParticipant(world: World, options: SandboxOptions = {}): Promise<Sandbox> {
   const participant = participantOf(world, options);
   const { ledger, faults, parties, release } = participant;
@@ -155,7 +157,7 @@ interface Parts {
   readonly pathPrefix: string;
 }
 
-/** The server of all of it. The fault script sees everything first, except what switches it. */
+/** The server of all endpoints. The fault script sees every request first, except those that change the script. */
 function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
   const context = { ...service.participant, pathPrefix };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -165,7 +167,7 @@ function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
   const server = createServer({ maxHeaderSize: headerSectionBytes }, (request, response) => {
     serve(request, response).catch((cause: unknown) => {
       response.destroy();
-      process.emitWarning(`a sandbox answer failed: ${String(cause)}`);
+      process.emitWarning(`a sandbox response failed: ${String(cause)}`);
     });
   });
   server.on('connection', (socket) => misbehaveAtConnect(socket, context));

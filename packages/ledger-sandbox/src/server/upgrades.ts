@@ -1,5 +1,5 @@
 /**
- * The WebSocket half of the interface: the handshake, which survives a bad token, then one request frame, then the
+ * The WebSocket half of the interface: the handshake, which survives an invalid token, then one request frame, then the
  * stream of its path.
  */
 import type { IncomingMessage } from 'node:http';
@@ -22,7 +22,10 @@ import type { Route } from './routes.ts';
 
 const plain = 'text/plain; charset=UTF-8';
 
-/** The participant ignores what was offered; the documented alias is answered only to clients that know no other name. */
+/**
+ * The participant ignores the offered subprotocols; the documented alias is accepted only from clients that offer no
+ * other name.
+ */
 function subprotocol(offered: readonly string[]): string {
   return offered.includes('ledger.ws.auth') && !offered.includes('daml.ws.auth') ? 'ledger.ws.auth' : 'daml.ws.auth';
 }
@@ -48,7 +51,7 @@ function textOf(data: RawData): string {
   return (data instanceof ArrayBuffer ? Buffer.from(data) : data).toString();
 }
 
-/** Cuts the TCP connection, without a close frame, after silence in both directions. */
+/** Closes the TCP connection, without a close frame, after silence in both directions. */
 function cutWhenIdle(socket: Duplex, idleTimeoutMs: number): void {
   if (socket instanceof Socket) socket.setTimeout(idleTimeoutMs, () => socket.destroy());
 }
@@ -57,14 +60,14 @@ export interface UpgradeOptions {
   readonly participant: Participant;
   readonly authenticate: Authenticate;
   readonly routes: readonly Route<StreamEndpoint>[];
-  /** Silence in both directions after which a socket is cut, milliseconds. */
+  /** Silence in both directions after which a socket is closed, milliseconds. */
   readonly idleTimeoutMs: number;
   readonly random: Random;
 }
 
 /**
- * A handshake that fails with a real status: only an unresolvable user or an unknown path do that. What the peer still
- * sends is read and dropped, so that its end is seen and the connection with it.
+ * A handshake that fails with a real HTTP status: only for an unresolvable user or an unknown path. Further bytes of
+ * the peer are read and dropped, so that its end is noticed and the connection closed.
  */
 function refuseUpgrade(socket: Duplex, status: string, body: string, type = 'application/json'): void {
   const headers = `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
@@ -83,7 +86,7 @@ export class Upgrades {
     this.#options = options;
   }
 
-  /** Cuts every socket and accepts no more. */
+  /** Closes every socket and accepts no more. */
   close(): void {
     for (const sockets of [this.#plain, this.#compressing]) {
       for (const socket of sockets.clients) socket.terminate();
@@ -92,15 +95,15 @@ export class Upgrades {
     for (const socket of this.#left) socket.destroy();
   }
 
-  /** Takes over a socket that no HTTP server looks after any more. */
+  /** Takes over a socket that no HTTP server handles any more. */
   leave(socket: Duplex): void {
     this.#left.add(socket);
-    // Nobody else looks after it: a peer that gives up must not become an uncaught error.
+    // No other code handles the socket: a disconnecting peer must not become an uncaught error.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#left.delete(socket));
   }
 
-  /** Serves one upgrade request. Rejects only on a defect of the sandbox. */
+  /** Serves one upgrade request. Rejects only on a bug of the sandbox. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { participant, authenticate, routes, random, idleTimeoutMs } = this.#options;
     this.leave(socket);
@@ -117,7 +120,7 @@ export class Upgrades {
       const caller = await authenticate(tokenOf(request, participant.release));
       const sockets = participant.faults.compress === true ? this.#compressing : this.#plain;
       sockets.handleUpgrade(request, socket, head, (accepted) => {
-        // After the upgrade: ws clears the time-out of the socket it takes over.
+        // After the upgrade: ws clears the timeout of the socket it takes over.
         cutWhenIdle(socket, idleTimeoutMs);
         const { ledger, faults } = participant;
         const script = new FrameScript({ faults, ledger, path: found.endpoint.path, random });

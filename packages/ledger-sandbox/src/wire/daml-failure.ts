@@ -1,5 +1,5 @@
 /**
- * Failures that the code of a model raises: `DAML_FAILURE` with the id of the error and the exercises it came through,
+ * Failures raised by the code of a model: `DAML_FAILURE` with the id of the error and the exercises it passed,
  * innermost first, in `context.exercise_trace`.
  */
 import { LedgerFailure, failure } from './failure.ts';
@@ -7,21 +7,24 @@ import { asObject, asText } from './json.ts';
 
 const assertion = 'UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed';
 
-/** The failure of an assertion in a choice. @param message what the model says, e.g. `Insufficient balance` */
+/**
+ * The failure of an assertion in a choice.
+ * @param message the message of the model, e.g. `Insufficient balance`
+ */
 export function assertionFailed(message: string): LedgerFailure {
   const cause = `Interpretation error: Error: User failure: ${assertion} (error category 9): ${message}`;
   const context = { error_id: assertion, exercise_trace: '' };
   return failure({ code: 'DAML_FAILURE', category: 9, cause, context });
 }
 
-/** Refuses what the given parties may not authorize: signatories and controllers must be among them. */
+/** Refuses actions that the given parties may not authorize: signatories and controllers must be among them. */
 export function authorize(needed: readonly string[], given: readonly string[], what: string): void {
   if (needed.every((party) => given.includes(party))) return;
   const cause = `Interpretation error: Error: ${what} requires authorizers ${needed.join(',')}, but only ${given.join(',')} were given`;
   throw failure({ code: 'DAML_AUTHORIZATION_ERROR', category: 8, cause });
 }
 
-/** The same failure with texts added to its context; anything else as it is. */
+/** The same failure with texts added to its context; other errors unchanged. */
 export function withContext(thrown: LedgerFailure, added: Readonly<Record<string, string>>): LedgerFailure {
   return new LedgerFailure(
     { ...thrown.body, context: { ...asObject(thrown.body['context']), ...added } },
@@ -29,14 +32,14 @@ export function withContext(thrown: LedgerFailure, added: Readonly<Record<string
   );
 }
 
-/** What was thrown, with one more line of its trace when it is a failure of the model. */
+/** The thrown error, with one more line of its trace if it is a failure of the model. */
 export function traced(thrown: unknown, line: string): unknown {
   if (!(thrown instanceof LedgerFailure) || thrown.body['code'] !== 'DAML_FAILURE') return thrown;
   const before = asText(asObject(thrown.body['context'])?.['exercise_trace']);
   return withContext(thrown, { exercise_trace: `${before}    ${line}\n` });
 }
 
-/** `b9e9e043:Asset:Asset:Withdraw on contract 0059f0a55b`: one exercise as traces name it. */
+/** `b9e9e043:Asset:Asset:Withdraw on contract 0059f0a55b`: one exercise as in traces. */
 export function traceName(templateId: string, choice: string, contractId: string): string {
   const [packageId = '', ...entity] = templateId.split(':');
   return `${[packageId.slice(0, 8), ...entity, choice].join(':')} on contract ${contractId.slice(0, 10)}`;

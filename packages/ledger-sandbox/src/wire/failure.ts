@@ -1,6 +1,6 @@
 /**
- * What the participant answers when it refuses: the JSON body (key order and nulls as recorded) with the HTTP status it
- * maps to. On a WebSocket the same body is one text frame before a close with code 1000.
+ * Refusals of the participant: the JSON body (key order and nulls as recorded) with the HTTP status it maps to. On a
+ * WebSocket the same body is one text frame before a close with code 1000.
  */
 import { syntaxProblem } from './json.ts';
 import type { DeprecatedIn } from './release.ts';
@@ -41,7 +41,7 @@ export interface FailureOptions {
   readonly cause: string;
   readonly context?: Readonly<Record<string, string>>;
   readonly resources?: readonly (readonly [string, string])[];
-  /** Whether the context says that the answer is not definite. Default true. */
+  /** Whether the context reports the response as not definite. Default true. */
   readonly saysIndefinite?: boolean;
 }
 
@@ -99,22 +99,22 @@ function redacted(grpcCodeValue: number, context: JsonObject = {}): LedgerFailur
   return new LedgerFailure(body, httpOfGrpc[grpcCodeValue] ?? 500);
 }
 
-/** The redacted answer to a missing, expired or wrong token. */
+/** The redacted response to a missing, expired or wrong token. */
 export function unauthenticated(): LedgerFailure {
   return redacted(16);
 }
 
-/** The redacted answer to a user without the right. */
+/** The redacted response to a user without the right. */
 export function permissionDenied(): LedgerFailure {
   return redacted(7);
 }
 
-/** The answer to a good token whose user cannot be resolved; the only one that fails a handshake. */
+/** The response to a valid token whose user cannot be resolved; the only refusal that fails a handshake. */
 export function invalidToken(): LedgerFailure {
   return redacted(7, { ledger_api_error: 'invalid token' });
 }
 
-/** Ends a running stream whose token's time is over. It belongs to no request, so it has no trace. */
+/** Ends a running stream whose token has expired. It belongs to no request, so it has no trace. */
 export function accessTokenExpired(endedAt: number, now: number): LedgerFailure {
   const [until, at] = [endedAt, now].map((time) => formatTimestamp(time * 1000));
   const cause = `Claims were valid until ${until}, current time is ${at}`;
@@ -123,18 +123,18 @@ export function accessTokenExpired(endedAt: number, now: number): LedgerFailure 
   return new LedgerFailure({ ...body, traceId: null, context }, status);
 }
 
-/** Ends a running stream whose user has other rights than at its begin. */
+/** Ends a running stream whose user has other rights than at its start. */
 export function staleStreamAuthorization(): LedgerFailure {
   const cause = 'Stale stream authorization. Retry quickly.';
   return failure({ code: 'STALE_STREAM_AUTHORIZATION', category: 2, cause });
 }
 
-/** The redacted answer to a defect or an operation the participant does not support. */
+/** The redacted response to a bug or an operation that the participant does not support. */
 export function redactedInternal(): LedgerFailure {
   return redacted(13);
 }
 
-/** A request the decoder of the interface refuses before any code of the ledger sees it: 400 text/plain. */
+/** A request that the decoder of the interface refuses before any code of the ledger sees it: 400 text/plain. */
 export class Undecodable extends Error {
   override readonly name = 'Undecodable';
 
@@ -144,7 +144,7 @@ export class Undecodable extends Error {
   }
 }
 
-/** Refuses a body without keys that the decoder has no default for, e.g. `commands.commandId`, as it names them. */
+/** Refuses a body without keys for which the decoder has no default, e.g. `commands.commandId`, with their names. */
 export function requireKeys(body: JsonObject, paths: readonly string[]): void {
   const isMissing = (path: string): boolean => {
     let at: Json | undefined = body;
@@ -155,7 +155,7 @@ export function requireKeys(body: JsonObject, paths: readonly string[]): void {
   if (missing.length > 0) throw new Undecodable('body', missing.join(', '));
 }
 
-/** The answer to a first frame that is not a request. */
+/** The response to a first frame that is not a request. */
 export function undecodableFrame(text: string): LedgerFailure {
   const shown = text.slice(0, 200);
   const problem = syntaxProblem(text);
@@ -177,7 +177,7 @@ export function undecodableFrame(text: string): LedgerFailure {
 }
 
 /**
- * The refusal of what a release has disabled, before anything else of the request is looked at. As it was recorded: without a
+ * The refusal of a disabled endpoint or field, before any other part of the request is read. As recorded: without a
  * context, without a category.
  * @param what e.g. `The endpoint /v2/updates/trees`
  */
@@ -240,7 +240,7 @@ export function prunedAccess(
   return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause, context });
 }
 
-/** The same code, of a participant that cannot tell which reassignments were in flight; nothing need be pruned for it. */
+/** The same code, from a participant that does not know which reassignments were in flight, even without pruning. */
 export function inFlightAccess(offset: number): LedgerFailure {
   const cause = `Active contracts request at offset ${offset}: an update of a reassignment in flight is not available`;
   return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause });
@@ -249,7 +249,7 @@ export function inFlightAccess(offset: number): LedgerFailure {
 export function listTooLong(limit: number): LedgerFailure {
   const cause = `The number of matching elements (${limit + 1}) is greater than the node limit (${limit}).`;
   const code = 'JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED';
-  // Of the HTTP server, in front of the ledger: without a context, and sure of itself.
+  // From the HTTP server in front of the ledger: without a context, and definite.
   const { body } = failure({ code, category: 2, cause });
   return new LedgerFailure({ ...body, correlationId: traceId, context: {}, definiteAnswer: false }, 413);
 }

@@ -1,6 +1,6 @@
 /**
- * JSON as the sandbox sees it: read-only values and the few narrowings its request parsing needs. Every accessor is
- * lenient the way the participant's decoder is: a missing or null key reads as absent.
+ * JSON in the sandbox: read-only values and the few narrowings that its request parsing needs. Every accessor is
+ * lenient in the same way as the participant's decoder: a missing or null key reads as absent.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -8,18 +8,18 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** The value as an object, or undefined when it is anything else (arrays included). */
+/** The value as an object; undefined if it is not one (arrays included). */
 export function asObject(value: Json | undefined): JsonObject | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   return value as JsonObject;
 }
 
-/** The value as a list; anything else reads as the empty list. */
+/** The value as a list; other values read as the empty list. */
 export function asList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-/** The value as text; anything else reads as ''. */
+/** The value as text; other values read as an empty text. */
 export function asText(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
@@ -29,14 +29,14 @@ export function asTexts(value: Json | undefined): string[] {
   return asList(value).filter((element): element is string => typeof element === 'string');
 }
 
-/** The text of a nested key path; '' when any step is missing. */
+/** The text of a nested key path; empty if any step is missing. */
 export function textAt(value: Json | undefined, ...path: readonly string[]): string {
   let current: Json | undefined = value;
   for (const key of path) current = asObject(current)?.[key];
   return asText(current);
 }
 
-/** Parsed JSON, or undefined when the text is not JSON. */
+/** Parsed JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
@@ -45,10 +45,10 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** Levels of nesting in what is read here. What is deeper could be read, but not be printed again or compared. */
+/** Maximum nesting of parsed values. Deeper values could be parsed, but not printed again or compared. */
 const deepestOfAll = 512;
 
-/** Whether the text nests lists and objects deeper than so many levels. */
+/** Whether the text nests lists and objects deeper than this many levels. */
 function isTooDeep(text: string, deepest: number): boolean {
   if (text.length <= deepest) return false;
   let depth = 0;
@@ -73,12 +73,12 @@ function withExactIntegers(text: string): string {
   );
 }
 
-/** Parsed JSON of a client, or undefined when the text is not JSON or nested deeper than a request may be. */
+/** Parsed JSON of a client; undefined if the text is not JSON or nested deeper than a request may be. */
 export function parseRequest(text: string, deepest = deepestOfAll): Json | undefined {
   return isTooDeep(text, deepest) ? undefined : parseJson(withExactIntegers(text));
 }
 
-/** What the participant's parser says of a text that is no JSON; undefined where its words are not known. */
+/** The error of the participant's parser for a text that is not JSON; undefined if its wording is not known. */
 export function syntaxProblem(text: string): string | undefined {
   const [first] = text.trimStart();
   if (first !== undefined && !'{["-0123456789tfn'.includes(first)) {

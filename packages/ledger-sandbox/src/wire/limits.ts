@@ -1,4 +1,4 @@
-/** The limits of a participant as it ships, and the refusals of its HTTP server before any endpoint is looked for. */
+/** The default limits of a participant, and the refusals of its HTTP server before it searches an endpoint. */
 import type { IncomingMessage } from 'node:http';
 import { Undecodable } from './failure.ts';
 import { isFrom } from './release.ts';
@@ -9,7 +9,7 @@ const mebibyte = 1024 * 1024;
 export interface Limits {
   /** Milliseconds between OffsetCheckpoints of a stream. */
   readonly checkpointIntervalMs: number;
-  /** Most elements of a list answer (`http-list-max-elements-limit`). */
+  /** Maximum elements of a list response (`http-list-max-elements-limit`). */
   readonly listElements: number;
   /** Milliseconds of silence that end an open list (`http-list-wait-time`). */
   readonly listWaitMs: number;
@@ -21,7 +21,7 @@ export interface Limits {
   readonly nesting: number;
 }
 
-/** The limits of a release, with those given instead. */
+/** The limits of a release, overridden by the given ones. */
 export function limitsOf(release: Release, given: Partial<Limits> = {}): Limits {
   return {
     checkpointIntervalMs: 60_000,
@@ -37,7 +37,7 @@ export function limitsOf(release: Release, given: Partial<Limits> = {}): Limits 
 const headerCount = 64;
 const headerValueLength = 8192;
 
-/** Bytes of a whole header section: above the server's own limits, so that these decide. */
+/** Bytes of a complete header section: above the server's own limits, so that those decide. */
 export const headerSectionBytes = 2 * headerCount * headerValueLength;
 
 export interface HeaderRefusal {
@@ -58,7 +58,7 @@ export function headerRefusal({ rawHeaders }: IncomingMessage): HeaderRefusal | 
 const timedOut =
   'The server was not able to produce a timely response to your request.\r\nPlease try again in a short while!';
 
-/** An endpoint that took longer than the request time-out: 503 text/plain. */
+/** An endpoint that took longer than the request timeout: 503 text/plain. */
 export class RequestTimeout extends Error {
   override readonly name = 'RequestTimeout';
 
@@ -68,8 +68,8 @@ export class RequestTimeout extends Error {
 }
 
 /**
- * Milliseconds that a request asks for in its header `Request-Timeout`, from 1 to 60 seconds, from 3.6 on. Undefined when
- * it names none. Throws Undecodable for anything else.
+ * Milliseconds that a request sets in its header `Request-Timeout`, from 1 to 60 seconds, since 3.6. Undefined if it
+ * sets none. Throws Undecodable for other values.
  */
 export function requestTimeoutOf({ headers }: IncomingMessage, release: Release): number | undefined {
   const given = headers['request-timeout'];
@@ -79,7 +79,7 @@ export function requestTimeoutOf({ headers }: IncomingMessage, release: Release)
   throw new Undecodable('header Request-Timeout', 'expected milliseconds from 1000 to 60000');
 }
 
-/** The result, or RequestTimeout after the milliseconds; what runs goes on unseen. */
+/** The result, or RequestTimeout after the milliseconds; the running work continues unseen. */
 export async function within<T>(milliseconds: number, run: () => T | Promise<T>): Promise<T> {
   const result = run();
   if (!(result instanceof Promise)) return result;

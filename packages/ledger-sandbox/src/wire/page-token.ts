@@ -1,11 +1,11 @@
 /**
- * The opaque tokens with which a reader goes on where an answer ended. A token belongs to one participant and one
- * request: it carries a digest of both next to its position.
+ * The opaque tokens with which a reader continues where a response ended. A token belongs to one participant and one
+ * request: it contains a digest of both next to its position.
  */
 import { createHash } from 'node:crypto';
 import type { Json } from './json.ts';
 
-/** The digest of everything a token is bound to. */
+/** The digest of everything that a token is bound to. */
 export function bindingOf(...parts: readonly (Json | undefined)[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
@@ -15,7 +15,7 @@ export function sealToken(binding: string, first: number, second: number): strin
   return Buffer.from(`${binding}:${first}:${second}`).toString('base64');
 }
 
-/** The numbers of a token; undefined when it is malformed or belongs to another participant or request. */
+/** The numbers of a token; undefined if it is malformed or belongs to another participant or request. */
 export function openToken(token: string, binding: string): readonly [number, number] | undefined {
   const [bound, first, second, ...rest] = Buffer.from(token, 'base64').toString().split(':');
   const numbers = [Number(first), Number(second)] as const;

@@ -1,20 +1,23 @@
-/** One page of a list: elements in the order of a key, and an opaque token that says after which key the next begins. */
+/**
+ * One page of a list: elements in the order of a key, and an opaque token with the key after which the next page
+ * begins.
+ */
 import { Undecodable, invalidArgument } from './failure.ts';
 
 export interface PageRequest {
-  /** Most elements; 0: as many as the server allows. */
+  /** Maximum elements; 0: as many as the server allows. */
   readonly size: number;
-  /** As an earlier page gave it; '' begins. */
+  /** As returned by an earlier page; empty begins. */
   readonly token: string;
 }
 
 export interface Page<T> {
   readonly elements: readonly T[];
-  /** '' behind the last element. */
+  /** Empty after the last element. */
   readonly nextPageToken: string;
 }
 
-/** `pageSize` and `pageToken` of a query. Throws Undecodable for a size that is no int32. */
+/** `pageSize` and `pageToken` of a query. Throws Undecodable for a size that is not an int32. */
 export function pageRequestOf(query: URLSearchParams): PageRequest {
   const size = query.get('pageSize') ?? '0';
   if (!/^-?\d{1,10}$/.test(size) || Math.abs(Number(size)) >= 2 ** 31)
@@ -33,8 +36,8 @@ function tokenOf(key: string): string {
 }
 
 /**
- * The page a request asks for. As on the participant, a page that is just full is followed by one more, if only an
- * empty one. Throws INVALID_ARGUMENT for a size out of range or a token that no page gave.
+ * The requested page. As on the participant, a page that is exactly full is followed by one more, even if that is
+ * empty. Throws INVALID_ARGUMENT for a size out of range or a token that no page returned.
  * @param sorted ascending by key, keys unique
  * @param most the server's maximum of elements
  */

@@ -1,10 +1,10 @@
 /**
- * Seeded randomness: the same seed gives the same numbers, ids and choices on every machine and every run.
- * Not for cryptography. Ids have the lengths and prefixes of real ones so that storage sizes are believable.
+ * Seeded randomness: the same seed gives the same numbers, ids and choices on every machine and in every run. Not for
+ * cryptography. Ids have the lengths and prefixes of real ones so that storage sizes are realistic.
  */
 import { createHash } from 'node:crypto';
 
-/** Where the numbers have got to, as a snapshot holds it. */
+/** Position in the sequence of numbers, as stored in a snapshot. */
 export type SavedRandom = readonly [a: number, b: number, c: number, counter: number];
 
 export class Random {
@@ -50,7 +50,7 @@ export class Random {
     return this.uint32() / 0x1_0000_0000;
   }
 
-  /** A whole number in [min, max], both included. */
+  /** An integer in [min, max], both inclusive. */
   between(min: number, max: number): number {
     return min + Math.floor(this.float() * (max - min + 1));
   }

@@ -1,11 +1,11 @@
-/** The participant releases the sandbox can stand for. */
+/** The participant releases that the sandbox can simulate. */
 
 export type Release = '3.4' | '3.5' | '3.6' | '3.7';
 
 /** Oldest first. */
 export const releases: readonly Release[] = ['3.4', '3.5', '3.6', '3.7'];
 
-/** What GET /v2/version says for each, unless a sandbox is given another version. */
+/** The version in GET /v2/version for each, unless a sandbox is given another version. */
 export const versionOf: Readonly<Record<Release, string>> = {
   '3.4': '3.4.12',
   '3.5': '3.5.10',
@@ -13,7 +13,7 @@ export const versionOf: Readonly<Record<Release, string>> = {
   '3.7': '3.7.4',
 };
 
-/** True when `release` lies within the two, both inclusive; an absent bound is open. */
+/** True if `release` lies within the two, both inclusive; an absent bound is open. */
 export function isWithin(release: Release, since: Release | undefined, last: Release | undefined): boolean {
   const at = releases.indexOf(release);
   return (since === undefined || at >= releases.indexOf(since)) && (last === undefined || at <= releases.indexOf(last));
@@ -24,10 +24,10 @@ export function isFrom(release: Release, since: Release): boolean {
   return isWithin(release, since, undefined);
 }
 
-/** When something of the interface was deprecated. Both are disabled in 3.6 and removed in 3.7. */
+/** Release of a deprecation in the interface. Both deprecations are disabled in 3.6 and removed in 3.7. */
 export type DeprecatedIn = '3.4' | '3.5';
 
-/** Whether the release still has what was deprecated, but refuses to serve it: it is not configured to. */
+/** Whether the release still has a deprecated part, but refuses to serve it in its default configuration. */
 export function isDisabled(release: Release): boolean {
   return release === '3.6';
 }

@@ -1,12 +1,12 @@
-/** What goes wrong with the sandbox itself, not with what a client asks: those are refusals, see failure.ts. */
+/** Errors of the sandbox itself, not of requests of clients: those are refusals, see failure.ts. */
 
-/** The address cannot be listened on; keys or users that cannot be; an offset that is not; recorded frames that are none. */
+/** Causes: an address that cannot be listened on, invalid keys or users, an invalid offset, invalid recorded frames. */
 export type SandboxErrorCode = 'SANDBOX_LISTEN' | 'SANDBOX_AUTH' | 'SANDBOX_OFFSET' | 'SANDBOX_RECORDING';
 
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
   readonly code: SandboxErrorCode;
-  /** What to do, one sentence. */
+  /** Remedy, one sentence. */
   readonly remedy: string;
 
   constructor(

@@ -5,7 +5,7 @@
 
 const scale = 10n ** 10n;
 
-/** Units of 10^-10 of a decimal text such as `999.99`; undefined when the text is not a Numeric 10. */
+/** Units of 10^-10 of a decimal text such as `999.99`; undefined if the text is not a Numeric 10. */
 export function parseNumeric(text: string): bigint | undefined {
   const match = /^(-?)(\d{1,28})(?:\.(\d{1,10}))?$/.exec(text);
   if (match === null) return undefined;

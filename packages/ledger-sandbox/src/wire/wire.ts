@@ -1,6 +1,6 @@
 /**
- * The update objects of the JSON Ledger API v2 as the participant prints them: key order, explicit nulls, the places
- * with and without a `value` level. `canonical*` fills what a caller left out, in the participant's key order.
+ * The update objects of the JSON Ledger API v2 as the participant prints them: key order, explicit nulls, the positions
+ * with and without a `value` level. `canonical*` fills missing keys, in the participant's key order.
  */
 import type { Json, JsonObject } from './json.ts';
 
@@ -80,7 +80,7 @@ export interface Transaction {
   readonly recordTime: string;
   readonly externalTransactionHash: string | null;
   readonly paidTrafficCost: number | null;
-  /** Printed from 3.6 on. */
+  /** Printed since 3.6. */
   readonly transactionHash?: string | null;
 }
 
@@ -137,7 +137,7 @@ export type Update =
   | { readonly Reassignment: { readonly value: Reassignment } }
   | { readonly TopologyTransaction: { readonly value: TopologyTransaction } };
 
-/** An update as a caller may hand it in: any key may be missing, events likewise. */
+/** An update as a caller may provide it: any key may be missing, also in events. */
 export type UpdateInput =
   | { readonly Transaction: { readonly value: Partial<Transaction> } }
   | { readonly Reassignment: { readonly value: Partial<Reassignment> } }
@@ -173,7 +173,7 @@ function canonicalReassignmentEvent(event: ReassignmentEvent): ReassignmentEvent
   return { JsAssignmentEvent: { ...assigned, createdEvent: canonicalCreated(assigned.createdEvent) } };
 }
 
-/** The complete update for a partial one: a deep enough copy that offsets can be patched without touching the input. */
+/** The complete update for a partial one: a copy deep enough that offsets can be changed without changing the input. */
 export function canonicalUpdate(input: UpdateInput): Update {
   if ('Transaction' in input) {
     const given = input.Transaction.value;

@@ -1,4 +1,4 @@
-/** The command line of the sandbox's own program: one table of flags and variables, and the program as a process. */
+/** The command line of the sandbox program: one table of flags and variables, and the program as a process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,8 +8,8 @@ import { help, settingsOf, UsageError } from '../../src/command-line.ts';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-describe('its settings', () => {
-  it('are the defaults where nothing is said, and empty means the same', () => {
+describe('command-line settings', () => {
+  it('are the defaults if unset or empty', () => {
     const plain = settingsOf([], {});
     expect(plain).toMatchObject({
       port: 7575,
@@ -22,7 +22,7 @@ describe('its settings', () => {
     expect(settingsOf([], { SANDBOX_PORT: '', INDEXER_DEMO_CHAOS: '' })).toEqual(plain);
   });
 
-  it('come from variables, and from flags first', () => {
+  it('come from variables, overridden by flags', () => {
     const env = { SANDBOX_PORT: '1', SANDBOX_ADMIN: '1', INDEXER_DEMO_SEED: '7', INDEXER_DEMO_MAX_UPDATES: '9' };
     expect(settingsOf(['--port', '0', '--host=::1', '--chaos'], env)).toMatchObject({
       port: 0,
@@ -34,25 +34,25 @@ describe('its settings', () => {
     });
   });
 
-  it('are refused all at once, each by the name it was given with', () => {
+  it('are rejected all at once, each with the name it was given by', () => {
     const wrong = (): unknown => settingsOf(['--port', '65536', '--speed', '1.5'], { INDEXER_DEMO_SEED: '-1' });
     expect(wrong).toThrow(UsageError);
     expect(wrong).toThrow(/--port: .+65535\nINDEXER_DEMO_SEED: .+\n--speed: /);
   });
 
-  it.each([['--prot', '1'], ['word'], ['--port']])('are refused for %s', (...argv) => {
+  it.each([['--prot', '1'], ['word'], ['--port']])('are rejected for %s', (...argv) => {
     expect(() => settingsOf(argv, {})).toThrow(UsageError);
   });
 
-  it('all stand in the help with their variables', () => {
+  it('are all listed in the help, with their variables', () => {
     const flags = [...help().matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name = '']) => name);
     expect(flags.toSorted()).toEqual(Object.keys(settingsOf([], {})).toSorted());
     expect(help().match(/\((?:SANDBOX|INDEXER_DEMO)_[A-Z_]+\)/g)).toHaveLength(flags.length);
   });
 });
 
-describe('the program', () => {
-  it('serves until it is told to end, then ends with 0', async () => {
+describe('the sandbox program', () => {
+  it('serves until it receives a signal, then exits with 0', async () => {
     const child = spawn(process.execPath, [main, '--port', '0', '--updates-per-second', '0', '--max-updates', '10']);
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
     const url = /http:\S+/.exec(line)?.[0] ?? '';
@@ -61,7 +61,7 @@ describe('the program', () => {
     expect(await once(child, 'close')).toEqual([0, null]);
   });
 
-  it('ends with 2 for wrong words, and says what the right ones are', async () => {
+  it('exits with 2 for invalid arguments, and prints the valid ones', async () => {
     const child = spawn(process.execPath, [main, '--port', 'x']);
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -70,7 +70,7 @@ describe('the program', () => {
     expect(said).toContain('usage: ledger-sandbox');
   });
 
-  it('ends with 1 where it cannot listen, and says what to do', async () => {
+  it('exits with 1 and a remedy if it cannot listen', async () => {
     const child = spawn(process.execPath, [main, '--host', '192.0.2.1', '--max-updates', '10']);
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));

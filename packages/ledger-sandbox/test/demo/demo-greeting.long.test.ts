@@ -1,4 +1,4 @@
-/** The three queries of the greeting, word for word, on a demo that runs; and what the traffic promises to dashboards. */
+/** The three queries of the startup banner, verbatim, on a running demo; and the traffic that dashboards rely on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { greeting } from '../../../../src/cli/demo/greeting.ts';
 import { startDemoLedger, type DemoLedger } from '../../src/demo/demo-ledger.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
   const where = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
   const text = greeting(where, indexer.httpUrl, 'ledger');
-  // As they stand there: over several lines, each to its semicolon.
+  // As printed: over several lines, each up to its semicolon.
   queries = [...text.matchAll(/^ {4}(select [^;]*;)$/gm)].map(([, sql = '']) => sql);
   expect(queries).toHaveLength(3);
 }, 240_000);
@@ -43,8 +43,8 @@ afterAll(async () => {
 
 const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(database.url, sql);
 
-describe('the greeting', () => {
-  it('says what there is of each instrument', async () => {
+describe('a query of the startup banner', () => {
+  it('returns the totals of each instrument', async () => {
     const found = await rows(queries[0] ?? '');
     expect(new Set(found.map(({ instrument }) => instrument))).toEqual(
       new Set(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']),
@@ -56,7 +56,7 @@ describe('the greeting', () => {
     }
   });
 
-  it('says who settled with whom', async () => {
+  it('returns the settlements between users', async () => {
     const found = await rows(queries[1] ?? '');
     expect(found.length).toBeGreaterThan(10);
     for (const { sender, receiver, amount } of found) {
@@ -65,7 +65,7 @@ describe('the greeting', () => {
     }
   });
 
-  it('says how fresh the rows are, never from the future', async () => {
+  it('returns the freshness of the rows, never in the future', async () => {
     await waitFor('live updates', () => Promise.resolve(ledger.updates() > 7_500 ? true : undefined), 180_000);
     const [found] = await rows(queries[2] ?? '');
     expect(Number(found?.['updates'])).toBeGreaterThan(100);
@@ -74,11 +74,11 @@ describe('the greeting', () => {
   });
 });
 
-describe('what users run', () => {
+describe('queries that users run', () => {
   const licensing = 'quickstart-licensing:Licensing.License';
   const allocations = 'splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation';
 
-  it('finds licenses with their renewals and the allocations that pay them', async () => {
+  it('find licenses with their renewals and the allocations that pay them', async () => {
     const sql = `select count(*)::int as licenses, count(renewal.contract_id)::int as renewals, count(allocation.contract_id)::int as paid
       from pqs.active('${licensing}:License') license
       left join pqs.active('${licensing}:LicenseRenewalRequest') renewal
@@ -97,12 +97,12 @@ describe('what users run', () => {
     expect(Number(found['renewals'])).toBeGreaterThanOrEqual(Number(found['paid']));
   }, 240_000);
 
-  it('finds balances locked and free', async () => {
+  it('find balances locked and free', async () => {
     const sql = `select payload->'instrumentId'->>'id' as id,
         sum(case when jsonb_typeof(payload->'lock') = 'null' then (payload->>'amount')::decimal else 0 end) as free,
         sum(case when jsonb_typeof(payload->'lock') = 'null' then 0 else (payload->>'amount')::decimal end) as locked
       from pqs.active('splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding') group by 1`;
-    // At one moment an instrument may have nothing locked.
+    // At any moment an instrument may have no locked holdings.
     await waitFor(
       'each instrument with an amount that is locked and one that is free',
       async () => {

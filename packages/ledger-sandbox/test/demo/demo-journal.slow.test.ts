@@ -1,4 +1,4 @@
-/** A demo that ends at a given update, its journal, the upgrade of a package in its middle, and trouble on purpose. */
+/** A demo that ends at a given update, its journal, the upgrade of a package in its middle, and injected faults. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs a demo until it has made all its updates. Gives back a digest of what a reader sees. */
+/** Runs a demo until it has made all its updates. Returns a digest of what a reader sees. */
 async function digestOf(options: DemoLedgerOptions & { readonly maxUpdates: number }): Promise<string> {
   const ledger = await startDemoLedger(options);
   try {
@@ -42,7 +42,7 @@ async function digestOf(options: DemoLedgerOptions & { readonly maxUpdates: numb
   }
 }
 
-/** Live traffic of the past minute, so that nothing has to be waited for. */
+/** Live traffic of the past minute, so that the test need not wait. */
 const startAt = (): number => Date.now() - 60_000;
 
 describe('a demo that ends at a given update', () => {
@@ -69,8 +69,8 @@ describe('a demo that ends at a given update', () => {
   }, 120_000);
 });
 
-describe('the journal', () => {
-  it('does not grow with the traffic, and makes the same history again', async () => {
+describe('the journal of a demo', () => {
+  it('does not grow with the traffic, and replays the same history', async () => {
     const journal = join(folder, 'journal');
     const options = { seed: 5, updatesPerSecond: 20, maxUpdates: 1_500, startAt: startAt(), journal };
     const first = await digestOf(options);
@@ -80,7 +80,7 @@ describe('the journal', () => {
     expect(await digestOf(options)).toBe(first);
   }, 120_000);
 
-  it('is over when another version wrote it', async () => {
+  it('is discarded if another version wrote it', async () => {
     const journal = join(folder, 'journal');
     const beginning = '{"seed":1,"startAt":0,"planned":1,"most":1,"generation":0}';
     expect(isOver(journal)).toBe(false);
@@ -93,8 +93,8 @@ describe('the journal', () => {
   });
 });
 
-describe('chaos', () => {
-  it('drops sockets, stalls, prunes and slows the database, and mends it in the end', async () => {
+describe('injected faults of a demo', () => {
+  it('drop sockets, stall, prune and slow the database, and are repaired in the end', async () => {
     const ledger = playedLedger(5_500);
     const faults: Faults = {};
     const seen = new Set<Trouble>();

@@ -1,4 +1,4 @@
-/** The demo's ledger after a restart is the ledger it was before. */
+/** A restart of the demo's ledger: it is the same ledger as before. */
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ function newest(ledger: DemoLedger): Promise<string> {
 }
 
 describe('the demo ledger', () => {
-  it('shows the same offsets and updates after a restart, submitted commands included', async () => {
+  it('returns the same offsets and updates after a restart, submitted commands included', async () => {
     const first = await start();
     const owner = 'alice::1220aa';
     const submitted = await post(first.url, '/v2/commands/submit-and-wait', {
@@ -68,7 +68,7 @@ describe('the demo ledger', () => {
     expect(after).toEqual(before);
   });
 
-  it('drops a journal line that a crash cut short', async () => {
+  it('drops a journal line that a crash truncated', async () => {
     const first = await start();
     const end = first.ledgerEnd();
     await first.close();
@@ -79,7 +79,7 @@ describe('the demo ledger', () => {
   });
 });
 
-it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('trades on after %j', async (act) => {
+it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('continues to trade after %j', async (act) => {
   const ledger = await startDemoLedger({ seed: 7, updatesPerSecond: 200, admin: true });
   try {
     const { ledgerEnd } = JSON.parse(await post(ledger.url, '/sandbox/ledger', act)) as { ledgerEnd: number };

@@ -1,4 +1,4 @@
-/** Everything the demo's traffic writes is lawful for the types that its packages declare. */
+/** The demo's traffic writes only values that are valid for the types that its packages declare. */
 import { demoWorld, demoPackages } from '../../src/demo/sandbox.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
@@ -27,13 +27,13 @@ function choiceOf(id: string, name: string): ChoiceModel | undefined {
   return found?.choices.find((choice) => choice.name === name);
 }
 
-/** Faults by the entity that they are of, each once. */
+/** Type errors by entity, each once. */
 const faults = new Map<string, Set<string>>();
 const created = new Map<string, number>();
 const exercised = new Map<string, number>();
 
 function note(what: string, found: readonly string[]): void {
-  // Ids and amounts differ from row to row, faults do not.
+  // Ids and amounts differ from row to row, type errors do not.
   for (const fault of found) faults.set(what, (faults.get(what) ?? new Set()).add(fault.slice(0, 160)));
 }
 
@@ -80,12 +80,12 @@ beforeAll(() => {
 }, 120_000);
 
 describe('the traffic of the demo', () => {
-  it('writes what its packages declare', () => {
+  it('writes only values that its packages declare', () => {
     const told = [...faults].map(([what, each]) => [what, [...each].slice(0, 3)]);
     expect(told).toEqual([]);
   });
 
-  it('uses the templates of every package, but for the Iou of tutorials', () => {
+  it('uses the templates of every package, except the Iou of tutorials', () => {
     const packages = demoPackages.filter(({ name }) => name !== 'model-tests');
     const unused = packages.flatMap(({ name, templates }) =>
       templates.filter((template) => !created.has(template)).map((template) => `${name}:${template}`),

@@ -1,4 +1,4 @@
-/** The demo's traffic: its books balance, its shares are what they should be, and a seed gives the same history. */
+/** The demo's traffic: its balances add up, its shares are as specified, and a seed gives the same history. */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -30,7 +30,7 @@ function expectShare(part: number, whole: number, least: number, most: number): 
   expect(part / whole).toBeLessThan(most);
 }
 
-/** What the factories were asked for: by whether it was a transfer to somebody else, and in one step. */
+/** Requests to the factories: whether the receiver was another user, and whether the transfer took one step. */
 function transfers(): { own: number; oneStep: number; twoSteps: number } {
   const started = exercisesOf(transactions).filter(({ choice }) => choice === 'TransferFactory_Transfer');
   const toSelf = started.filter(
@@ -44,8 +44,8 @@ function transfers(): { own: number; oneStep: number; twoSteps: number } {
   return { own, twoSteps: pending.length, oneStep: started.length - own - pending.length };
 }
 
-describe('the books of the demo', () => {
-  it('balance: all holdings of an instrument are what was minted less what was burnt', () => {
+describe('the holdings of the demo', () => {
+  it('add up: all holdings of an instrument are its mints less its burns', () => {
     const held = heldSums(ledger);
     expect([...held.keys()].sort()).toEqual(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']);
     const issued = issuedSums(transactions);
@@ -54,7 +54,7 @@ describe('the books of the demo', () => {
 });
 
 describe('the shares of the demo', () => {
-  it('are 70 % transfers in one step; of the others 85 % are accepted, 8 % rejected, 7 % taken back', () => {
+  it('are 70 % transfers in one step; of the others 85 % are accepted, 8 % rejected, 7 % withdrawn', () => {
     const { oneStep, twoSteps } = transfers();
     expectShare(oneStep, oneStep + twoSteps, 0.66, 0.74);
     const answered =
@@ -104,7 +104,7 @@ describe('the shares of the demo', () => {
     expect(of('LicenseRenewalRequest')).toBeGreaterThan(0);
   });
 
-  it('know what this participant paid for its own submissions, and nothing of others', () => {
+  it('include the traffic cost of own submissions of the participant only', () => {
     for (const { commandId, paidTrafficCost, traceContext } of transactions) {
       expect(paidTrafficCost === null).toBe(commandId === '');
       if (commandId === '') expect(traceContext).toBeNull();
@@ -112,14 +112,14 @@ describe('the shares of the demo', () => {
     expectShare(transactions.filter(({ commandId }) => commandId === '').length, transactions.length, 0.2, 0.6);
   });
 
-  it('record every update 0.2 to 1.5 s after its effective time, later only where another was as late', () => {
+  it('record every update 0.2 to 1.5 s after its effective time, later only if another was as late', () => {
     const delays = transactions.map((t) => Date.parse(t.recordTime) - Date.parse(t.effectiveAt));
     expect(Math.min(...delays)).toBeGreaterThanOrEqual(199);
     expect(delays.filter((delay) => delay > 1_501).length).toBeLessThan(transactions.length / 10);
   });
 });
 
-it('is the same for the same seed, and another one for another', () => {
+it('demo traffic is the same for the same seed, and different for another', () => {
   const digest = (seed: number): string => {
     const all = playedLedger(600, seed);
     const hash = createHash('sha256');

@@ -1,4 +1,7 @@
-/** A demo that runs for days keeps a window of updates and what is active, and a start loads instead of playing again. */
+/**
+ * A demo that runs for days keeps a window of updates and the active contracts, and a start loads a snapshot instead of
+ * replaying.
+ */
 import { copyFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,11 +21,11 @@ afterEach(async () => {
 });
 
 const keeps = { offsets: 1_000, tail: 1_000 };
-/** Five updates a second; a clock of the test's own lets days pass. */
+/** Five updates a second; the test's own clock lets days pass. */
 const perSecond = 5;
 const begin = Date.UTC(2026, 2, 2, 12);
 
-/** Starts the demo that was stopped after so many updates, and lets it make more. */
+/** Starts the demo that was stopped after this many updates, and lets it make more. */
 async function run(from: number, to: number, more: Partial<DemoLedgerOptions> = {}): Promise<DemoLedger> {
   let time = begin + from * 300;
   const now = (): number => (time += 100_000);
@@ -51,7 +54,7 @@ async function post(
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Everything that can be read: all updates that are not pruned, and what is active. */
+/** All readable data: updates that are not pruned, and active contracts. */
 async function everything(
   ledger: DemoLedger,
 ): Promise<{ readonly updates: readonly string[]; readonly active: readonly string[] }> {
@@ -63,7 +66,7 @@ async function everything(
   return { updates, active };
 }
 
-describe('a demo that runs for long', () => {
+describe('a demo that runs for a long time', () => {
   it('keeps no more after 18,000 updates than after 8,000', async () => {
     const early = await run(0, 8_000);
     const before = await everything(early);
@@ -75,7 +78,7 @@ describe('a demo that runs for long', () => {
     expect(late.ledgerEnd() - late.prunedTo()).toBeLessThanOrEqual(keeps.offsets * 1.1);
     expect(after.updates.length).toBeLessThan(keeps.offsets * 1.1);
     expect(after.active.length).toBeLessThan(before.active.length * 1.3);
-    // All that the demo remembers is in the snapshot, whatever part of it.
+    // The complete memory of the demo is in the snapshot.
     const { size } = await stat(`${journal}.snapshot`);
     expect(size).toBeLessThan(sizeBefore * 1.3);
     expect((await stat(journal)).size).toBeLessThan(1_000);
@@ -87,7 +90,7 @@ describe('a demo that runs for long', () => {
     await late.close();
   });
 
-  it('goes on from a snapshot as it would have gone on without one', async () => {
+  it('continues from a snapshot exactly as it would without one', async () => {
     const goOn = async (tail: number): Promise<Awaited<ReturnType<typeof everything>>> => {
       const more = { keeps: { ...keeps, tail } };
       await (await run(0, 3_400, more)).close();
@@ -99,13 +102,13 @@ describe('a demo that runs for long', () => {
     const loaded = await goOn(keeps.tail);
     const head = /"steps":(\d+)/.exec(await readFile(`${journal}.snapshot`, 'latin1'))?.[1];
     expect(Number(head)).toBeGreaterThan(4_000);
-    // The same demo, played from its beginning at every start.
+    // The same demo, replayed from its beginning at every start.
     journal = join(folder, 'another');
     expect(await goOn(Infinity)).toEqual(loaded);
   });
 });
 
-describe('a snapshot', () => {
+describe('a snapshot of a demo', () => {
   const quiet = { seed: 9, updatesPerSecond: 0, startAt: begin, maxUpdates: 300, keeps: { offsets: 1_000, tail: 2 } };
   const start = (): Promise<DemoLedger> => startDemoLedger({ ...quiet, journal });
   const submit = (
@@ -118,7 +121,7 @@ describe('a snapshot', () => {
     return post(ledger.url, '/v2/commands/submit-and-wait', { commands, commandId, userId: 'tester', actAs: [owner] });
   };
 
-  it('loses nothing of clients, whatever generation of the journal it is', async () => {
+  it('keeps all actions of clients, in every generation of the journal', async () => {
     let ledger = await start();
     for (let made = 0; made < 12; made += 1) {
       expect((await submit(ledger, `command-${String(made)}`)).text).toContain('updateId');
@@ -128,20 +131,20 @@ describe('a snapshot', () => {
       ledger = await start();
       expect(await everything(ledger)).toEqual(told);
     }
-    // A change that was made before the snapshot is still known.
+    // A change made before the snapshot is still known.
     expect((await submit(ledger, 'command-0')).text).toContain('DUPLICATE_COMMAND');
     await ledger.close();
   });
 
   it.each([
-    ['before the snapshot is in its place', '.snapshot.tmp'],
+    ['before the snapshot has replaced the old one', '.snapshot.tmp'],
     ['between the snapshot and its journal', '.tmp'],
-  ])('loses nothing when the process ends %s', async (_, blocked) => {
+  ])('keeps all actions of clients if the process ends %s', async (_, blocked) => {
     const first = await start();
     await submit(first, 'first');
     await submit(first, 'second');
     const told = await everything(first);
-    // Where a file cannot be made, what is under way ends there, as the process would.
+    // If a file cannot be created, the current action ends at that point, as the process would.
     await rm(`${journal}${blocked}`, { force: true });
     await mkdir(`${journal}${blocked}`);
     expect((await submit(first, 'third')).status).toBe(500);
@@ -158,7 +161,7 @@ describe('a snapshot', () => {
     await third.close();
   });
 
-  it('of another demo is not taken for its own', async () => {
+  it('of another demo is ignored', async () => {
     const first = await start();
     for (const command of ['a', 'b', 'c', 'd']) await submit(first, command);
     await first.close();
@@ -173,7 +176,7 @@ describe('a snapshot', () => {
     await third.close();
   });
 
-  it('that cannot be read ends the demo, and so does one of another version', async () => {
+  it('ends the demo if it cannot be read, or another version wrote it', async () => {
     const first = await start();
     for (const command of ['a', 'b', 'c', 'd']) await submit(first, command);
     await first.close();

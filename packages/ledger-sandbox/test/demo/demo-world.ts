@@ -1,4 +1,4 @@
-/** What a demo ledger did, read off its own history. */
+/** Facts about a demo ledger, read from its own history. */
 import { demoWorld } from '../../src/demo/sandbox.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { parseNumeric } from '../../src/wire/values.ts';
@@ -8,7 +8,7 @@ import { nameOf } from '../../src/demo/templates/funds.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
 import { at } from '../server/sockets.ts';
 
-/** A ledger with that many updates of the demo, two seconds apart. */
+/** A ledger with this many updates of the demo, two seconds apart. */
 export function playedLedger(updates: number, seed = 11): Ledger {
   const ledger = new Ledger(demoWorld(), { seed });
   generateHistory(ledger, { seed, updates, gapMs: 2_000 });
@@ -29,7 +29,7 @@ export function exercisesOf(transactions: readonly Transaction[]): ExercisedEven
   return transactions.flatMap(({ events }) => events.flatMap((e) => ('ExercisedEvent' in e ? [e.ExercisedEvent] : [])));
 }
 
-/** How often each choice was exercised. */
+/** Number of exercises of each choice. */
 export function choiceCounts(transactions: readonly Transaction[]): (choice: string) => number {
   const counts = new Map<string, number>();
   for (const { choice } of exercisesOf(transactions)) counts.set(choice, (counts.get(choice) ?? 0) + 1);
@@ -45,7 +45,7 @@ function add(sums: Sums, instrument: string, amount: bigint): void {
   sums.set(instrument, (sums.get(instrument) ?? 0n) + amount);
 }
 
-/** What all holdings are worth, free and locked ones, those under way between synchronizers included. */
+/** Amounts of all holdings, free and locked ones, including those in flight between synchronizers. */
 export function heldSums(ledger: Ledger): Sums {
   const sums: Sums = new Map();
   for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
@@ -56,7 +56,7 @@ export function heldSums(ledger: Ledger): Sums {
   return sums;
 }
 
-/** What came into the world less what left it, told by the choices that do so. */
+/** Mints less burns, computed from the choices that mint and burn. */
 export function issuedSums(transactions: readonly Transaction[]): Sums {
   const sums: Sums = new Map();
   const payloads = new Map(createsOf(transactions).map((created) => [created.contractId, created.createArgument]));

@@ -1,4 +1,4 @@
-/** The descriptions: valid documents of exactly what is served. */
+/** The description documents: valid documents of exactly the served endpoints. */
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { endpoints, streamEndpoints } from '../../src/endpoints/endpoints.ts';
@@ -51,7 +51,7 @@ describe.each(releases)('the descriptions of %s', (release) => {
     expectResolved(await described(release, 'asyncapi'));
   });
 
-  it('name every stream of the release with what goes in and out', async () => {
+  it('name every stream of the release with its request and frames', async () => {
     const document = await described(release, 'asyncapi');
     expect(at(document, 'asyncapi')).toBe('2.6.0');
     const served = streamEndpoints.filter(({ since, last }) => isWithin(release, since, last));
@@ -61,8 +61,8 @@ describe.each(releases)('the descriptions of %s', (release) => {
   });
 });
 
-describe('an operation', () => {
-  it('has its parameters, its body, its answer and the two refusals', async () => {
+describe('an operation of the description', () => {
+  it('has its parameters, its body, its response and the two refusals', async () => {
     const document = await described('3.5', 'openapi');
     const tree = at(document, 'paths', '/v2/updates/transaction-tree-by-offset/{offset}', 'get');
     expect(at(tree, 'deprecated')).toBe(true);

@@ -1,4 +1,7 @@
-/** Whether a JSON value is one of its Daml type, as the ledger prints it: with the fields of the type and no others. */
+/**
+ * Checks that a JSON value is valid for its Daml type, as the ledger prints it: with the fields of the type and no
+ * others.
+ */
 import type { DamlField, DamlType, DataType, PackageLookup, PackageModel } from '../../../../src/daml/package-model.ts';
 
 const patterns: Readonly<Record<string, RegExp>> = {
@@ -14,7 +17,7 @@ function isObject(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Tells what is wrong with values; where, and what was expected. */
+/** Reports errors in values: the position, and the expected type. */
 export class Lawful {
   readonly #packages: PackageLookup;
 
@@ -23,7 +26,7 @@ export class Lawful {
     this.#packages = (packageId) => byId.get(packageId);
   }
 
-  /** Empty when the value is lawful; else a sentence for each fault. */
+  /** Empty if the value is valid; otherwise a sentence for each error. */
   faults(value: unknown, type: DamlType, at = '$'): readonly string[] {
     const wrong = (expected: string): readonly string[] => [`${at} is ${JSON.stringify(value)}, not ${expected}`];
     const text = typeof value === 'string' ? value : undefined;

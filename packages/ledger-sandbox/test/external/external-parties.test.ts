@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe('the onboarding of an external party', () => {
-  it('makes its id of the hint and the fingerprint of its key', async () => {
+  it('builds its id from the hint and the fingerprint of its key', async () => {
     const { status, body } = await generate(sandbox.url, alice);
     expect(status).toBe(200);
     expect(Object.keys(body)).toEqual(['partyId', 'publicKeyFingerprint', 'topologyTransactions', 'multiHash']);
@@ -28,7 +28,7 @@ describe('the onboarding of an external party', () => {
     expect((await generate(sandbox.url, alice)).body).toEqual(body);
   });
 
-  it('reads the key as X.509 too, and refuses what is not an Ed25519 key', async () => {
+  it('reads the key as X.509 too, and refuses a key that is not Ed25519', async () => {
     const x509 = {
       format: 'CRYPTO_KEY_FORMAT_DER_X509_SUBJECT_PUBLIC_KEY_INFO',
       keyData: Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), alice.raw]).toString('base64'),
@@ -39,7 +39,7 @@ describe('the onboarding of an external party', () => {
     expect((await ask({ format: 'CRYPTO_KEY_FORMAT_RAW' })).body['code']).toBe('INVALID_ARGUMENT');
   });
 
-  it('hosts the party, which the ledger tells as a topology event', async () => {
+  it('hosts the party, with a topology event on the ledger', async () => {
     const party = await onboard(sandbox.url, alice);
     const update = sandbox.ledger.range(0, 1, 1)[0]?.update;
     expect(
@@ -54,7 +54,7 @@ describe('the onboarding of an external party', () => {
     expect([again.status, again.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
   });
 
-  it('takes signatures of each transaction instead of one over all', async () => {
+  it('accepts signatures of each transaction instead of one over all', async () => {
     const { body } = await generate(sandbox.url, alice);
     const onboardingTransactions = (body['topologyTransactions'] as string[]).map((transaction) => {
       const purpose = Buffer.from([0, 0, 0, 11]);

@@ -12,7 +12,7 @@ export interface Keys {
   readonly fingerprint: string;
 }
 
-/** A fresh Ed25519 pair, and its fingerprint computed from the description of it. */
+/** A new Ed25519 pair, and its fingerprint computed from the documented rule. */
 export function keys(): Keys {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
@@ -38,7 +38,7 @@ const synchronizer = partyId('global-domain', 'global-domain');
 
 type Posted = ReturnType<typeof post>;
 
-/** Asks for the topology of a party `alice` with a raw key, or with another key as given. */
+/** Requests the topology of a party `alice` with a raw key, or with another key as given. */
 export function generate(url: string, of: Keys, key: object = {}): Posted {
   const format = { format: 'CRYPTO_KEY_FORMAT_RAW', keySpec: 'SIGNING_KEY_SPEC_EC_CURVE25519' };
   const publicKey = { ...format, keyData: of.raw.toString('base64'), ...key };
@@ -56,7 +56,7 @@ export function allocate(url: string, topology: Answer, signatures: unknown[], m
   });
 }
 
-/** Onboards a party `alice` and gives back its id. */
+/** Onboards a party `alice` and returns its id. */
 export async function onboard(url: string, of: Keys): Promise<string> {
   const { body } = await generate(url, of);
   const answer = await allocate(url, body, [signature(of, body['multiHash'] as string)]);

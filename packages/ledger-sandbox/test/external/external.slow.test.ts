@@ -1,4 +1,7 @@
-/** Submissions that external parties sign: prepared without a trace, executed only with the right signature, once. */
+/**
+ * Submissions that external parties sign: prepared without a trace, executed only with the right signature, and only
+ * once.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +60,7 @@ const executePath = '/v2/interactive-submission/execute';
 const hashOf = (prepared: Answer): string => prepared['preparedTransactionHash'] as string;
 
 describe('a prepared submission', () => {
-  it('says what to sign and leaves no trace', async () => {
+  it('names the hash to sign and leaves no trace', async () => {
     const party = await onboard(sandbox.url, alice);
     const end = sandbox.ledger.ledgerEnd();
     const { status, body } = await prepare(party, { verboseHashing: true });
@@ -78,7 +81,7 @@ describe('a prepared submission', () => {
     expect(sandbox.ledger.ledgerEnd()).toBe(end);
   });
 
-  it('does not change what the ledger draws next', async () => {
+  it('does not change the next random draw of the ledger', async () => {
     const plain = await startSandbox({ seed: 5, now: () => now });
     await prepare('bob::1220aa');
     const create = {
@@ -106,7 +109,7 @@ describe('a prepared submission', () => {
     expect([unknown.status, unknown.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
   });
 
-  it('becomes a transaction with the hash that was signed', async () => {
+  it('becomes a transaction with the signed hash', async () => {
     const party = await onboard(sandbox.url, alice);
     const { body: prepared } = await prepare(party);
     const body = executeBody(party, prepared, [signature(alice, hashOf(prepared))]);
@@ -125,7 +128,7 @@ describe('a prepared submission', () => {
     });
   });
 
-  it('can be executed with or without waiting, and signed by the scheme asked for', async () => {
+  it('can be executed with or without waiting, and signed by the requested scheme', async () => {
     const party = await onboard(sandbox.url, alice);
     const third = (await prepare(party, { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' })).body;
     expect(third['hashingSchemeVersion']).toBe('HASHING_SCHEME_VERSION_V3');
@@ -142,7 +145,7 @@ describe('a prepared submission', () => {
 });
 
 describe('the execution of a prepared submission', () => {
-  it('is refused with a wrong, foreign or missing signature, with another scheme, and when it was changed', async () => {
+  it('is refused with a wrong, foreign or missing signature, with another scheme, and after a change', async () => {
     const party = await onboard(sandbox.url, alice);
     const mallory = keys();
     const other = await onboard(sandbox.url, mallory);
@@ -170,7 +173,7 @@ describe('the execution of a prepared submission', () => {
     expect((await post(sandbox.url, executePath, executeBody(party, prepared, [good]))).status).toBe(200);
   });
 
-  it('is refused for bytes that no preparation made, and without a submission id', async () => {
+  it('is refused for bytes that no preparation created, and without a submission id', async () => {
     const party = await onboard(sandbox.url, alice);
     const { body: prepared } = await prepare(party);
     const garbage = { ...prepared, preparedTransaction: Buffer.from('garbage').toString('base64') };
@@ -180,7 +183,7 @@ describe('the execution of a prepared submission', () => {
     expect((await post(sandbox.url, executePath, anonymous)).body['code']).toBe('MISSING_FIELD');
   });
 
-  it('happens once, whatever the deduplication period', async () => {
+  it('happens once, whatever the deduplication period is', async () => {
     const party = await onboard(sandbox.url, alice);
     const { body: prepared } = await prepare(party);
     const period = { DeduplicationDuration: { value: { seconds: 1, nanos: 0 } } };

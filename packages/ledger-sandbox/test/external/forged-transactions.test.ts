@@ -1,4 +1,4 @@
-/** Transactions that a party signed and no preparation made: worth as much as a request, and no more. */
+/** Transactions that a party signed and no preparation created: trusted like a request, and no more. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { token } from '../../../../test/support/tokens.ts';
@@ -16,7 +16,7 @@ type By = (what: string, body?: unknown) => Promise<Answered>;
 let admin: By;
 /** Acts as `eve`. */
 let eve: By;
-/** Executes as anybody, and reads as nobody. */
+/** Executes as any party, and reads as none. */
 let relay: By;
 
 const argumentOf = (party: string): Record<string, string | string[]> => ({
@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close());
 
-describe('signed transactions that no preparation made', () => {
+describe('signed transactions that no preparation created', () => {
   const pair = keys();
   let party: string;
 
@@ -67,7 +67,7 @@ describe('signed transactions that no preparation made', () => {
     party = String(at(allocated.body, 'partyId'));
   });
 
-  /** Signs whatever the bytes are; the participant tells the hash in its first refusal. */
+  /** Signs any bytes; the participant reports the hash in its first refusal. */
   async function executed(content: object): Promise<Answered> {
     const request = (signed: object[]): object => ({
       preparedTransaction: preparedOf(content),
@@ -111,19 +111,19 @@ describe('signed transactions that no preparation made', () => {
     { maxRecordTime: 1e300 },
     { maxRecordTime: 'never' },
     { transactionUuid: 7 },
-  ])('are refused when they are none at all: %j', async (wrong) => {
+  ])('are refused if they are not a transaction: %j', async (wrong) => {
     const { status } = await executed({ ...lawful(), ...wrong });
     expect(status).toBe(400);
   });
 
-  it('show the signer nothing of what others see', async () => {
+  it('reveal to the signer nothing that only others may see', async () => {
     const shownTo = { ...argumentOf(party), observers: [alice] };
     const commands = [{ CreateCommand: { templateId: iou, createArguments: shownTo } }];
     const { status, text } = await executed({ ...lawful(), commandId: 'readers', commands, readAs: [alice] });
     expect([status, text]).toEqual([200, expect.not.stringContaining(`"witnessParties":["${party}","${alice}"]`)]);
   });
 
-  it('leave no trace of the parties they would have named', async () => {
+  it('leave no trace of the parties that they would have named', async () => {
     const named = { ...argumentOf(eveParty), observers: ['ghost::1220'] };
     const body = { commands: [{ CreateCommand: { templateId: iou, createArguments: named } }], commandId: 'g' };
     const prepared = await eve('POST /v2/interactive-submission/prepare', {

@@ -1,4 +1,4 @@
-/** Faults of single frames, as they look on the wire. */
+/** Faults of single frames, as received on the wire. */
 import { expect } from 'vitest';
 import type { FaultRow } from './fault-rows.ts';
 import { after, ask, effects, offsetOf, updates, watch, watchBytes } from '../server/raw.ts';
@@ -53,7 +53,7 @@ export const frameRows: readonly FaultRow[] = [
   },
   {
     rows: ['L11'],
-    says: 'a frame comes in fragments, cut inside a character, and means the same',
+    says: 'a frame comes in fragments, split inside a character, and means the same',
     async run({ url, ledger, faults }) {
       const begin = ledger.ledgerEnd();
       ledger.create('#model-tests:Iou:Iou', { issuer: 'ä', owner: 'ä', amount: '1' }, ['ä']);
@@ -81,7 +81,7 @@ export const frameRows: readonly FaultRow[] = [
   },
   {
     rows: ['L11', 'H6'],
-    says: 'keys are missing and keys are new, above the payloads only',
+    says: 'keys are missing and keys are added, above the payloads only',
     async run({ url, ledger, faults }) {
       const begin = ledger.ledgerEnd();
       const argument = { issuer: 'a', amount: '1', workflowId: 'own' };

@@ -1,4 +1,4 @@
-/** Faults of the ledger's history, as they look on the wire. */
+/** Faults of the ledger's history, as received on the wire. */
 import { expect } from 'vitest';
 import type { FaultRow } from './fault-rows.ts';
 import { activeAt, after, ask, contracts, effects, offsetOf, updates, watch } from '../server/raw.ts';
@@ -21,7 +21,7 @@ export const historyRows: readonly FaultRow[] = [
   },
   {
     rows: ['H2'],
-    says: 'another participant answers at the same address',
+    says: 'another participant responds at the same address',
     async run({ url, ledger }) {
       ledger.participantId = 'participant2::1220aa';
       expect((await ask(url, '/v2/parties/participant-id')).body).toBe('{"participantId":"participant2::1220aa"}');
@@ -76,7 +76,7 @@ export const historyRows: readonly FaultRow[] = [
   },
   {
     rows: ['H4', 'H5'],
-    says: 'pruning shows in the pruned offsets before it reaches a reader, and then refuses it',
+    says: 'pruning is visible in the pruned offsets before it reaches a reader, and then refuses the reader',
     async run({ url, ledger }) {
       ledger.pruneTo(10);
       expect((await ask(url, '/v2/state/latest-pruned-offsets')).body).toContain('"participantPrunedUpToInclusive":10');
@@ -86,7 +86,7 @@ export const historyRows: readonly FaultRow[] = [
   },
   {
     rows: ['H6', 'H7', 'H8', 'H10'],
-    says: 'recorded frames bring a new package, a failed view, a lone assign and an archive of the unseen',
+    says: 'recorded frames contain a new package, a failed view, a lone assign and an archive of an unknown contract',
     async run({ url, ledger }) {
       const begin = ledger.ledgerEnd();
       const base = { contractId: '00aa', templateId: 'ff:Main:T', packageName: 'new', nodeId: 0 };

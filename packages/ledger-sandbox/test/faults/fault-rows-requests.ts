@@ -1,4 +1,4 @@
-/** Faults of requests and handshakes, as they look on the wire. */
+/** Faults of requests and handshakes, as received on the wire. */
 import { expect } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { FaultRow } from './fault-rows.ts';
@@ -10,7 +10,7 @@ const plain = 'text/plain; charset=UTF-8';
 export const requestRows: readonly FaultRow[] = [
   {
     rows: ['L1', 'L2'],
-    says: 'connections are refused once it is down, reset while told so, and taken again after a restart',
+    says: 'connections are refused after a stop, reset by the fault, and accepted again after a restart',
     async run({ url, faults }) {
       faults.refuseConnections = true;
       expect(await ask(url, end)).toEqual({ error: 'ECONNRESET' });
@@ -27,7 +27,7 @@ export const requestRows: readonly FaultRow[] = [
   },
   {
     rows: ['L19'],
-    says: 'a list is too long: really, and when told so',
+    says: 'a list is too long: really, and by the fault',
     async run({ url, ledger, faults }) {
       faults.answer = { as: 'LIST_TOO_LONG', path: contracts, times: 1 };
       const asked = activeAt(ledger.ledgerEnd());
@@ -73,9 +73,9 @@ export const requestRows: readonly FaultRow[] = [
   },
   {
     rows: ['L20'],
-    says: 'an answer is slow, breaks off, or never comes',
+    says: 'a response is slow, breaks off, or never comes',
     async run({ url, faults }) {
-      // Of another path than the next fault: the answer that nobody waits for any more may come at any time.
+      // Of another path than the next fault, because an abandoned response may still arrive at any time.
       faults.slowAnswers = { delayMs: 120, path: '/v2/version', times: 1 };
       expect(await ask(url, '/v2/version', undefined, { waitMs: 60 })).toEqual({ error: 'SILENT' });
       expect((await ask(url, '/v2/version')).status).toBe(200);

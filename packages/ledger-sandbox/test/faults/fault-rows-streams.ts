@@ -1,4 +1,4 @@
-/** Faults of running streams, as they look on the wire. */
+/** Faults of running streams, as received on the wire. */
 import { expect } from 'vitest';
 import type { WebSocket } from 'ws';
 import { failureNames, namedFailure } from '../../src/faults/named-failures.ts';
@@ -12,7 +12,7 @@ const wire = (text: string): number => Buffer.byteLength(text) + (Buffer.byteLen
 export const streamRows: readonly FaultRow[] = [
   {
     rows: ['L3'],
-    says: 'a frame breaks off at a byte: with FIN where told, with RST at a random one',
+    says: 'a frame breaks off at a byte: with FIN at a given one, with RST at a random one',
     async run({ url, ledger, faults }) {
       const { frames } = await watch(url, updates, after(0, ledger.ledgerEnd()));
       const two = frames.slice(0, 2).reduce((sum, text) => sum + wire(text), 0);
@@ -63,7 +63,7 @@ export const streamRows: readonly FaultRow[] = [
   },
   {
     rows: ['L4', 'L6'],
-    says: 'a stalled stream answers pings, or does not when told so, while the ledger goes on',
+    says: 'a stalled stream answers pings, or does not by the fault, while the ledger continues',
     async run({ url, ledger, faults }) {
       faults.stall = { afterFrames: 4, path: updates };
       let pongs = 0;
@@ -92,11 +92,11 @@ export const streamRows: readonly FaultRow[] = [
   },
   {
     rows: ['L5'],
-    says: 'silence cuts the connection and pings keep it up',
+    says: 'silence closes the connection and pings keep it up',
     async run() {
       await using quick = await startSandbox({ idleTimeoutMs: 60 });
       expect((await watch(quick.url, updates, after(0))).code).toBe(1006);
-      // A busy machine may hold a ping back for longer than the first of them allows.
+      // A busy machine may delay a ping for longer than the first limit allows.
       await using patient = await startSandbox({ idleTimeoutMs: 1_500 });
       const opened = (socket: WebSocket): void => {
         const timer = setInterval(() => socket.ping(), 15);
@@ -107,7 +107,7 @@ export const streamRows: readonly FaultRow[] = [
   },
   {
     rows: ['L8'],
-    says: 'a slow receiver holds the stream back and loses nothing',
+    says: 'a slow receiver delays the stream and loses nothing',
     async run({ url, ledger, faults }) {
       faults.oversizedFrames = { bytes: 300_000 };
       let early = 0;
@@ -125,7 +125,7 @@ export const streamRows: readonly FaultRow[] = [
   },
   {
     rows: ['L2', 'L16'],
-    says: 'a stream is cut between two frames, seen as 1006',
+    says: 'a stream is dropped between two frames, seen as 1006',
     async run({ url, faults }) {
       faults.cut = { afterFrames: 5, times: 1 };
       const cut = await watch(url, updates, after(0));
@@ -135,7 +135,7 @@ export const streamRows: readonly FaultRow[] = [
   },
   {
     rows: ['L12'],
-    says: 'a stream ends with the close code told, 1000 and 1001 and 1011',
+    says: 'a stream ends with the given close code, 1000 and 1001 and 1011',
     async run({ url, faults }) {
       for (const code of [1000, 1001, 1011]) {
         faults.close = { code, afterFrames: 3, times: 1 };
@@ -160,7 +160,7 @@ export const streamRows: readonly FaultRow[] = [
   },
   {
     rows: ['L16'],
-    says: 'the active contracts end early by a cut, by a refusal or by a 1000, and whole by a 1000',
+    says: 'the active contracts end early by a drop, by a refusal or by a 1000, and complete by a 1000',
     async run({ url, faults, ledger }) {
       const at = activeAt(ledger.ledgerEnd());
       const whole = await watch(url, contracts, at);
@@ -221,7 +221,7 @@ export const streamRows: readonly FaultRow[] = [
   },
   {
     rows: ['L15'],
-    says: 'two updates change places, as often as told, and one is lost',
+    says: 'two updates are swapped, the given number of times, and one is lost',
     async run({ url, faults, ledger }) {
       const all = after(0, ledger.ledgerEnd());
       const { frames } = await watch(url, updates, all);

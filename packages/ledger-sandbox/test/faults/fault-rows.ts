@@ -1,11 +1,11 @@
-/** What a row of the fault matrix looks like as a test of the sandbox. */
+/** Shape of a row of the fault matrix as a test of the sandbox. */
 import type { Sandbox } from '../../src/server/sandbox.ts';
 
 export interface FaultRow {
   /** Ids of the rows of the matrix that the fault serves. */
   readonly rows: readonly string[];
   readonly says: string;
-  /** Switches the fault on and asserts what is seen on the wire; the sandbox holds 40 updates. */
+  /** Switches the fault on and asserts the frames on the wire; the sandbox holds 40 updates. */
   run(sandbox: Sandbox): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Every ledger-side row of the fault matrix can be switched on, and is seen on the raw wire. */
+/** Every ledger-side row of the fault matrix can be switched on, and is visible on the raw wire. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -34,7 +34,7 @@ describe('the fault matrix', () => {
     });
   }
 
-  it('is covered: every row is served here or concerns no ledger', () => {
+  it('is covered: every row is tested here or concerns no ledger', () => {
     const served = new Set([...all.flatMap(({ rows }) => rows), ...Object.keys(elsewhere)]);
     expect(matrix.filter((row) => !served.has(row))).toEqual([]);
     expect(matrix).toEqual(expect.arrayContaining([...served]));
@@ -48,7 +48,7 @@ describe('the fault matrix', () => {
 });
 
 describe('the endpoints that script the sandbox', () => {
-  it('set, show and lift faults, and leave the others alone', async () => {
+  it('set, list and remove faults, and leave the others unchanged', async () => {
     const { url } = sandbox;
     const set = await ask(url, '/sandbox/faults', { stall: { afterFrames: 2 }, duplicateCheckpoints: true });
     expect(set).toMatchObject({ status: 200, body: '{"stall":{"afterFrames":2},"duplicateCheckpoints":true}' });
@@ -57,7 +57,7 @@ describe('the endpoints that script the sandbox', () => {
     expect((await ask(url, '/sandbox/faults')).body).toBe('{"duplicateCheckpoints":true}');
   });
 
-  it('work while the sandbox never answers anything else', async () => {
+  it('work while the sandbox responds to no other request', async () => {
     await ask(sandbox.url, '/sandbox/faults', { neverAnswer: true });
     expect((await ask(sandbox.url, '/sandbox/faults', { neverAnswer: false })).status).toBe(200);
     expect((await ask(sandbox.url, '/v2/state/ledger-end')).status).toBe(200);
@@ -70,27 +70,27 @@ describe('the endpoints that script the sandbox', () => {
     [{ cut: { times: -1 } }, /fault cut: field times is not count/],
     [{ answer: { as: 'X' } }, /fault answer: field as is not one of SERVICE_NOT_RUNNING/],
     [{ compress: 1 }, /fault compress: expected true/],
-  ])('refuse what they do not know, and change nothing: %j', async (body, said) => {
+  ])('refuse unknown entries, and change nothing: %j', async (body, said) => {
     const refused = await ask(sandbox.url, '/sandbox/faults', { duplicateCheckpoints: true, ...body });
     expect(refused).toMatchObject({ status: 400, type: 'text/plain; charset=UTF-8' });
     expect(refused.body).toMatch(said);
     expect((await ask(sandbox.url, '/sandbox/faults')).body).toBe('{}');
   });
 
-  it('run acts of the ledger', async () => {
+  it('run ledger actions', async () => {
     const end = sandbox.ledger.ledgerEnd();
     const acts = { skipOffsets: { count: 7 }, prune: { to: 5 }, participantId: { id: 'p::1220' } };
     const { body = '' } = await ask(sandbox.url, '/sandbox/ledger', acts);
     expect(JSON.parse(body)).toMatchObject({ ledgerEnd: end + 7, prunedTo: 5, participantId: 'p::1220' });
     const refused = await ask(sandbox.url, '/sandbox/ledger', { restore: { to: 4 } });
     expect(refused).toMatchObject({ status: 400 });
-    expect(refused.body).toMatch(/cannot be taken back/);
+    expect(refused.body).toMatch(/cannot be restored/);
     expect(JSON.parse((await ask(sandbox.url, '/sandbox/ledger', { reset: true })).body ?? '')).toMatchObject({
       ledgerEnd: 0,
     });
   });
 
-  it('are not there by default, nor for pages of a browser or other names of this host', async () => {
+  it('are absent by default, and for pages of a browser and other names of this host', async () => {
     await using usual = await startSandbox();
     expect((await ask(usual.url, '/sandbox/faults')).status).toBe(404);
     for (const headers of [{ origin: 'http://127.0.0.1' }, { host: 'ledger.example.org' }]) {

@@ -1,10 +1,12 @@
-/** A reset leaves nothing behind, at whatever moment it comes; in a process of its own, which has to end by itself. */
+/**
+ * A reset leaves nothing behind, at whatever moment it comes. Runs in its own process, which has to end without help.
+ */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
 const module = new URL('../../dist/faults/connection.js', import.meta.url).href;
 
-/** `before` is done to a connected socket at once before the reset. */
+/** `before` runs on a connected socket immediately before the reset. */
 function ended(before: string): { readonly status: number | null; readonly stdout: string } {
   const script = `
     import { once } from 'node:events';
@@ -24,8 +26,8 @@ function ended(before: string): { readonly status: number | null; readonly stdou
 it.each([
   ['open', ''],
   ['being ended', 'socket.end()'],
-  ['being ended, with much still to be written', 'socket.end(Buffer.alloc(50_000_000))'],
+  ['being ended, with many bytes still to be written', 'socket.end(Buffer.alloc(50_000_000))'],
   ['gone', 'socket.destroy()'],
-])('a socket that is %s is let go', (_, before) => {
+])('a socket that is %s is released', (_, before) => {
   expect(ended(before)).toMatchObject({ status: 0, stdout: 'closed\n' });
 });

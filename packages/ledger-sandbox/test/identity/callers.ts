@@ -8,7 +8,7 @@ export const shared = sharedSecret(secret);
 /** The redacted body of every refusal for lack of a token or of a right. */
 export const refused = { code: 'NA', cause: 'A security-sensitive error has been received', errorCategory: -1 };
 
-/** A sandbox that takes tokens of `shared`, with one user `alice` that may read everything. */
+/** A sandbox that accepts tokens of `shared`, with one user `alice` that may read everything. */
 export async function startSecured(auth: SandboxOptions['auth'] = {}, options: SandboxOptions = {}): Promise<Sandbox> {
   const users = [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
   return await startSandbox({ seed: 5, ...options, auth: { secret, users, ...auth } });
@@ -17,7 +17,7 @@ export async function startSecured(auth: SandboxOptions['auth'] = {}, options: S
 export interface Answered {
   readonly status: number;
   readonly text: string;
-  /** Undefined when the answer is no JSON object. */
+  /** Undefined if the response is not a JSON object. */
   readonly body: unknown;
 }
 

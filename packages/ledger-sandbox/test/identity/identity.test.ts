@@ -1,4 +1,4 @@
-/** Who may do what: the handshake, rights, and how running streams notice that a token or a right ended. */
+/** Authorization: the handshake, rights, and how running streams notice that a token or a right ended. */
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -34,13 +34,13 @@ const transactions = {
   includeTransactions: { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_ACS_DELTA' },
 };
 
-describe('the handshake', () => {
+describe('the authorization of a handshake', () => {
   const acs = { activeAtOffset: 0, eventFormat: anyParty };
   const path = '/v2/state/active-contracts';
   const handshake = async (sandbox: Sandbox, protocols: string[]): Promise<Received> =>
     stream(sandbox.url, path, acs, undefined, { protocols });
 
-  it('takes a token from the first subprotocol and loses it in the second place', async () => {
+  it('accepts a token in the first subprotocol, but not in the second', async () => {
     const sandbox = await start();
     const entry = `jwt.token.${await token(shared)}`;
     expect(await handshake(sandbox, [entry, 'daml.ws.auth'])).toMatchObject({ frames: [], code: 1000 });
@@ -48,7 +48,7 @@ describe('the handshake', () => {
     expect([last(lost), lost.code]).toEqual([expect.objectContaining({ ...refused, grpcCodeValue: 16 }), 1000]);
   });
 
-  it('passes a bad token, which is then refused in a frame', async () => {
+  it('accepts an invalid token, which is then refused in a frame', async () => {
     const sandbox = await start();
     for (const bearer of ['nonsense', await token(shared, { exp: endsIn(-1000) })]) {
       const headers = { authorization: `Bearer ${bearer}` };
@@ -69,7 +69,7 @@ describe('the handshake', () => {
     }
   });
 
-  it('does not make a token last: a request that comes after its end is unauthenticated', async () => {
+  it('does not extend a token: a request after its expiry is unauthenticated', async () => {
     const clock = stopClock();
     const sandbox = await start();
     const headers = { authorization: `Bearer ${await token(shared, { exp: endsIn(500) })}` };
@@ -83,7 +83,7 @@ describe('the handshake', () => {
     await once(socket, 'close');
   });
 
-  it('passes an unknown user too when told so', async () => {
+  it('accepts an unknown user too if configured', async () => {
     const sandbox = await start({ unknownUserAtHandshake: 'accepted' });
     const headers = { authorization: `Bearer ${await token(shared, { sub: 'nobody' })}` };
     const received = await stream(sandbox.url, path, acs, undefined, { headers });
@@ -99,7 +99,7 @@ const submission = {
   actAs: [party],
 };
 const page = { activeAtOffset: 0 };
-/** Every kind of endpoint, with a request that is refused with 403 or gets past the rights. */
+/** Every kind of endpoint, with a request that is refused with 403 or passes the check of rights. */
 const requests = {
   public: ['GET /v2/state/ledger-end', undefined],
   admin: ['GET /v2/users', undefined],
@@ -132,7 +132,7 @@ describe('rights', () => {
   });
 
   it.each(table.map(([name, , allowed], index) => [name, index, allowed] as const))(
-    'of a user with %s open what they name and nothing else',
+    'of a user with %s allow exactly the requests that they name',
     async (_name, index, allowed) => {
       const bearer = await token(shared, { sub: `user${index}` });
       const passed: string[] = [];
@@ -157,7 +157,7 @@ describe('rights', () => {
     expect(may({ kind: 'ParticipantAdmin' })).toBe(false);
   });
 
-  it('are asked for on a stream as well: reading, and topology of all parties', async () => {
+  it('are required on a stream as well: reading, and topology of all parties', async () => {
     const headers = { authorization: `Bearer ${await token(shared, { sub: 'user3' })}` };
     const ask = async (format: unknown): Promise<unknown> => {
       const request = { beginExclusive: 0, endInclusive: null, updateFormat: format };
@@ -169,7 +169,7 @@ describe('rights', () => {
   });
 });
 
-describe('a running stream', () => {
+describe('the authorization of a running stream', () => {
   /** Appends until the stream has ended, so that there is always a next element. */
   async function whileUpdatesFlow(sandbox: Sandbox, run: () => Promise<Received>): Promise<Received> {
     let seed = 0;
@@ -184,7 +184,7 @@ describe('a running stream', () => {
   const follow = async (sandbox: Sandbox, bearer: string, enough?: (frames: readonly string[]) => boolean) =>
     stream(sandbox.url, '/v2/updates', everything, enough, { headers: { authorization: `Bearer ${bearer}` } });
 
-  it('ends with ACCESS_TOKEN_EXPIRED instead of the first element after the end of its token', async () => {
+  it('ends it with ACCESS_TOKEN_EXPIRED instead of the first element after the expiry of its token', async () => {
     const clock = stopClock();
     const sandbox = await start();
     const bearer = await token(shared, { exp: endsIn(700) });
@@ -211,14 +211,14 @@ describe('a running stream', () => {
     });
   });
 
-  it('outlives its token for the configured grace', async () => {
+  it('lets it outlive its token by the configured grace', async () => {
     const clock = stopClock();
     const sandbox = await start({ expiryGraceMs: 700 });
     const bearer = await token(shared, { exp: endsIn(500) });
     const received = await whileUpdatesFlow(sandbox, () =>
       follow(sandbox, bearer, (frames) => {
         if (frames.length === 3) clock.advance(1_100);
-        // Elements that were sent before the clock moved may still be on their way.
+        // Elements sent before the clock moved may still be on their way.
         if (frames.length === 200) clock.advance(100);
         return false;
       }),
@@ -227,7 +227,7 @@ describe('a running stream', () => {
     expect(received.frames.length).toBeGreaterThan(200);
   });
 
-  it('outlives its token for as long as nothing is to be sent', async () => {
+  it('lets it outlive its token while no element is to be sent', async () => {
     const clock = stopClock();
     const sandbox = await start();
     const bearer = await token(shared, { exp: endsIn(50) });
@@ -237,7 +237,7 @@ describe('a running stream', () => {
       if (frames.length > 1) return false;
       // Too little for an OffsetCheckpoint, which would be an element to send.
       clock.advance(60);
-      // Many turns of the sandbox, in which it would end a stream whose token has ended.
+      // Many turns of the sandbox, in which it would end a stream with an expired token.
       void (async () => {
         const other = await token(shared);
         while (asked < 20) {
@@ -253,7 +253,7 @@ describe('a running stream', () => {
 
   const grant = { userId: 'alice', rights: [{ kind: { CanReadAs: { value: { party } } } }] };
 
-  it('ends with STALE_STREAM_AUTHORIZATION when the rights of its user change, and not before', async () => {
+  it('ends it with STALE_STREAM_AUTHORIZATION when the rights of its user change, and not before', async () => {
     const sandbox = await start({ rightsCheckMs: 30 });
     const bearer = await token(shared);
     const quiet = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer, (frames) => frames.length > 20));
@@ -274,7 +274,7 @@ describe('a running stream', () => {
     ]);
   });
 
-  it('ends for a changed or deleted user although nothing is to be sent', async () => {
+  it('ends it for a changed or deleted user although no element is to be sent', async () => {
     const sandbox = await start({ rightsCheckMs: 30 });
     generateHistory(sandbox.ledger, { seed: 1, updates: 1 });
     const bearer = await token(shared);

@@ -1,4 +1,4 @@
-/** Ways around missing rights: each has to end in a refusal, or in nothing to see. */
+/** Attempts to bypass missing rights: each has to end in a refusal, or with nothing visible. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { serveJwks, keyPair, token } from '../../../../test/support/tokens.ts';
@@ -18,7 +18,7 @@ let signer: Signer;
 let admin: (what: string, body?: unknown) => Promise<Answered>;
 /** A user with the party `eve` and no other right. */
 let eve: typeof admin;
-/** Administers the identity provider `theirs`, and nothing else. */
+/** Administers the identity provider `theirs` only. */
 let theirAdmin: typeof admin;
 let eveToken: string;
 
@@ -162,7 +162,7 @@ describe('reading as a party without the right', () => {
     ]);
   });
 
-  it('a page token of somebody who may read more opens nothing', async () => {
+  it('a page token of a user with more rights opens nothing', async () => {
     const reader = await token(shared, { sub: 'reader' });
     const rights = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
     expect((await admin('POST /v2/users', { user: { id: 'reader' }, rights })).status).toBe(200);
@@ -185,7 +185,7 @@ describe('reading as a party without the right', () => {
 });
 
 describe('acting as a party without the right', () => {
-  it('by taking a hosted party for oneself on another synchronizer', async () => {
+  it('by hosting a hosted party for oneself on another synchronizer', async () => {
     const [global, other] = sandbox.ledger.synchronizers;
     const allocation = { partyIdHint: 'victim', synchronizerId: global.id };
     const { body } = await admin('POST /v2/parties', allocation);

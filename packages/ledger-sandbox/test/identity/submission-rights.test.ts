@@ -1,4 +1,4 @@
-/** Who may submit, prepare and execute, and for whom completions are shown. */
+/** Rights to submit, prepare and execute, and the visibility of completions. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { token } from '../../../../test/support/tokens.ts';

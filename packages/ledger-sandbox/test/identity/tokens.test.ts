@@ -1,4 +1,4 @@
-/** Which tokens authenticate: claims, lifetimes, signatures, and where public keys come from. */
+/** Valid tokens: claims, lifetimes, signatures, and the source of public keys. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -14,7 +14,7 @@ async function statusWith(sandbox: Sandbox, claims: Record<string, unknown>, sig
 }
 
 describe('a token', () => {
-  it('authenticates by scope or by the audience of this participant, and by nothing else', async () => {
+  it('authenticates only by scope or by the audience of this participant', async () => {
     await using sandbox = await startSecured();
     const audience = `https://daml.com/jwt/aud/participant/${sandbox.participantId}`;
     expect(await statusWith(sandbox, {})).toBe(200);
@@ -44,7 +44,7 @@ describe('a token', () => {
     expect(await statusWith(sandbox, { sub: undefined })).toBe(401);
     expect(await statusWith(sandbox, { exp: endsIn(310_000) })).toBe(401);
     expect(await statusWith(sandbox, { exp: endsIn(290_000) })).toBe(200);
-    // The lifetime is what is left of it, not what the issuer gave.
+    // The lifetime is the remaining one, not the one the issuer gave.
     expect(await statusWith(sandbox, { exp: endsIn(290_000), iat: endsIn(-3_600_000) })).toBe(200);
     await using brief = await startSecured({ maxTokenLifetimeMs: 1_000 });
     expect(await statusWith(brief, {})).toBe(401);
@@ -53,7 +53,7 @@ describe('a token', () => {
     expect(await statusWith(unlimited, { exp: endsIn(-1) })).toBe(401);
   });
 
-  it('is refused when missing, malformed, signed by someone else or not signed at all', async () => {
+  it('is refused if missing, malformed, signed by another key or not signed at all', async () => {
     await using sandbox = await startSecured();
     const unsigned = `${btoa('{"alg":"none"}')}.${btoa('{"sub":"alice","scope":"daml_ledger_api"}')}.`;
     const foreign = await token(sharedSecret('some other secret, as long as the other'));
@@ -64,7 +64,7 @@ describe('a token', () => {
     expect((await call(sandbox.url, undefined, 'GET /v2/version')).status).toBe(200);
   });
 
-  it('is not checked with a key nobody configured', async () => {
+  it('is not checked with a key that is not configured', async () => {
     await expect(startSandbox({ auth: {} })).rejects.toMatchObject({ code: 'SANDBOX_AUTH' });
   });
 });
@@ -89,7 +89,7 @@ describe('public keys', () => {
     expect(await statusWith(sandbox, {}, long)).toBe(200);
   });
 
-  it('may be given, and a shared secret is no way around them', async () => {
+  it('may be given directly, and a shared secret does not bypass them', async () => {
     const users = [{ id: 'alice', rights: [] }];
     await using sandbox = await startSandbox({ auth: { jwks: keySet(rsa, long), users } });
     expect(await statusWith(sandbox, {}, rsa)).toBe(200);
@@ -99,7 +99,7 @@ describe('public keys', () => {
     expect(await statusWith(sandbox, {}, forged)).toBe(401);
   });
 
-  it('that cannot be fetched authenticate nobody', async () => {
+  it('that cannot be fetched authenticate no user', async () => {
     await using sandbox = await startSandbox({ auth: { jwksUrl: 'http://127.0.0.1:1/jwks' } });
     expect(await statusWith(sandbox, { sub: 'participant_admin' }, rsa)).toBe(401);
   });

@@ -1,4 +1,4 @@
-/** User management over HTTP: shapes as in the samples, refusals, paging, and who may manage whom. */
+/** User management over HTTP: shapes as in the samples, refusals, paging, and rights to manage users. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
@@ -59,7 +59,7 @@ describe('users', () => {
     expect(await refusal('GET /v2/users/indexer')).toEqual([404, 'USER_NOT_FOUND']);
   });
 
-  it('come by pages in the order of their ids', async () => {
+  it('are returned in pages in the order of their ids', async () => {
     for (const id of ['zoe', 'bob', 'eve', 'Ann']) await call('POST /v2/users', { user: { id } });
     const ids: unknown[] = [];
     let pages = 0;
@@ -118,7 +118,7 @@ describe('rights of a user', () => {
     expect((await call('GET /v2/users/bob/rights')).text).toBe(wanted);
   });
 
-  it('are granted and revoked, and the answer names only what is new or gone', async () => {
+  it('are granted and revoked, and the response names only the added or removed ones', async () => {
     const granted = await call('POST /v2/users/bob/rights', change([canRead, admin, canRead]));
     expect(granted.body).toEqual({ newlyGrantedRights: [canRead, admin] });
     expect((await call('POST /v2/users/bob/rights', change([canRead]))).body).toEqual({ newlyGrantedRights: [] });
@@ -218,7 +218,7 @@ describe('an identity provider', () => {
     expect(await refusal('GET /v2/idps/partner')).toEqual([404, 'IDP_CONFIG_NOT_FOUND']);
   });
 
-  it('vouches for its own users only, and its administrator manages only those', async () => {
+  it('authenticates its own users only, and its administrator manages only those', async () => {
     const key = await keyPair('ES256');
     await using jwks = await serveJwks(key);
     await restart({ auth: { secret, users: [{ id: 'alice', rights: [] }] } });

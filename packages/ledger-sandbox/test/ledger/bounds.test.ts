@@ -1,4 +1,4 @@
-/** What a long run keeps: nothing that pruning and time have made useless. */
+/** Memory of a long run: nothing that pruning and time have made useless is kept. */
 import { describe, expect, it } from 'vitest';
 import { Completions } from '../../src/ledger/completions.ts';
 import { longestPeriod } from '../../src/ledger/deduplication.ts';
@@ -12,7 +12,7 @@ function completion(offset: number, at: number, externalHash: string): Parameter
 }
 
 describe('completions', () => {
-  it('are compared with later submissions for a week after they were pruned, not for ever', () => {
+  it('are compared with later submissions for a week after they were pruned, not forever', () => {
     const completions = new Completions();
     const first = completion(1, 0, 'aa');
     completions.add(first);

@@ -1,4 +1,4 @@
-/** Submissions over HTTP: all command kinds, keys, deduplication, refusals as the participant words them. */
+/** Submissions over HTTP: all command kinds, keys, deduplication, refusals in the participant's wording. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { interfaces } from '../../src/demo/templates/names.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -57,7 +57,7 @@ describe('contract keys', () => {
     });
   });
 
-  it('leave trailing Optionals out', async () => {
+  it('omit trailing Optionals', async () => {
     const create = { CreateCommand: { templateId: template, createArguments: accountOf('1', { limit: null }) } };
     const { body } = await transact(create, 'a');
     const argument = at(body, 'transaction', 'events', 0, 'CreatedEvent', 'createArgument') as object;
@@ -104,7 +104,7 @@ describe('contract keys', () => {
     expect((await wait(archive, 'third')).body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
   });
 
-  it('are not found when nobody has them, or when no submitting party sees the contract', async () => {
+  it('are not found if no contract has them, or no submitting party sees the contract', async () => {
     await created('1');
     const byKey = (number: string): object => ({
       ExerciseByKeyCommand: {
@@ -215,7 +215,7 @@ describe('deduplication', () => {
     expect(second.body['correlationId']).toBe('second');
   });
 
-  it('takes another user, other parties or another command id for another change', async () => {
+  it('accepts another user, other parties or another command id as another change', async () => {
     await wait(create, 'same');
     expect((await wait(create, 'same', { userId: 'other' })).status).toBe(200);
     expect((await wait(create, 'same', { actAs: [bank] })).status).toBe(200);
@@ -235,7 +235,7 @@ describe('deduplication', () => {
     expect((await wait(create, 'same', end)).status).toBe(200);
   });
 
-  it('leaves the answer to the completion when nobody waits', async () => {
+  it('leaves the result to the completion if no client waits', async () => {
     await wait(create, 'same');
     const again = { commands: [create], commandId: 'same', actAs: [bank, alice] };
     expect(await post(sandbox.url, '/v2/commands/async/submit', again)).toEqual({ status: 200, body: {} });
@@ -245,7 +245,7 @@ describe('deduplication', () => {
 });
 
 describe('a refusal of a submission', () => {
-  it('names the failure of the model and the exercises it came through', async () => {
+  it('names the failure of the model and the exercises it passed', async () => {
     const contractId = await created('1');
     const withdraw = {
       ExerciseCommand: {
@@ -270,7 +270,7 @@ describe('a refusal of a submission', () => {
     );
   });
 
-  it('names the contract that is not there', async () => {
+  it('names the missing contract', async () => {
     const archive = { templateId: template, contractId: '00ff', choice: 'Archive', choiceArgument: {} };
     const { status, body } = await wait({ ExerciseCommand: archive }, 'a');
     expect([status, body['code'], body['errorCategory']]).toEqual([404, 'CONTRACT_NOT_FOUND', 11]);

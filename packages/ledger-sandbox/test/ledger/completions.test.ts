@@ -30,7 +30,7 @@ async function list(body: object, path = '/v2/commands/completions'): Promise<un
 }
 
 describe('the completion of a submission', () => {
-  it('repeats it, with the offset and the id of its update', async () => {
+  it('repeats the submission, with the offset and the id of its update', async () => {
     const period = { DeduplicationDuration: { value: { seconds: 30, nanos: 0 } } };
     const { body } = await submit('c-1', { submissionId: 's-1', deduplicationPeriod: period });
     const [completion] = await list({ userId: 'app', parties: [alice] });
@@ -55,7 +55,7 @@ describe('the completion of a submission', () => {
     });
   });
 
-  it('says why a duplicate was refused, at an offset of its own', async () => {
+  it('has the reason why a duplicate was refused, at an offset of its own', async () => {
     const { body } = await submit('c-1', { submissionId: 's-1' });
     expect((await submit('c-1', { submissionId: 's-2' })).status).toBe(409);
     const completions = await list({ userId: 'app', parties: [alice] });
@@ -72,7 +72,7 @@ describe('the completion of a submission', () => {
     expect(encoded).toContain('existing_submission_id\u0012\u0003s-1');
   });
 
-  it('is not left by a submission that cannot be interpreted', async () => {
+  it('does not exist for a submission that cannot be interpreted', async () => {
     expect((await submit('c-1', { actAs: [bank] })).status).toBe(400);
     expect(await list({ userId: 'app', parties: [alice, bank] })).toEqual([]);
   });
@@ -86,7 +86,7 @@ describe('the completion of a submission', () => {
 });
 
 describe('completions', () => {
-  it('are shown to one user, for the parties asked for, after an offset', async () => {
+  it('are visible to one user, for the requested parties, after an offset', async () => {
     await submit('c-1');
     await submit('c-2', { actAs: [alice, bank] });
     await submit('c-3', { userId: 'other' });
@@ -124,7 +124,7 @@ describe('completions', () => {
     expect(close).toBe(1000);
   });
 
-  it('stream for ever, with a checkpoint after what it covers', async () => {
+  it('stream forever, with a checkpoint after the covered range', async () => {
     await submit('c-1');
     const { frames } = await stream(
       sandbox.url,
@@ -148,7 +148,7 @@ describe('completions', () => {
 });
 
 describe('completion-by-hash', () => {
-  it('finds what became of a signed transaction from 3.6 on, and nothing of another hash', async () => {
+  it('finds the result of a signed transaction since 3.6, and nothing for another hash', async () => {
     await sandbox.close();
     sandbox = await startSandbox({ release: '3.6', limits: { listWaitMs: 20 } });
     const hash = `1220${'cd'.repeat(32)}`;

@@ -1,4 +1,4 @@
-/** The sandbox ledger keeps its books: seeding is gap-free, shapes and filters hold, commands work, seeds repeat. */
+/** Consistency of the sandbox ledger: seeding is gap-free, shapes and filters hold, commands work, seeds repeat. */
 import { demoWorld, startSandbox } from '../../src/demo/sandbox.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { interfaces } from '../../src/demo/templates/names.ts';
@@ -91,7 +91,7 @@ describe('the active contracts at N and the updates after N', () => {
     expect(witnessed).toBeGreaterThan(0);
   });
 
-  it('show a contract between two synchronizers as incomplete, and resume after the last token', async () => {
+  it('contain a contract between two synchronizers as incomplete, and resume after the last token', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 1500 });
     const end = sandbox.ledger.ledgerEnd();
     const everything: unknown[] = [];
@@ -111,7 +111,7 @@ describe('filters', () => {
     filtersForAnyParty: { cumulative: [{ identifierFilter }] },
   });
 
-  it('select by interface and render its view only when asked', async () => {
+  it('select by interface and render its view only on request', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
     const value = { interfaceId: `#${interfaces.holding}`, includeInterfaceView: true, includeCreatedEventBlob: true };
     const created = (await acs(sandbox.ledger.ledgerEnd(), only({ InterfaceFilter: { value } }))).map((e) =>
@@ -129,7 +129,7 @@ describe('filters', () => {
     });
   });
 
-  it('select by template, and limit witnesses to the asked parties', async () => {
+  it('select by template, and limit witnesses to the requested parties', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
     const templateId = '#splice-amulet:Splice.Amulet:Amulet';
     const entries = await acs(sandbox.ledger.ledgerEnd(), only({ TemplateFilter: { value: { templateId } } }));
@@ -189,7 +189,7 @@ describe('commands', () => {
     });
   });
 
-  it('refuse what the submitter may not authorize or nobody uploaded', async () => {
+  it('refuse what the submitter may not authorize, or no uploaded package defines', async () => {
     const create = (templateId: string): unknown => ({ CreateCommand: { templateId, createArguments: iou } });
     expect(await submit(create('#model-tests:Iou:Iou'), ['Eve::1220aa'])).toMatchObject({
       status: 400,
@@ -241,7 +241,7 @@ describe('the same seed', () => {
     expect(frames[0]).toEqual(frames[1]);
   });
 
-  it('offers live traffic that stops when told', async () => {
+  it('offers live traffic that can be stopped', async () => {
     const ledger = new Ledger(demoWorld(), { seed: 1 });
     const traffic = startTraffic(ledger, { seed: 1, updatesPerSecond: 200, history: 50 });
     const before = ledger.ledgerEnd();
@@ -258,7 +258,7 @@ describe('the same seed', () => {
 });
 
 describe('samples of frames', () => {
-  it('come out exactly as they went in, whatever the filter', async () => {
+  it('are returned exactly as they were added, whatever the filter', async () => {
     const bodies = sampleNames().map((name) => JSON.parse(fixture(`samples/${name}`)) as Record<string, never>);
     const recorded = bodies.filter((body) => body['update'] !== undefined).map((body) => JSON.stringify(body));
     const entries = bodies

@@ -1,4 +1,4 @@
-/** Look-ups of one update and of one contract, and snapshots with incomplete reassignments. */
+/** Lookups of one update and of one contract, and snapshots with incomplete reassignments. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { assign, assignAhead, unassign } from '../../src/ledger/reassignments.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -47,7 +47,7 @@ describe('an update', () => {
     expect(body).toHaveLength(3);
   });
 
-  it('is not found under a forgotten id, a text inside another, or a format that hides it', async () => {
+  it('is not found under a removed id, a text inside another, or a format that hides it', async () => {
     iou();
     const { body } = await post(sandbox.url, '/v2/updates/update-by-offset', { offset: 1, updateFormat: effects });
     const updateId = at(body, 'update', 'Transaction', 'value', 'updateId');
@@ -61,7 +61,7 @@ describe('an update', () => {
     expect(await look(updateId, effects)).toMatchObject(missing);
   });
 
-  it('is found by the hash of its transaction from 3.6 on', async () => {
+  it('is found by the hash of its transaction since 3.6', async () => {
     await using newer = await startSandbox({ seed: 3, release: '3.6' });
     const hash = `1220${'ab'.repeat(32)}`;
     newer.ledger.append({
@@ -75,7 +75,7 @@ describe('an update', () => {
     expect((await post(sandbox.url, '/v2/updates/update-by-hash', request)).status).toBe(404);
   });
 
-  it('comes as a bare transaction from the deprecated look-ups', async () => {
+  it('is returned as a bare transaction by the deprecated lookups', async () => {
     iou();
     const byOffset = await post(sandbox.url, '/v2/updates/transaction-by-offset', {
       offset: 1,
@@ -123,7 +123,7 @@ describe('a contract', () => {
     expect(await look()).toMatchObject(missing);
   });
 
-  it('shows both events of one that lived for a single transaction', async () => {
+  it('has both events if it existed for a single transaction', async () => {
     const argument = { issuer: 'alice', owner: 'alice', currency: 'USD', amount: '1.0', observers: [] };
     const templateId = '#model-tests:Iou:Iou';
     const made = { kind: 'create-and-exercise', templateId, argument, choice: 'Archive', choiceArgument: {} } as const;
@@ -148,7 +148,7 @@ describe('a contract', () => {
 });
 
 describe('a snapshot', () => {
-  it('shows a contract between two synchronizers as incomplete, never as active', async () => {
+  it('contains a contract between two synchronizers as incomplete, never as active', async () => {
     const reassignmentId = unassign(sandbox.ledger, iou());
     assign(sandbox.ledger, reassignmentId);
     expect(await snapshot(1)).toEqual(['JsActiveContract']);
@@ -156,7 +156,7 @@ describe('a snapshot', () => {
     expect(await snapshot(3)).toEqual(['JsActiveContract']);
   });
 
-  it('shows an assign ahead of its unassign as incomplete, next to both activations', async () => {
+  it('contains an assign ahead of its unassign as incomplete, next to both activations', async () => {
     const contractId = iou();
     const unassignLater = assignAhead(sandbox.ledger, contractId);
     expect(await snapshot(2)).toEqual(['JsActiveContract', 'JsActiveContract', 'JsIncompleteAssigned']);

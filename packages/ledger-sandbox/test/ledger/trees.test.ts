@@ -64,7 +64,7 @@ describe('trees', () => {
     expect([...kinds].toSorted()).toEqual(['Reassignment', 'TransactionTree']);
   });
 
-  it('show everything a party sees, whatever template its legacy filter names', async () => {
+  it('contain everything a party sees, whatever template its legacy filter names', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const templateId = '#model-tests:Iou:Iou';
     const cumulative = [{ identifierFilter: { TemplateFilter: { value: { templateId } } } }];

@@ -1,4 +1,4 @@
-/** Packages that compilers made: read and taken by the sandbox, and equal to those that it writes of the same. */
+/** Packages from compilers: read and accepted by the sandbox, and equal to its own generated ones. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
@@ -17,7 +17,7 @@ import { sha256 } from './dars.ts';
 const all = [...demoPackages, licensingUpgrade];
 
 describe('real DARs', needs(noDars), () => {
-  it('are read: names and versions, and ids that are the hashes their compilers gave them', () => {
+  it('are read: names and versions, and ids that are the hashes their compilers computed', () => {
     const mains = darNames().map((name) => {
       const archives = readSandboxDar(readFileSync(join(darsFolder, name))).map(readArchive);
       for (const { id, payload } of archives) expect(sha256(payload)).toBe(id);
@@ -46,7 +46,7 @@ describe('real DARs', needs(noDars), () => {
 });
 
 describe('compiled packages', needs(noDars), () => {
-  /** Interfaces and types with package names in the place of ids, which differ; the order of interfaces is free. */
+  /** Interfaces and types with package names in place of ids, which differ; the order of interfaces is free. */
   const comparable = (model: PackageModel, nameOf: (packageId: string) => string | undefined): unknown => {
     const { dataTypes } = model;
     const interfaces = model.interfaces.toSorted((a, b) => a.entityName.localeCompare(b.entityName));
@@ -59,7 +59,7 @@ describe('compiled packages', needs(noDars), () => {
     ['splice-api-token-metadata-v1'],
     ['splice-api-token-holding-v1'],
     ['splice-api-token-transfer-instruction-v1'],
-  ])('of the token standard have the interfaces and types of the written ones: %s', (name) => {
+  ])('of the token standard have the interfaces and types of the generated ones: %s', (name) => {
     const compiled = readDar(`${name}-1.0.0.dar`, name);
     const written = demoPackages.find((one) => one.name === name);
     if (written === undefined) throw new Error(`${name} is not written`);

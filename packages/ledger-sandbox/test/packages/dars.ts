@@ -1,4 +1,4 @@
-/** Hand-made DARs: the few fields of an archive that name things, zipped with a manifest as a compiler writes it. */
+/** Minimal DARs: the few fields of an archive that contain names, zipped with a manifest as a compiler writes it. */
 import { createHash } from 'node:crypto';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { zipSync } from 'fflate';
@@ -59,7 +59,10 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** An archive around a payload. @param hash the one it claims; by default the right one */
+/**
+ * An archive around a payload.
+ * @param hash the hash it contains; by default the right one
+ */
 export function sealed(payload: Uint8Array, hash: string = sha256(payload)): Uint8Array {
   const writer = new BinaryWriter();
   bytesField(writer, 3, payload);

@@ -1,4 +1,4 @@
-/** DARs that nobody compiled: each is refused with a code of the participant, quickly and within bounds. */
+/** DARs that no compiler created: each is refused with a code of the participant, quickly and within bounds. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { zipSync } from 'fflate';
 import { array, asyncProperty, boolean, nat, tuple, uint8Array } from 'fast-check';
@@ -26,14 +26,14 @@ const good = darOfPackage({ name: 'harbor', version: '1.0.0', templates: ['Note'
 
 describe('a DAR', () => {
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-    'whose archive is called %s has none',
+    'whose archive is named %s has none',
     async (name) => {
       const dar = zipSync({ 'META-INF/MANIFEST.MF': Buffer.from(manifestOf([name])) });
       expect(await uploaded(dar)).toEqual([400, 'INVALID_ZIP_ENTRY']);
     },
   );
 
-  it('with any bytes changed or cut off is taken or refused, never a defect', async () => {
+  it('with any bytes changed or truncated is accepted or refused, without an internal error', async () => {
     await expectProperty(
       asyncProperty(
         array(tuple(nat(good.length - 1), nat(255)), { maxLength: 6 }),
@@ -49,7 +49,7 @@ describe('a DAR', () => {
     );
   });
 
-  it('with an archive of any bytes is taken or refused, never a defect', async () => {
+  it('with an archive of any bytes is accepted or refused, without an internal error', async () => {
     await expectProperty(
       asyncProperty(uint8Array({ maxLength: 200 }), boolean(), async (bytes, seal) => {
         const [status] = await uploaded(darOf({ 'a.dalf': seal ? sealed(bytes) : bytes }));
@@ -59,7 +59,7 @@ describe('a DAR', () => {
     );
   });
 
-  it('whose few bytes name things of many is refused before they are spelled out', () => {
+  it('whose few bytes refer to many names is refused before they are expanded', () => {
     const text = (field: number, content: string): Uint8Array =>
       new BinaryWriter().tag(field, WireType.LengthDelimited).string(content).finish();
     const bytes = (field: number, content: Uint8Array): Uint8Array =>

@@ -43,7 +43,7 @@ it('serves the bytes of every package it lists, and their ids are the hashes of 
   }
 });
 
-it('makes new contracts of the new version, and leaves the others as they are', async () => {
+it('creates new contracts with the new version, and leaves the others unchanged', async () => {
   const before = request(`#${installRequest}`);
   expect(before.packageId).toBe(licensingAtStart.id);
   expect(await preferred()).toBe('0.0.4');

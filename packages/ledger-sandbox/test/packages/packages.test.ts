@@ -1,4 +1,4 @@
-/** Packages: DARs are read as the participant reads them, refused with its codes, and can be fetched back and vetted. */
+/** Packages: DARs are read as the participant reads them, refused with its codes, and can be downloaded and vetted. */
 import { createHash } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -56,7 +56,7 @@ async function status(id: string): Promise<unknown> {
 }
 
 describe('an uploaded DAR', () => {
-  it('is answered with {} by both paths, and lists every package of it once, however often it is sent', async () => {
+  it('gets the response {} on both paths, and lists every package of it once, however often it is sent', async () => {
     const base = compiled({ name: 'harbor-base', version: '1.0.0' });
     const main = compiled(notes);
     const dar = darOf({ 'a-long-name-for-a-folder/harbor-notes-1.0.0.dalf': main.archive, 'base.dalf': base.archive });
@@ -66,7 +66,7 @@ describe('an uploaded DAR', () => {
     expect(await ids()).toEqual([...before, main.id, base.id]);
   });
 
-  it('can be fetched back byte for byte with its hash, and has a status', async () => {
+  it('can be downloaded byte for byte with its hash, and has a status', async () => {
     const { id, payload } = compiled(notes);
     expect(await status(id)).toEqual({ packageStatus: 'PACKAGE_STATUS_UNSPECIFIED' });
     await send('/v2/dars', darOfPackage(notes));
@@ -134,7 +134,7 @@ describe('an upload is refused', () => {
     expect(await refusal('/v2/packages?synchronizerId=nowhere::1220', dar)).toEqual([400, plain, synchronizer]);
   });
 
-  it('with INVALID_DAR when it is no zip, has no manifest, or has one without a main archive', async () => {
+  it('with INVALID_DAR if it is not a zip, has no manifest, or has one without a main archive', async () => {
     const { archive } = compiled(notes);
     expect(await codeOf(Buffer.from('no zip'))).toEqual([400, 'INVALID_DAR', 8]);
     expect(await codeOf(zipSync({ 'main.dalf': archive }))).toEqual([400, 'INVALID_DAR', 8]);
@@ -145,7 +145,7 @@ describe('an upload is refused', () => {
     ]);
   });
 
-  it('with INVALID_ZIP_ENTRY when the manifest names what is not there, or an archive is there twice', async () => {
+  it('with INVALID_ZIP_ENTRY if the manifest names a missing entry, or an archive occurs twice', async () => {
     const { archive } = compiled(notes);
     const absent = zipSync({ 'META-INF/MANIFEST.MF': manifestOf(['main.dalf', 'gone.dalf']), 'main.dalf': archive });
     expect(await codeOf(absent)).toEqual([400, 'INVALID_ZIP_ENTRY', 8]);
@@ -181,7 +181,7 @@ describe('an upload is refused', () => {
     expect((await send('/v2/dars', darOfPackage({ ...library, module: 'Other' }))).status).toBe(200);
   });
 
-  it('with PACKAGE_NOT_FOUND when a package is fetched that nobody knows, or of which there is but a name', async () => {
+  it('with PACKAGE_NOT_FOUND if a package is requested that is unknown, or of which only a name is known', async () => {
     sandbox.ledger.model.register({
       name: 'nowhere:Nowhere:Thing',
       signatories: () => [],
@@ -232,7 +232,7 @@ describe('vetting', () => {
     expect(at(await listed({}), 'vettedPackages', 'length')).toBe(2);
   });
 
-  it('comes in pages', async () => {
+  it('is listed in pages', async () => {
     const one = await listed({ pageSize: 1 });
     const two = await listed({ pageSize: 1, pageToken: at(one, 'nextPageToken') });
     const on = [one, two].map((page) => at(page, 'vettedPackages', 0, 'synchronizerId'));

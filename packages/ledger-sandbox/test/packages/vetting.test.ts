@@ -35,8 +35,8 @@ async function preferred(packageName: string, parties: string[], more: object = 
   return [status, at(body, 'packageReferences', 0, 'packageVersion') ?? body['code']];
 }
 
-describe('changes of what is vetted', () => {
-  it('tell what was vetted before and after, and count', async () => {
+describe('changes of vetting', () => {
+  it('return past and new vetted packages and increment the serial', async () => {
     const [status, body] = await change('Unvet', { packageName: 'notes', packageVersion: '1.9.0' });
     expect(status).toBe(200);
     expect(versionsIn(body, 'pastVettedPackages')).toEqual(['1.10.0', '1.2.0', '1.9.0']);
@@ -50,12 +50,12 @@ describe('changes of what is vetted', () => {
     ]);
   });
 
-  it('take every package that a reference matches', async () => {
+  it('accept every package that a reference matches', async () => {
     const [, body] = await change('Unvet', { packageName: 'notes' });
     expect(versionsIn(body)).toEqual([]);
   });
 
-  it('are only told when they run dry', async () => {
+  it('are only reported in a dry run', async () => {
     const [, dry] = await change('Unvet', { packageName: 'notes' }, { dryRun: true });
     expect(versionsIn(dry)).toEqual([]);
     const [, body] = await change('Vet', { packageName: 'notes' });
@@ -103,7 +103,7 @@ describe('the preferred package', () => {
     expect(await preferred('notes', [party], { synchronizerId: second.id })).toEqual([200, '1.10.0']);
   });
 
-  it('does not exist for a name nobody vetted, or a party that is not hosted', async () => {
+  it('does not exist for a name that is not vetted, or a party that is not hosted', async () => {
     expect(await preferred('nothing', [sandbox.participantId])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
     expect(await preferred('notes', ['stranger::1220'])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
   });

@@ -1,4 +1,4 @@
-/** The packages that the sandbox writes: read by the client's reader. */
+/** The packages that the sandbox generates, read by the client's reader. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
@@ -34,7 +34,7 @@ describe('the packages of the demo', () => {
     },
   );
 
-  it('add an Optional field at the end of a license, and nothing else, with the upgrade', () => {
+  it('differ in the upgrade only by an Optional field at the end of a license', () => {
     const [old, upgraded] = [licensingAtStart, licensingUpgrade].map((written) => {
       const text = JSON.stringify(readPackageArchive(written.payload)).replaceAll(written.id, 'itself');
       return JSON.parse(text) as PackageModel;
@@ -72,7 +72,7 @@ describe('the notation of types', () => {
   });
 
   it.each(['', '[Text', 'Text]', '(Text, Text', 'a Text', '10 Text', '{}'])('refuses %j', (source) => {
-    expect(() => readType(source)).toThrow('which is none');
+    expect(() => readType(source)).toThrow('which is not a type');
   });
 });
 
@@ -105,7 +105,7 @@ describe('a declaration', () => {
     });
   });
 
-  it('finds names in its module first, then in its package, and wants a module where there are several', () => {
+  it('resolves names in its module first, then in its package, and requires a module if there are several', () => {
     const { templates } = declare({
       One: { Thing: record({}), Seen: template({ thing: 'Thing' }, { implements: ['Viewed'] }) },
       Two: {
@@ -115,11 +115,11 @@ describe('a declaration', () => {
       },
     });
     expect(templates[0]?.implements[0]).toMatch(/:Two:Viewed$/);
-    expect(() => declare({ Three: { Bad: record({ field: 'Missing' }) } })).toThrow('no type is called Missing');
+    expect(() => declare({ Three: { Bad: record({ field: 'Missing' }) } })).toThrow('no type is named Missing');
     const twice = { A: { Thing: record({}) }, B: { Thing: record({}) }, C: { Bad: record({ field: 'Thing' }) } };
-    expect(() => declare(twice)).toThrow('more than one type is called Thing');
+    expect(() => declare(twice)).toThrow('more than one type is named Thing');
     expect(() => declare({ D: { Seen: template({}, { implements: ['Thing'] }), Thing: record({}) } })).toThrow(
-      'Thing is implemented, but is no interface',
+      'Thing is implemented, but is not an interface',
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Parties: who is listed, how one is allocated and seen on the ledger, what may change of it, and who may ask. */
+/** Parties: listing, allocation and its event on the ledger, changes, and rights to query them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ describe('an allocated party', () => {
     ]);
   });
 
-  it('appears on the update stream as authorized to submit, on the synchronizer asked for', async () => {
+  it('appears on the update stream as authorized to submit, on the requested synchronizer', async () => {
     const synchronizerId = sandbox.ledger.synchronizers[1].id;
     const partyId = await allocated({ partyIdHint: 'bob', synchronizerId });
     const request = { beginExclusive: 0, endInclusive: 1, updateFormat: updateFormat('ACS_DELTA') };
@@ -75,7 +75,7 @@ describe('an allocated party', () => {
     expect(at(value, 'events')).toEqual([{ event: { ParticipantAuthorizationAdded: { value: added } } }]);
   });
 
-  it('gets a name of its own without a hint, the same one for the same seed', async () => {
+  it('gets a generated name without a hint, the same one for the same seed', async () => {
     const [first, second] = [await allocated({}), await allocated({})];
     expect(first).toMatch(/^party-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}::1220/);
     expect(second).not.toBe(first);
@@ -90,7 +90,7 @@ describe('an allocated party', () => {
     expect(at(rights, 'rights')).toContainEqual({ kind: { CanActAs: { value: { party } } } });
   });
 
-  it('is refused when it exists there, or when the hint, metadata, synchronizer, provider or user is wrong', async () => {
+  it('is refused if it exists there, or if the hint, metadata, synchronizer, provider or user is wrong', async () => {
     const [first, second] = sandbox.ledger.synchronizers;
     const party = await allocated({ partyIdHint: 'alice', synchronizerId: first.id });
     const exists = `Party already exists: party ${party} is already allocated on this node`;
@@ -152,7 +152,7 @@ describe('the list of parties', () => {
     expect(partiesIn(filtered)).toEqual([bank]);
   });
 
-  it('is refused for a page that cannot be', async () => {
+  it('is refused for an invalid page', async () => {
     expect((await fetch(`${sandbox.url}/v2/parties?pageSize=many`)).status).toBe(400);
     for (const query of ['pageSize=-1', 'pageSize=10001', 'pageToken=%21']) {
       const [status, body] = await call('GET', `/v2/parties?${query}`);
@@ -160,7 +160,7 @@ describe('the list of parties', () => {
     }
   });
 
-  it('leaves unknown parties out, and takes more than one', async () => {
+  it('omits unknown parties, and accepts more than one', async () => {
     const alice = await allocated({ partyIdHint: 'alice' });
     const path = `/v2/parties/nobody?parties=${encodeURIComponent(alice)}&parties=${encodeURIComponent(alice)}`;
     const [status, body] = await call('GET', path);
@@ -213,7 +213,7 @@ describe('connected synchronizers', () => {
     return connected.map((one) => [at(one, 'synchronizerAlias'), at(one, 'permission')]);
   };
 
-  it('carry a permission for a party, where it is hosted', async () => {
+  it('have a permission for a party, if it is hosted there', async () => {
     const party = encodeURIComponent(await allocated({ partyIdHint: 'alice' }));
     expect(await permissions(`?party=${party}`)).toEqual([['global', 'PARTICIPANT_PERMISSION_SUBMISSION']]);
     expect(await permissions(`?party=${party}&participantId=other`)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Requests that nobody means well with: each is answered, with a refusal of the client's making, and nothing stays. */
+/** Hostile requests: each gets a response, a refusal for a client error, and leaves nothing behind. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close());
 
-/** Writes a text to the port as it is and gives back the first line of what comes back; '' after a silence. */
+/** Writes a text to the port unchanged and returns the first line of the response; empty after a silence. */
 function firstLine(text: string): Promise<string> {
   const { hostname, port } = new URL(sandbox.url);
   return new Promise((resolve) => {
@@ -44,14 +44,14 @@ async function statusOf(what: string, text: string): Promise<number> {
   return response.status;
 }
 
-/** Every so manieth of the odd versions of a request, another part of them for each request. */
+/** A sample of the odd versions of a request, another part of them for each request. */
 function some(all: Iterable<unknown>, of: number, from: number): string[] {
   return [...all].filter((_, index) => index % of === from % of).map((one) => JSON.stringify(one));
 }
 
 describe('requests with a wrong value somewhere', () => {
   it.each(samples.map(({ what, body }, index) => ({ what, body, index })))(
-    '$what ($index) is never answered with an internal error',
+    '$what ($index) never get an internal error',
     async ({ what, body, index }) => {
       const failed: string[] = [];
       for (const text of some(mutations(body), 29, index)) {
@@ -61,7 +61,7 @@ describe('requests with a wrong value somewhere', () => {
     },
   );
 
-  it.each(['constructor', '__proto__', 'toString'])('a choice called %s is unknown', async (choice) => {
+  it.each(['constructor', '__proto__', 'toString'])('a choice named %s is unknown', async (choice) => {
     const createArguments = { issuer: 'alice', owner: 'alice', currency: 'EUR', amount: '1.0', observers: [] };
     const command = { templateId: '#model-tests:Iou:Iou', createArguments, choice, choiceArgument: {} };
     const commands = [{ CreateAndExerciseCommand: command }];
@@ -84,15 +84,15 @@ describe('requests with a wrong value somewhere', () => {
     for (const [what = '', text = ''] of requests) expect(await statusOf(what, text)).toBe(400);
   });
 
-  it('brackets in texts are no nesting', async () => {
+  it('brackets in texts do not count as nesting', async () => {
     const annotations = { brackets: `\\"${'['.repeat(20_000)}` };
     const user = { id: 'brackets', metadata: { annotations } };
     expect(await statusOf('POST /v2/users', JSON.stringify({ user }))).toBe(200);
   });
 });
 
-describe('the switches of faults', () => {
-  it.each(['constructor', '__proto__', 'toString'])('have no fault and no field called %s', async (name) => {
+describe('the endpoint that sets faults', () => {
+  it.each(['constructor', '__proto__', 'toString'])('has no fault and no field named %s', async (name) => {
     await using own = await startSandbox({ seed: 1, admin: true });
     for (const text of [`{"${name}":true}`, `{"cut":{"${name}":1}}`]) {
       const response = await fetch(`${own.url}/sandbox/faults`, { method: 'POST', body: text });
@@ -125,9 +125,9 @@ describe('request lines', () => {
     '\\v2\\version',
     '/v2/parties/%2e%2e%2f%2e%2e',
     '*',
-  ])('the path %s leads nowhere else', async (path) => {
+  ])('the path %s leads to no other endpoint', async (path) => {
     const line = await firstLine(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    // Two of them are values of `{party}`: of nobody.
+    // Two of them are values of `{party}` and denote no party.
     expect(line).toMatch(path.startsWith('/v2/parties/') ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 40[04] /);
     expect((await ask(sandbox.url, '/livez')).status).toBe(200);
   });
@@ -136,12 +136,12 @@ describe('request lines', () => {
     expect(await firstLine(`GET ${authority}/v2/version?x=1 HTTP/1.1\r\nHost: a\r\n\r\n`)).toBe('HTTP/1.1 200 OK');
   });
 
-  it('too many headers are refused before anything else', async () => {
+  it('too many headers are refused before any other check', async () => {
     const flood = Array.from({ length: 5_000 }, (_, index) => `X-${index}: y\r\n`).join('');
     expect(await firstLine(`GET /v2/version HTTP/1.1\r\nHost: a\r\n${flood}\r\n`)).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 
-  it('a body that stops in the middle is no defect', async () => {
+  it('a body that stops in the middle is not an internal error', async () => {
     const warnings: string[] = [];
     const note = ({ message }: Error): unknown => warnings.push(message);
     process.on('warning', note);
@@ -156,14 +156,14 @@ describe('lists', () => {
   const open = { beginExclusive: 0, updateFormat: {} };
   const path = '/v2/updates?stream_idle_timeout_ms=300';
 
-  it('end after a silence, although the ledger moves without an element', async () => {
+  it('end after a silence, although the ledger changes without an element', async () => {
     const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
     const answer = await ask(sandbox.url, path, open, { waitMs: 40_000 });
     clearInterval(timer);
     expect(answer.status).toBe(200);
   });
 
-  it('of completions end alike', async () => {
+  it('of completions end in the same way', async () => {
     const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
     const body = { parties: ['nobody'], beginExclusive: 0 };
     const list = '/v2/commands/command-completions?stream_idle_timeout_ms=300';
@@ -172,7 +172,7 @@ describe('lists', () => {
     expect(answer).toMatchObject({ status: 200, body: '[]' });
   });
 
-  it('wait anew after every element', async () => {
+  it('restart the wait after every element', async () => {
     const own = await startSandbox({ seed: 1 });
     const argument = { issuer: 'a', owner: 'a', currency: 'EUR', amount: '1.0', observers: [] };
     let made = 0;

@@ -1,4 +1,4 @@
-/** Sockets that nobody means well with: whatever the peer does, the others are served and nothing is left behind. */
+/** Hostile sockets: whatever the peer does, the others are served and nothing is left behind. */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -41,7 +41,7 @@ function opened(text: string): Promise<Socket> {
   });
 }
 
-/** What a text gets back until the peer ends or a while has passed. */
+/** The response to a text, until the peer ends or a while has passed. */
 async function answerOf(socket: Socket, waitMs = 40_000): Promise<string> {
   let seen = '';
   socket.on('data', (chunk) => (seen += chunk.toString()));
@@ -57,7 +57,7 @@ async function expectServed(): Promise<void> {
 }
 
 describe('handshakes', () => {
-  it('that are given up in every way leave the sandbox up', async () => {
+  it('that are abandoned in every way leave the sandbox up', async () => {
     const unknown = await token(shared, { sub: 'nobody', aud: audience(), exp: endsIn(200_000) });
     const texts = [
       upgradeText('/v2/nothing'),
@@ -73,7 +73,7 @@ describe('handshakes', () => {
     await expectServed();
   });
 
-  it('that are refused hold no connection, and do not hold up the end', async () => {
+  it('that are refused hold no connection, and do not delay the end', async () => {
     const sockets: Socket[] = [];
     for (let count = 0; count < 5; count += 1) sockets.push(await opened(upgradeText('/v2/nothing')));
     for (const socket of sockets) expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 404 /);
@@ -82,7 +82,7 @@ describe('handshakes', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('for the token of somebody unknown are refused, and refused again', async () => {
+  it('for the token of an unknown user are refused, and refused again', async () => {
     const text = upgradeText(
       updates,
       `Authorization: Bearer ${await token(shared, { sub: 'x', aud: audience(), exp: endsIn(200_000) })}\r\n`,
@@ -123,7 +123,7 @@ describe('streams', () => {
         socket.on('open', () => socket.send(text));
         socket.on('message', (data: Buffer) => {
           frames.push(data.toString());
-          // Wrong types that the lenient decoder reads as an empty request make a stream like any other.
+          // Wrong types that the lenient decoder reads as an empty request start a stream like any other.
           if (frames.at(-1)?.includes('OffsetCheckpoint') === true) socket.terminate();
         });
         socket.on('error', reject);
@@ -145,7 +145,7 @@ describe('streams', () => {
     expect(seen.frames.every((frame) => frame.startsWith('{"update"'))).toBe(true);
   });
 
-  it('survive a frame of 20 MB, and one that is larger than any is allowed to be', async () => {
+  it('survive a frame of 20 MB, and one above the maximum size', async () => {
     const filler = 'x'.repeat(20 * 1024 * 1024);
     const seen = await watch(open.url, updates, { ...after(0, 5), filler });
     expect(seen.code).toBe(1000);
@@ -158,7 +158,7 @@ describe('streams', () => {
     expect([1006, 1009]).toContain(tooLarge);
   });
 
-  it('serve a thousand sockets, half of which never ask, and forget them all', async () => {
+  it('serve a thousand sockets, half of which never send a request, and release them all', async () => {
     const sockets = await Promise.all(
       Array.from({ length: 1_000 }, async (_, index) => {
         const socket = new WebSocket(`${open.url.replace('http', 'ws')}${updates}`, ['daml.ws.auth']);

@@ -27,7 +27,7 @@ describe('the legacy form', () => {
     expect(legacy.frames.length).toBeGreaterThan(5);
   });
 
-  it('asks for the same active contracts as an event format', async () => {
+  it('requests the same active contracts as an event format', async () => {
     const activeAtOffset = sandbox.ledger.ledgerEnd();
     const path = '/v2/state/active-contracts';
     const legacy = await post(sandbox.url, path, { activeAtOffset, filter: anyParty, verbose: false });
@@ -35,7 +35,7 @@ describe('the legacy form', () => {
     expect(at(legacy.body, 'length')).toBeGreaterThan(2);
   });
 
-  it('is refused in these words next to the new form, and when neither is there', async () => {
+  it('is refused in these words next to the new form, and if both are missing', async () => {
     const sample = (name: string): unknown => JSON.parse(fixture(`samples/refusals/${name}`));
     const both = { beginExclusive: 0, verbose: true, updateFormat: { includeTransactions: delta } };
     expect((await post(sandbox.url, '/v2/updates', both)).body).toEqual(sample('both-formats.json'));
@@ -55,7 +55,7 @@ describe('the legacy form', () => {
 });
 
 describe('a format', () => {
-  it('needs a transaction shape, and one that exists', async () => {
+  it('needs a transaction shape, and a known one', async () => {
     const ask = (transactionShape?: string): ReturnType<typeof post> =>
       post(sandbox.url, '/v2/updates', {
         beginExclusive: 0,

@@ -1,4 +1,4 @@
-/** What 3.6.2 refuses by default, and what 3.7 has removed or changed. */
+/** Refusals of 3.6.2 by default, and removals and changes of 3.7. */
 import { describe, expect, it } from 'vitest';
 import { accountTemplate, account } from '../../src/contracts/keyed-model.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -45,7 +45,7 @@ describe('3.6', () => {
     ['GET', '/v2/state/active-contracts-page', '3.5'],
   ];
 
-  it('refuses what is deprecated before it reads the body, and 3.7 does not have it', async () => {
+  it('refuses deprecated requests before it reads the body, and 3.7 does not have them', async () => {
     await using sandbox = await startSandbox({ release: '3.6' });
     await using newest = await startSandbox({ release: '3.7' });
     for (const [method, path, since] of endpoints) {
@@ -67,7 +67,7 @@ describe('3.6', () => {
     }
   });
 
-  it('refuses the legacy fields as it was recorded, on a socket and over HTTP', async () => {
+  it('refuses the legacy fields as recorded, on a socket and over HTTP', async () => {
     await using sandbox = await startSandbox({ release: '3.6' });
     const legacy = { activeAtOffset: 0, filter: anyParty };
     const { traceId: _, ...recorded } = disabled;
@@ -80,7 +80,7 @@ describe('3.6', () => {
     expect(updates.body['cause']).toContain('The fields filter/verbose of the /v2/updates requests');
   });
 
-  it('takes a time-out of 1 to 60 s from a header, and refuses any other', async () => {
+  it('accepts a timeout of 1 to 60 s from a header, and refuses any other', async () => {
     const ask = async (release: '3.5' | '3.6', value: string): Promise<number> => {
       await using sandbox = await startSandbox({ release });
       return (await fetch(`${sandbox.url}/v2/state/ledger-end`, { headers: { 'request-timeout': value } })).status;
@@ -102,7 +102,7 @@ describe('3.6', () => {
     expect(await ask('3.5', 200)).toContain('MISSING_FIELD');
   });
 
-  it('has health under names of its own', async () => {
+  it('has health under different names', async () => {
     const statuses = async (release: '3.5' | '3.6'): Promise<number[]> => {
       await using sandbox = await startSandbox({ release });
       const paths = ['/health/liveness', '/health/readiness'];
@@ -135,7 +135,7 @@ describe('3.7', () => {
     'JsIncompleteUnassigned',
   ];
 
-  it('leaves out reassignments in flight unless it is asked for them, earlier releases never do', async () => {
+  it('omits reassignments in flight unless they are requested, earlier releases never do', async () => {
     for (const [release, includeIncompleteReassignments, expected] of [
       ['3.6', false, all],
       ['3.7', true, all],
@@ -187,7 +187,7 @@ describe('3.7', () => {
     expect((await post(sandbox.url, '/v2/updates', both)).status).toBe(200);
   });
 
-  it('takes no token by its scope', async () => {
+  it('does not accept a token by its scope', async () => {
     const secret = 'a secret for releases';
     const ask = async (release: '3.6' | '3.7', claims: object): Promise<number> => {
       const users = [{ id: 'reader', rights: [] }];

@@ -1,4 +1,4 @@
-/** A well-formed request of every endpoint that takes a body; what becomes of them is in `odd-values.ts`. */
+/** A well-formed request of every endpoint that takes a body; `odd-values.ts` changes them. */
 import { partyId } from '../../src/wire/random.ts';
 import { anyParty, updateFormat } from './sockets.ts';
 
@@ -30,7 +30,7 @@ const transactionFormat = { eventFormat, transactionShape: 'TRANSACTION_SHAPE_LE
 const [source, target] = [partyId('global-domain', 'global-domain'), partyId('private-sync', 'private-sync')];
 const iou = { issuer: 'alice', owner: 'alice', currency: 'EUR', amount: '1.0', observers: ['bob'] };
 
-/** Arguments of every template there is to create, acted for by `alice`. */
+/** Arguments of every template that can be created, acted for by `alice`. */
 const creations: readonly (readonly [string, object])[] = [
   ['model-tests:Iou:Iou', iou],
   ['model-tests:Iou:IouTransfer', { iou, newOwner: 'bob' }],
@@ -134,7 +134,7 @@ const forged = {
   maxRecordTime: 1,
 };
 
-/** A prepared transaction that no preparation made. */
+/** A prepared transaction that no preparation created. */
 export function preparedOf(content: unknown): string {
   return Buffer.from(`sandbox prepared transaction 1\n${JSON.stringify(content)}`).toString('base64');
 }

@@ -1,6 +1,6 @@
-/** What hostile clients put into requests. */
+/** Odd values for the requests of hostile clients. */
 
-/** Values that no field expects all of; keys that objects inherit are among them. */
+/** Values of which no field expects all; keys that objects inherit are among them. */
 export const oddities: readonly unknown[] = [
   null,
   true,
@@ -24,7 +24,7 @@ export const oddities: readonly unknown[] = [
   JSON.parse('{"__proto__":{"value":{"party":"x"}}}'),
 ];
 
-/** Copies of a value, each with one of its parts (itself included) replaced or left out. */
+/** Copies of a value, each with one of its parts (itself included) replaced or omitted. */
 export function* mutations(value: unknown): Generator {
   yield* oddities;
   if (typeof value !== 'object' || value === null) return;

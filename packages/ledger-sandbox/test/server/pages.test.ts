@@ -1,4 +1,4 @@
-/** Reading by pages: sizes, tokens, bounds, pruning, and the tail without a socket. */
+/** Reads by pages: sizes, tokens, bounds, pruning, and following the ledger end without a socket. */
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -58,7 +58,7 @@ describe('updates by pages', () => {
     expect(descending.frames.length).toBeGreaterThan(192);
   });
 
-  it('say which part of the ledger they cover, without a gap between two pages', async () => {
+  it('report the range of the ledger they cover, without a gap between two pages', async () => {
     const request = { maxPageSize: 5, updateFormat: format };
     const first = (await post(sandbox.url, path, request)).body;
     const pageToken = first['nextPageToken'];
@@ -73,7 +73,7 @@ describe('updates by pages', () => {
     expect(second['lowestPageOffsetExclusive']).toBe(first['highestPageOffsetInclusive']);
   });
 
-  it('without an end always go on: the same token asks for what came since', async () => {
+  it('without an end always continue: the same token requests later updates', async () => {
     const request = { beginOffsetExclusive: sandbox.ledger.ledgerEnd(), updateFormat: format };
     const idle = (await post(sandbox.url, path, request)).body;
     expect(idle['updates']).toEqual([]);
@@ -86,7 +86,7 @@ describe('updates by pages', () => {
     expect(next['nextPageToken']).not.toBeNull();
   });
 
-  it('begin at the pruned offset when asked for all, and refuse an older begin by name', async () => {
+  it('begin at the pruned offset if all are requested, and name it when they refuse an older start', async () => {
     sandbox.ledger.pruneTo(20);
     const all = await post(sandbox.url, path, { updateFormat: format });
     expect(all.body['lowestPageOffsetExclusive']).toBe(20);
@@ -95,7 +95,7 @@ describe('updates by pages', () => {
     expect(at(older.body, 'context', 'earliest_offset')).toBe('20');
   });
 
-  it('take tokens only for the request and the participant they were given for', async () => {
+  it('accept tokens only for the request and the participant they were returned for', async () => {
     const request = { maxPageSize: 5, updateFormat: format };
     const { nextPageToken: pageToken } = (await post(sandbox.url, path, request)).body;
     const refused = { status: 400, body: { code: 'INVALID_UPDATES_PAGE_TOKEN' } };
@@ -106,7 +106,7 @@ describe('updates by pages', () => {
     expect(await post(other.url, path, { ...request, pageToken })).toMatchObject(refused);
   });
 
-  it('hold 100 updates unless asked otherwise, and never more than 2000', async () => {
+  it('hold 100 updates by default, and never more than 2000', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 100 });
     expect((await post(sandbox.url, path, { updateFormat: format })).body['updates']).toHaveLength(100);
     const tooMany = await post(sandbox.url, path, { updateFormat: format, maxPageSize: 2001 });
@@ -148,7 +148,7 @@ describe('active contracts by pages', () => {
     expect(pruned.body['code']).toBe('PARTICIPANT_PRUNED_DATA_ACCESSED');
   });
 
-  it('come to the deprecated GET with a body too', async () => {
+  it('are also returned by the deprecated GET with a body', async () => {
     const body = JSON.stringify({ eventFormat: anyParty, maxPageSize: 3 });
     const text = await new Promise<string>((resolve, reject) => {
       const headers = { 'content-length': Buffer.byteLength(body) };

@@ -1,4 +1,4 @@
-/** The sandbox speaks the interface: handshake, order of checks, refusals, pruning, checkpoints, faults. */
+/** Protocol of the sandbox: handshake, order of checks, refusals, pruning, checkpoints, faults. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -23,7 +23,7 @@ async function refusal(request: unknown, path = '/v2/updates'): Promise<unknown[
 }
 
 describe('the handshake', () => {
-  it('answers daml.ws.auth whatever else is offered next to it', async () => {
+  it('answers daml.ws.auth whatever other names are offered next to it', async () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const request = { beginExclusive: 0, updateFormat: effects };
     const { protocol } = await stream(sandbox.url, '/v2/updates', request, (frames) => frames.length > 0, {
@@ -98,7 +98,7 @@ describe('refusals', () => {
     );
   });
 
-  it('report an end before the begin, and answer an empty range with a normal close', async () => {
+  it('report an end before the start, and answer an empty range with a normal close', async () => {
     sandbox.ledger.skipOffsets(20);
     expect((await refusal({ beginExclusive: 10, endInclusive: 5, updateFormat: effects }))[2]).toBe(
       'OFFSET_OUT_OF_RANGE',
@@ -129,7 +129,7 @@ describe('refusals', () => {
 });
 
 describe('a followed stream', () => {
-  it('delivers what is appended while it runs and then a checkpoint at the ledger end', async () => {
+  it('delivers updates appended while it runs, then a checkpoint at the ledger end', async () => {
     setImmediate(() => generateHistory(sandbox.ledger, { seed: 1, updates: 5 }));
     const { frames } = await stream(
       sandbox.url,
@@ -143,14 +143,14 @@ describe('a followed stream', () => {
     );
   });
 
-  it('shows no checkpoint when a bounded range ends', async () => {
+  it('has no checkpoint when a bounded range ends', async () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 40 });
     const request = { beginExclusive: 0, endInclusive: sandbox.ledger.ledgerEnd(), updateFormat: effects };
     const { frames, code } = await stream(sandbox.url, '/v2/updates', request);
     expect([frames.length, code]).toEqual([40, 1000]);
   });
 
-  it('is cut after silence of the configured length', async () => {
+  it('is closed after silence of the configured length', async () => {
     await using quick = await startSandbox({ idleTimeoutMs: 50 });
     const { code } = await stream(quick.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects });
     expect(code).toBe(1006);
@@ -161,7 +161,7 @@ describe('faults', () => {
   const all = { beginExclusive: 0, updateFormat: effects };
   beforeEach(() => generateHistory(sandbox.ledger, { seed: 1, updates: 40 }));
 
-  it('cut the connection after a seeded number of frames', async () => {
+  it('drop the connection after a seeded number of frames', async () => {
     sandbox.faults.cutEveryFrames = { min: 5, max: 9 };
     const { frames, code } = await stream(sandbox.url, '/v2/updates', all);
     expect(code).toBe(1006);
@@ -185,7 +185,7 @@ describe('faults', () => {
     expect(frames[41]).toBe(frames[40]);
   });
 
-  it('stall after some frames until the fault is lifted', async () => {
+  it('stall after some frames until the fault is removed', async () => {
     sandbox.faults.stall = { afterFrames: 4 };
     const { frames } = await stream(sandbox.url, '/v2/updates', all, (seen) => {
       if (seen.length === 4) sandbox.faults.stall = undefined;
@@ -218,7 +218,7 @@ describe('HTTP', () => {
     expect([limited.status, at(limited.body, 'length')]).toEqual([200, 7]);
   });
 
-  it('finds an update by offset and by id, and says not found otherwise', async () => {
+  it('finds an update by offset and by id, and returns not found otherwise', async () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 10 });
     const offset = sandbox.ledger.ledgerEnd();
     const byOffset = await post(sandbox.url, '/v2/updates/update-by-offset', { offset, updateFormat: effects });

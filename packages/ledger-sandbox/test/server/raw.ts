@@ -1,4 +1,4 @@
-/** Clients that show what is on the wire: `ws`, `node:http` and plain TCP, and nothing of the product. */
+/** Clients that expose the wire: `ws`, `node:http` and plain TCP, without code of the product. */
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -11,7 +11,7 @@ export const updates = '/v2/updates';
 export const contracts = '/v2/state/active-contracts';
 export const effects = updateFormat('LEDGER_EFFECTS');
 
-/** A request for the updates after an offset, up to one when it is given. */
+/** A request for the updates after an offset, up to another one if given. */
 export const after = (beginExclusive: number, endInclusive?: number): object => ({
   beginExclusive,
   ...(endInclusive === undefined ? {} : { endInclusive }),
@@ -40,7 +40,9 @@ export interface WatchOptions {
   readonly enough?: (frames: readonly string[]) => boolean;
 }
 
-/** Opens a stream, sends the request and tells what came until the close, until `enough`, or for `waitMs`. */
+/**
+ * Opens a stream, sends the request and returns the received frames, until the close, until `enough`, or for `waitMs`.
+ */
 export async function watch(url: string, path: string, request: unknown, options: WatchOptions = {}): Promise<Seen> {
   const { waitMs = 40_000, maxPayload = 0, deflate = false } = options;
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, ['daml.ws.auth'], {
@@ -82,12 +84,12 @@ function maskedText(text: string): Buffer {
 }
 
 export interface RawSeen {
-  /** Everything behind the head of the handshake's answer. */
+  /** All bytes behind the head of the handshake's response. */
   readonly bytes: Buffer;
   readonly end: 'fin' | 'rst' | 'none';
 }
 
-/** The same over plain TCP, to the byte. `then` runs on the open socket; what it does is part of what is watched. */
+/** As above over plain TCP, to the byte. `then` runs on the open socket; its effect is included. */
 export async function watchBytes(
   url: string,
   path: string,
@@ -125,7 +127,7 @@ export interface Asked {
   readonly error?: string;
 }
 
-/** One HTTP request; `error` is the system's code, or `SILENT` when nothing came within `waitMs`. */
+/** One HTTP request; `error` is the system's code, or `SILENT` if nothing arrived within `waitMs`. */
 export function ask(
   url: string,
   path: string,

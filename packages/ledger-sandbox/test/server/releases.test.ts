@@ -1,4 +1,4 @@
-/** What differs between 3.4, 3.5 and 3.6; the limits and the path prefix of the HTTP server. */
+/** Differences between 3.4, 3.5 and 3.6; the limits and the path prefix of the HTTP server. */
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { account, accountTemplate } from '../../src/contracts/keyed-model.ts';
@@ -32,7 +32,7 @@ async function createdIn(sandbox: Sandbox): Promise<Record<string, unknown>> {
 }
 
 describe('a created event', () => {
-  it('omits trailing Nones from 3.5 on and spells them out before', async () => {
+  it('omits trailing Nones since 3.5 and prints them before', async () => {
     await using older = await withAccount('3.4');
     await using current = await withAccount('3.5');
     const [then, now] = [await createdIn(older), await createdIn(current)];
@@ -42,7 +42,7 @@ describe('a created event', () => {
     expect(Object.keys(then)).toEqual(Object.keys(now).filter((key) => key !== 'contractKeyHash'));
   });
 
-  it('has views that name their package from 3.5 on only', async () => {
+  it('has views that name their package since 3.5 only', async () => {
     const holding = 'splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
     const value = { interfaceId: `#${holding}`, includeInterfaceView: true };
     const filters = { cumulative: [{ identifierFilter: { InterfaceFilter: { value } } }] };
@@ -72,7 +72,7 @@ describe('3.6', () => {
     expect(Object.keys(at(body, 'update', 'Transaction', 'value') as object).at(-1)).toBe('transactionHash');
   });
 
-  it('spells the kinds of resources plainly, earlier releases do not', async () => {
+  it('prints the kinds of resources without a wrapper, earlier releases do not', async () => {
     const kind = async (release: Release): Promise<unknown> => {
       await using sandbox = await startSandbox({ release });
       const request = { offset: 7, updateFormat: effects };
@@ -84,7 +84,7 @@ describe('3.6', () => {
 });
 
 describe('3.4', () => {
-  it('takes package ids in filters, which later releases refuse', async () => {
+  it('accepts package ids in filters, which later releases refuse', async () => {
     const ask = async (release: Release): Promise<[number, unknown]> => {
       await using sandbox = await withAccount(release);
       const templateId = String((await createdIn(sandbox))['templateId']);
@@ -140,7 +140,7 @@ describe('the HTTP server', () => {
     ]);
   });
 
-  it('gives up on a request after its time-out with 503 text/plain', async () => {
+  it('ends a request after its timeout with 503 text/plain', async () => {
     await using sandbox = await startSandbox({ limits: { requestTimeoutMs: 30, listWaitMs: 5000 } });
     const body = JSON.stringify({ beginExclusive: 0, updateFormat: effects });
     const response = await fetch(`${sandbox.url}/v2/updates`, { method: 'POST', body });
@@ -150,7 +150,7 @@ describe('the HTTP server', () => {
     );
   });
 
-  it('refuses bodies above 8 MiB, from 3.6 on above 10 MiB', async () => {
+  it('refuses bodies above 8 MiB, since 3.6 above 10 MiB', async () => {
     const body = ' '.repeat(9 * 1024 * 1024);
     for (const [release, status] of [
       ['3.5', 413],

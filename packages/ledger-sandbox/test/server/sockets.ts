@@ -1,4 +1,4 @@
-/** Raw protocol access for the sandbox tests: plain `ws` and `fetch`, no client code of the product. */
+/** Raw protocol access for the sandbox tests: plain `ws` and `fetch`, without client code of the product. */
 import { WebSocket } from 'ws';
 
 export interface Received {
@@ -7,7 +7,7 @@ export interface Received {
   readonly protocol: string;
 }
 
-/** Opens a stream, sends one request and collects frames until the close or until `enough` says so. */
+/** Opens a stream, sends one request and collects frames until the close or until `enough` returns true. */
 export async function stream(
   url: string,
   path: string,
@@ -39,10 +39,10 @@ export async function post(url: string, path: string, body: unknown): Promise<{ 
   return { status: response.status, body: (await response.json()) as Answer };
 }
 
-/** A JSON answer, to be looked into with `at`. */
+/** A JSON response, to be read with `at`. */
 export type Answer = Record<string, unknown>;
 
-/** The value at a path of keys and indexes; undefined when a step is missing. */
+/** The value at a path of keys and indexes; undefined if a step is missing. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let current: unknown = value;
   for (const key of path) current = (current as Record<string | number, unknown> | undefined | null)?.[key];

@@ -1,4 +1,4 @@
-/** What will happen when: errands by time, those of the same time in the order in which they were added. */
+/** Planned errands by time, those of the same time in the order in which they were added. */
 
 import type { Errand } from './errand.ts';
 
@@ -8,7 +8,7 @@ interface Entry {
   readonly errand: Errand;
 }
 
-/** An agenda as a snapshot holds it. */
+/** An agenda as stored in a snapshot. */
 export interface SavedAgenda {
   readonly heap: Entry[];
   readonly added: number;
@@ -20,12 +20,12 @@ export class Agenda {
   #heap: Entry[] = [];
   #added = 0;
 
-  /** How many errands are still to come. */
+  /** Number of errands that are still planned. */
   get size(): number {
     return this.#heap.length;
   }
 
-  /** When the next errand is due, microseconds since 1970; undefined when there is none. */
+  /** Time of the next errand, microseconds since 1970; undefined if there is none. */
   get nextAt(): number | undefined {
     return this.#heap[0]?.at;
   }
@@ -54,7 +54,7 @@ export class Agenda {
     this.#added = added;
   }
 
-  /** Takes the next errand off that is due at this time. */
+  /** Removes the next errand that is due at this time. */
   take(at: number): Errand | undefined {
     const [first] = this.#heap;
     if (first === undefined || first.at > at) return undefined;

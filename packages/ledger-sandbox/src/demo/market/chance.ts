@@ -1,4 +1,4 @@
-/** Draws from the distributions that people and amounts follow. */
+/** Random draws from the distributions of people and amounts. */
 import type { Random } from '../../wire/random.ts';
 
 /** Standard normal. */
@@ -17,7 +17,10 @@ export function amountOf(random: Random, median: number, spread = 1.1): bigint {
   return BigInt(Math.max(1, Math.round(logNormal(random, median, spread) * 100))) * 100_000_000n;
 }
 
-/** A waiting time of people in microseconds. @param medianSeconds half of them are quicker */
+/**
+ * A waiting time of people in microseconds.
+ * @param medianSeconds half of the waiting times are shorter
+ */
 export function patience(random: Random, medianSeconds: number): number {
   return Math.round(Math.min(logNormal(random, medianSeconds, 0.7), 12 * medianSeconds) * 1_000_000);
 }

@@ -1,4 +1,4 @@
-/** What somebody in the demo does later. Data and no functions, so that a snapshot of the demo can hold what is under way. */
+/** A later action in the demo. Data without functions, so that a snapshot of the demo can store pending errands. */
 
 /** A contract id. */
 type Cid = string;
@@ -10,14 +10,14 @@ export type LegId = 'delivery' | 'payment';
 
 /** One direction of a trade. */
 export interface Leg {
-  /** Of the instrument. */
+  /** Amount of the instrument. */
   readonly instrumentId: string;
   readonly sender: string;
   readonly receiver: string;
   readonly units: bigint;
 }
 
-/** A delivery versus payment under way: all errands of it share the object. */
+/** A delivery versus payment under way: all its errands share the object. */
 export interface Trade {
   readonly workflowId: string;
   readonly legs: Readonly<Record<LegId, Leg>>;

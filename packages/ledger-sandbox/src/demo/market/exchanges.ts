@@ -1,4 +1,4 @@
-/** Two users exchange dollars for pounds through the venue: both set theirs aside, then all of it moves in one batch. */
+/** Two users exchange dollars for pounds through the venue: both allocate their amount, then both move in one batch. */
 import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { legSide } from '../registry/holdings-change.ts';
@@ -13,13 +13,16 @@ import type { MarketState } from './market-state.ts';
 
 const second = 1_000_000;
 const settleWithin = 300 * second;
-/** How exchanges end: settled, cancelled by the venue, or left because the other one never came. As in `tradeEndings`. */
+/**
+ * Endings of exchanges: settled, cancelled by the venue, or abandoned because the other user never came. As in
+ * `tradeEndings`.
+ */
 const endingWeights = new Weights([0.88, 0.07, 0.05]);
 const legMedian = 150;
-/** Pounds for a dollar, in hundredths, from day to day. */
+/** Pounds for a dollar, in hundredths, by day. */
 const rates = [74, 79] as const;
 
-/** Two users agree; the first sets the dollars aside in the same update. */
+/** Two users agree; the first allocates the dollars in the same update. */
 export function agreeExchange(state: MarketState, at: number): boolean {
   const { random, people } = state;
   const sender = people.user(random);
@@ -45,7 +48,7 @@ function settlementOf(state: MarketState, trade: Trade): JsonObject {
 
 const legIds = ['delivery', 'payment'] as const;
 
-/** What the legs are to one of the two. */
+/** The legs from the point of view of one of the two users. */
 function sidesFor(state: MarketState, trade: Trade, party: string): JsonObject[] {
   return legIds.map((id) => {
     const { instrumentId, sender, receiver, units } = trade.legs[id];
@@ -57,7 +60,7 @@ function sidesFor(state: MarketState, trade: Trade, party: string): JsonObject[]
   });
 }
 
-/** Sets one currency aside. Who has too little pays in first. */
+/** Allocates one currency. A user with too little pays in first. */
 export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, at: number): boolean {
   const { agenda, wallets, random, people } = state;
   const { instrumentId, sender, units } = trade.legs[leg];
@@ -95,7 +98,7 @@ export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, a
   return true;
 }
 
-/** The venue settles both at once, or gives the first one back and then the other. */
+/** The venue settles both at once, or returns the first one and then the other. */
 export function concludeExchange(state: MarketState, trade: Trade, at: number): boolean {
   const { people, agenda } = state;
   const [extraArgs, actors] = [state.extraArgs(dollars), [people.venue]];
@@ -126,7 +129,7 @@ export function concludeExchange(state: MarketState, trade: Trade, at: number): 
   return true;
 }
 
-/** Nobody came: the first one takes the dollars back. */
+/** The other user never came: the first one takes the dollars back. */
 export function leaveExchange(state: MarketState, trade: Trade, at: number): boolean {
   const allocation = trade.allocations.get('delivery') ?? '';
   if (state.payload(allocation) === undefined) return false;

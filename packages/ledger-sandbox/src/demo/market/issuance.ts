@@ -1,4 +1,4 @@
-/** Where holdings come from and where they end: mints, burns, coupons of the bond, dust, traffic. */
+/** Creation and end of holdings: mints, burns, coupons of the bond, dust, traffic. */
 import { textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import type { CreatedEvent } from '../../wire/wire.ts';
@@ -16,20 +16,20 @@ import type { Bought } from '../templates/traffic.ts';
 import { otherParticipants } from './participant-id.ts';
 import { executeWithin } from './payment.ts';
 
-/** Median of a mint, in whole units of its instrument. */
+/** Median of a mint, in units of its instrument. */
 const mintMedian = 900;
 /** Amulets below this many units of 10^-10 are dust. */
 const dust = 20n * 10n ** 10n;
 /** Bytes of traffic that a member buys at a time. */
 const trafficBytes = [8_000_000, 30_000_000] as const;
-/** One of so many purchases is made by a transfer. */
+/** One purchase in this many is made by a transfer. */
 const byTransferEvery = 3n;
 /** Traffic contracts of one member that are merged into one. */
 const manyPurchases = 4;
-/** Inputs that one transfer of Amulet may have. */
+/** Maximum number of inputs of one transfer of Amulet. */
 const mostInputs = 100;
 
-/** Gives a party a new holding. A request that is made and granted in one transaction is a transient contract. */
+/** Gives a party a new holding. A request that is created and granted in one transaction is a transient contract. */
 export function mint(state: MarketState, instrument: Instrument, owner: string, at: number, units?: bigint): boolean {
   const { people, random } = state;
   const amount = formatNumeric(units ?? amountOf(random, mintMedian));
@@ -51,7 +51,7 @@ export function mint(state: MarketState, instrument: Instrument, owner: string, 
   return true;
 }
 
-/** Ends a holding: a redemption of stable-coins or bonds, a deposit that is paid out, or an Amulet that is dust. */
+/** Ends a holding: a redemption of stable-coins or bonds, a deposit that is paid out, or Amulet dust. */
 export function burn(state: MarketState, at: number): boolean {
   const { people, random, wallets } = state;
   const owner = people.user(random);
@@ -84,7 +84,7 @@ export function payCoupon(state: MarketState, at: number): boolean {
   return true;
 }
 
-/** A validator buys traffic; the Amulet it pays is burnt. */
+/** A validator buys traffic; the Amulet paid is burnt. */
 export function buyTraffic(state: MarketState, at: number): boolean {
   const { people, random, wallets, ledger } = state;
   const index = random.between(0, people.validators.length - 1);
@@ -97,7 +97,7 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   const bought = { memberId, synchronizerId: ledger.synchronizers[0].id, migrationId: '0', bytes };
   if (bytes % byTransferEvery === 0n) transferForTraffic(state, provider, inputs, bought, at);
   else buyByRules(state, provider, inputs, bought, at);
-  // Once: while it waits, more may come.
+  // Only once, because more may arrive while it waits.
   if (state.traffic.get(memberId)?.length === manyPurchases)
     state.agenda.add(at + patience(random, 30), { what: 'merge-traffic', member: memberId });
   return true;
@@ -122,7 +122,7 @@ function buyByRules(
   state.exercise(provider, state.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
 }
 
-/** By a transfer of the token standard, whose memo says for whom. */
+/** By a transfer of the token standard whose memo names the member. */
 function transferForTraffic(
   state: MarketState,
   sender: string,
@@ -146,7 +146,7 @@ function transferForTraffic(
   state.exercise(sender, state.single(amulet.factory), 'TransferFactory_Transfer', argument, { at });
 }
 
-/** What a member bought becomes one contract: otherwise they would be more and more. */
+/** The purchases of a member become one contract, so that their number does not grow. */
 export function mergeTraffic(state: MarketState, member: string, at: number): boolean {
   const { dso } = state.people;
   const bought = (state.traffic.get(member) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
@@ -158,7 +158,7 @@ export function mergeTraffic(state: MarketState, member: string, at: number): bo
   return true;
 }
 
-/** What a transfer has to be told of rounds and rights. */
+/** Rounds and rights that a transfer needs in its context. */
 function transferContext(state: MarketState, party: string): JsonObject {
   const right = state.single(names.validatorRight, party);
   return {
@@ -168,7 +168,7 @@ function transferContext(state: MarketState, party: string): JsonObject {
   };
 }
 
-/** What an input of a transfer is called. */
+/** Name of an input of a transfer. */
 const inputTags: ReadonlyMap<string, string> = new Map([
   [names.appRewardCoupon, 'InputAppRewardCoupon'],
   [names.validatorRewardCoupon, 'InputValidatorRewardCoupon'],
@@ -186,7 +186,7 @@ function isDue(coupon: CreatedEvent, issuing: ReadonlySet<number>, at: number): 
   return issuing.has(Number(textAt(payload, 'round', 'number')));
 }
 
-/** Turns every coupon of a party whose round issues, and the many Amulets it may have, into one Amulet. */
+/** Turns every coupon of a party whose round issues, and its many Amulets, into one Amulet. */
 export function collectRewards(state: MarketState, party: string, at: number): boolean {
   const { people, wallets } = state;
   const numbers = new Set(state.issuing.map(({ number }) => number));
@@ -203,7 +203,7 @@ export function collectRewards(state: MarketState, party: string, at: number): b
     ...coupons.map((coupon) => ({ tag: inputTags.get(nameOf(coupon)) ?? '', value: coupon.contractId })),
     ...owned.map((value) => ({ tag: 'InputAmulet', value })),
   ];
-  // What was held goes into one Amulet; what is minted comes back as the change.
+  // The existing Amulets become one; minted Amulet comes back as the change.
   const held = wallets.sum(owned);
   const outputs =
     held === 0n ? [] : [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount: formatNumeric(held) }];

@@ -14,15 +14,15 @@ import type { Tempo } from './tempo.ts';
 
 const second = 1_000_000;
 const day = 86_400 * second;
-/** Users that have the application in the end. */
+/** Number of users that finally have the application. */
 const installs = 40;
 const renewalWithin = 600 * second;
-/** Share of the renewals that nobody pays. */
+/** Share of the renewals that are never paid. */
 const unpaidShare = 0.1;
 /** The fee of a renewal, in units of 10^-10 Amulet. */
 const fee = 25n * 10n ** 10n;
 
-/** What the application knows, as a snapshot holds it. */
+/** State of the application as stored in a snapshot. */
 export interface SavedLicences {
   readonly idle: string[];
   readonly installs: string[];
@@ -30,11 +30,11 @@ export interface SavedLicences {
   readonly renewals: number;
 }
 
-/** What the application knows of its customers. */
+/** State of the application: its customers. */
 export class Licenses {
   readonly #state: MarketState;
   readonly #tempo: Tempo;
-  /** Licenses that are not being renewed, the one renewed longest ago first. */
+  /** Licenses that are not being renewed, in the order of their last renewal. */
   #idle: string[] = [];
   /** The newest contract of every install. */
   #installs: string[] = [];
@@ -57,7 +57,7 @@ export class Licenses {
     this.#renewals = renewals;
   }
 
-  /** The next user asks for the application, until all have it. */
+  /** The next user requests the application, until all have it. */
   install(at: number): boolean {
     const { people, agenda, random } = this.#state;
     if (this.#asked >= installs) return false;
@@ -72,7 +72,7 @@ export class Licenses {
     return true;
   }
 
-  /** A license beyond the first for one of the installs: made with the newest version of the package. */
+  /** An additional license for one of the installs, created with the newest version of the package. */
   extraLicence(at: number): boolean {
     const install = this.#installs.find((one) => this.#state.payload(one) !== undefined);
     return install === undefined ? false : this.license(install, at);
@@ -84,7 +84,7 @@ export class Licenses {
     return this.renew(at);
   }
 
-  /** The license that was renewed longest ago is renewed. */
+  /** Renews the license whose last renewal is the oldest. */
   renew(at: number): boolean {
     const { people, agenda, random } = this.#state;
     const license = this.#idle.shift();
@@ -109,7 +109,7 @@ export class Licenses {
     return true;
   }
 
-  /** The provider accepts who asked for the application. */
+  /** The provider accepts the user who requested the application. */
   accept(request: string, at: number): boolean {
     const { people, agenda, random } = this.#state;
     if (this.#state.payload(request) === undefined) return false;
@@ -121,7 +121,7 @@ export class Licenses {
     return true;
   }
 
-  /** The provider makes a license for an install. */
+  /** The provider creates a license for an install. */
   license(install: string, at: number): boolean {
     if (this.#state.payload(install) === undefined) return false;
     const params = { params: { meta: { values: { tier: this.#state.random.chance(0.3) ? 'gold' : 'silver' } } } };
@@ -133,7 +133,7 @@ export class Licenses {
     return true;
   }
 
-  /** The user sets the fee of a renewal aside. Without enough it is topped up first. */
+  /** The user allocates the fee of a renewal, and is topped up first if necessary. */
   pay({ request, license }: ErrandOf<'pay-renewal'>, at: number): boolean {
     const { people, agenda, random, wallets } = this.#state;
     const payload = this.#state.payload(request);
@@ -174,7 +174,7 @@ export class Licenses {
     return true;
   }
 
-  /** The provider gives up a renewal that nobody paid. */
+  /** The provider cancels a renewal that was not paid. */
   cancel({ request, license }: ErrandOf<'cancel-renewal'>, at: number): boolean {
     const payload: JsonObject | undefined = this.#state.payload(request);
     this.#idle.push(license);

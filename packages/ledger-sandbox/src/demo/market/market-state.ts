@@ -1,4 +1,4 @@
-/** What all actors of the demo share: the ledger, chance, the agenda, and what they know of the ledger's contracts. */
+/** State that all actors of the demo share: the ledger, randomness, the agenda, and the known contracts. */
 import type { Command } from '../../ledger/commands.ts';
 import { textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
@@ -17,12 +17,12 @@ import type { Population } from './population.ts';
 import { Wallets } from './wallets.ts';
 import type { SavedWallets } from './wallets.ts';
 
-/** What a submission may say besides its commands. */
+/** Options of a submission besides its commands. */
 export interface Submitting {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly workflowId?: string;
-  /** The interface of an exercise, where two declare a choice of its name. */
+  /** The interface of an exercise, if two interfaces declare a choice of its name. */
   readonly declaredBy?: string;
 }
 
@@ -32,7 +32,7 @@ export interface KnownRound {
   readonly number: number;
 }
 
-/** What the actors know, as a snapshot holds it. */
+/** The known contracts as stored in a snapshot. */
 export interface SavedMarketState {
   readonly random: SavedRandom;
   readonly agenda: SavedAgenda;
@@ -50,19 +50,19 @@ export interface SavedMarketState {
   readonly submissions: number;
 }
 
-/** Smallest and largest traffic that a submission of this participant pays for. */
+/** Smallest and largest traffic cost of a submission of this participant. */
 const trafficCost = [2_000, 40_000] as const;
-/** Share of the own submissions that come with a trace. */
+/** Share of the own submissions that carry a trace context. */
 const tracedShare = 0.6;
-/** Templates of which there is one. */
+/** Templates with a single contract. */
 const whole: ReadonlySet<string> = new Set([names.amuletRules, names.externalPartyConfig]);
-/** Templates of which a party has one, with the field that names it. */
+/** Templates with one contract per party, with the field that names the party. */
 const singles: ReadonlyMap<string, string> = new Map([
   [names.validatorLicense, 'validator'],
   [names.validatorRight, 'validator'],
   [names.featuredAppRight, 'provider'],
 ]);
-/** Who may collect a coupon where no beneficiary is named. */
+/** The party that may collect a coupon without a beneficiary. */
 const collectors: ReadonlyMap<string, string> = new Map([
   [names.appRewardCoupon, 'provider'],
   [names.validatorRewardCoupon, 'user'],
@@ -80,18 +80,18 @@ export class MarketState {
   readonly wallets = new Wallets();
   /** Contract ids of the open mining rounds, oldest first, with their numbers. */
   rounds: KnownRound[] = [];
-  /** Those that are summed up, those that issue and those that have closed, oldest first. */
+  /** Rounds that are summarizing, issuing and closed, oldest first. */
   summarizing: KnownRound[] = [];
   issuing: KnownRound[] = [];
   closedRounds: KnownRound[] = [];
-  /** Contract ids of what asks for rewards of closed rounds, and of batches of them that are not worked off. */
+  /** Contract ids of requests for rewards of closed rounds, and of their batches that are not processed. */
   calculations: string[] = [];
   rewardBatches: string[] = [];
   /** Contract ids of activity markers. */
   markers: string[] = [];
-  /** Reward coupons by who may collect them. */
+  /** Reward coupons by the party that may collect them. */
   coupons = new Map<string, CreatedEvent[]>();
-  /** Traffic that was bought, by the member it is for. */
+  /** Purchased traffic, by member. */
   traffic = new Map<string, CreatedEvent[]>();
   #single = new Map<string, string>();
   #submissions = 0;
@@ -127,7 +127,7 @@ export class MarketState {
     this.#submissions = saved.submissions;
   }
 
-  /** The newest contract of a template of which there is one, in all or for a party: '' before it exists. */
+  /** The newest contract of a template with a single contract, in total or per party: empty before it exists. */
   single(template: string, party = ''): string {
     return this.#single.get(`${template}${party}`) ?? '';
   }
@@ -140,7 +140,9 @@ export class MarketState {
     return contextOf({ 'amulet-rules': this.single(names.amuletRules), 'open-round': round }, preapproved);
   }
 
-  /** Submits as one transaction and learns from it. Only what this participant submits has a command id and a cost. */
+  /**
+   * Submits as one transaction and learns from it. Only submissions of this participant have a command id and a cost.
+   */
   submit(actAs: readonly string[], commands: readonly Command[], { at, workflowId }: Submitting): Transaction {
     this.#submissions += 1;
     const own = actAs.some((party) => this.people.isLocal(party));
@@ -163,19 +165,19 @@ export class MarketState {
     return transaction;
   }
 
-  /** The same for a single exercise. */
+  /** As above, for a single exercise. */
   exercise(actAs: string, contractId: string, choice: string, argument: JsonObject, more: Submitting): Transaction {
     const { declaredBy } = more;
     const of = declaredBy === undefined ? {} : { templateId: `#${declaredBy}` };
     return this.submit([actAs], [{ kind: 'exercise', contractId, choice, argument, ...of }], more);
   }
 
-  /** The same for a single create. */
+  /** As above, for a single create. */
   create(actAs: string, template: string, argument: JsonObject, more: Submitting): Transaction {
     return this.submit([actAs], [{ kind: 'create', templateId: `#${template}`, argument }], more);
   }
 
-  /** The first contract of a template that a transaction created; '' for none. */
+  /** The first contract of a template that a transaction created; empty for none. */
   made(transaction: Transaction, template: string): string {
     for (const event of transaction.events) {
       if ('CreatedEvent' in event && nameOf(event.CreatedEvent) === template) return event.CreatedEvent.contractId;
@@ -183,7 +185,7 @@ export class MarketState {
     return '';
   }
 
-  /** An active contract's payload; undefined when it is not active. */
+  /** An active contract's payload; undefined if it is not active. */
   payload(contractId: string): JsonObject | undefined {
     return this.ledger.find(contractId)?.created.createArgument;
   }

@@ -1,5 +1,5 @@
 /**
- * The demo's economy: it decides what happens next on a ledger. Every step appends exactly one update; the same seed,
+ * The demo's economy: it decides the next action on a ledger. Every step appends exactly one update; the same seed,
  * options and times make the same steps.
  */
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -26,26 +26,29 @@ import { beThere, license, markActivity } from './validators.ts';
 
 export interface MarketOptions {
   readonly seed: number;
-  /** How many users trade. Default 50. */
+  /** Number of users that trade. Default 50. */
   readonly users?: number;
   readonly tempo?: Tempo;
 }
 
-/** A market as a snapshot holds it. */
+/** A market as stored in a snapshot. */
 export interface SavedMarket {
   readonly state: SavedMarketState;
   readonly licenses: SavedLicences;
   readonly hostings: number;
-  /** How many of the openings are still to come. */
+  /** Number of openings that are still to be made. */
   readonly openings: number;
 }
 
-/** Appends exactly one update and tells so, or finds that there is nothing to do any more. `at`: microseconds since 1970. */
+/**
+ * Appends exactly one update and returns true, or false if there is nothing to do any more. `at`: microseconds since
+ * 1970.
+ */
 type Action = (at: number) => boolean;
 
 type Doings = { readonly [Kind in Errand['what']]: (errand: ErrandOf<Kind>, at: number) => boolean };
 
-/** How often users think of each thing, per hundred. */
+/** Frequency of each spontaneous action, per hundred. */
 const habits = {
   transfer: 78,
   mergeSplit: 6,
@@ -80,7 +83,7 @@ export class Market {
     this.#actions = actions(state, this.#hostings);
   }
 
-  /** When something planned is due, microseconds since 1970; undefined when nothing is. */
+  /** Time of the next planned errand, microseconds since 1970; undefined if there is none. */
   get nextAt(): number | undefined {
     return this.#state.agenda.nextAt;
   }
@@ -106,7 +109,10 @@ export class Market {
     this.#state.agenda.add(at, errand);
   }
 
-  /** Makes the next update happen. @param at its effective time, microseconds since 1970 */
+  /**
+   * Makes the next update.
+   * @param at its effective time, microseconds since 1970
+   */
   step(at: number): void {
     const opening = this.#openings.shift();
     if (opening !== undefined) {
@@ -127,7 +133,7 @@ export class Market {
   }
 }
 
-/** What users think of by themselves. */
+/** Spontaneous actions of users. */
 function actions(state: MarketState, hostings: Hostings): readonly Action[] {
   const byHabit: Record<keyof typeof habits, Action> = {
     transfer: (at) => transfer(state, at),
@@ -144,7 +150,7 @@ function actions(state: MarketState, hostings: Hostings): readonly Action[] {
   return (Object.keys(habits) as (keyof typeof habits)[]).map((habit) => byHabit[habit]);
 }
 
-/** What is done for each kind of errand. */
+/** Action for each kind of errand. */
 function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
   return {
     'advance-rounds': (_, at) => advance(state, tempo, at),
@@ -181,7 +187,7 @@ function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
   };
 }
 
-/** What comes first on an empty ledger: rules, factories and rounds. The last one starts what happens regularly. */
+/** First actions on an empty ledger: rules, factories and rounds. The last one starts the regular events. */
 function openings(state: MarketState, tempo: Tempo): Action[] {
   const { people, agenda } = state;
   const create = (party: string, template: string, argument: Record<string, string | boolean>): Action => {

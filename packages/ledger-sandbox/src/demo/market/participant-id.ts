@@ -1,10 +1,10 @@
-/** Who the demo's ledger says it is. */
+/** Participant ids of the demo's network. */
 import { partyId } from '../../wire/random.ts';
 
-/** Of every demo, and of a sandbox ledger that is given no other. */
+/** Participant of every demo, and of a sandbox ledger without a given id. */
 export const demoParticipantId = partyId('participant1', 'participant1');
 
-/** A participant of the same network that hosts some of the demo's parties as well. */
+/** A participant of the same network that also hosts some of the demo's parties. */
 export const otherParticipantId = partyId('participant2', 'participant2');
 
 /** The participants of the other validators. */

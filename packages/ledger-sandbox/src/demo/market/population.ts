@@ -1,4 +1,7 @@
-/** Who acts in the demo: one DSO, three validators, four applications, a bank and about fifty users, some far busier than others. */
+/**
+ * Actors of the demo: one DSO, three validators, four applications, a bank and about fifty users of very different
+ * activity.
+ */
 import type { JsonObject } from '../../wire/json.ts';
 import { partyId } from '../../wire/random.ts';
 import type { Random } from '../../wire/random.ts';
@@ -7,11 +10,11 @@ import { zipf } from './chance.ts';
 import type { Weights } from './chance.ts';
 
 const firstNames = ['alice', 'bob', 'carol', 'dora', 'emil', 'fatima', 'goran', 'hana', 'ivan', 'june', 'kofi', 'lena'];
-/** How unevenly activity is spread over the users. */
+/** Skew of the activity over the users. */
 const zipfExponent = 1.1;
 /** Share of the users whose submissions go through this participant. */
 const localShare = 0.6;
-/** One in so many users has its deposits with a custodian. */
+/** One user in this many has its deposits with a custodian. */
 const custodyEvery = 4;
 
 function userName(index: number): string {
@@ -34,7 +37,7 @@ export class Population {
   readonly #activity: Weights;
   readonly #local: ReadonlySet<string>;
 
-  /** @param users how many of them */
+  /** @param users their number */
   constructor(users: number) {
     this.users = Array.from({ length: users }, (_, index) => partyId(userName(index), `namespace ${index % 5}`));
     this.#activity = zipf(this.users.length, zipfExponent);
@@ -42,12 +45,12 @@ export class Population {
     this.#local = new Set([...this.apps, this.bank, ...this.validators.slice(0, 1), ...localUsers]);
   }
 
-  /** Whether the party submits through this participant; others are only seen. */
+  /** Whether the party submits through this participant; other parties are only visible. */
   isLocal(party: string): boolean {
     return this.#local.has(party);
   }
 
-  /** A user, by activity. */
+  /** A user, drawn by activity. */
   user(random: Random): string {
     return this.users[this.#activity.draw(random)] ?? '';
   }
@@ -68,7 +71,9 @@ export class Population {
     return instrument === 'EURX' ? this.registrar : this.bondAgent;
   }
 
-  /** The account in which a party has its deposits: some users have a custodian, and the bank gave the account a name. */
+  /**
+   * The account in which a party has its deposits: some users have a custodian and an account name given by the bank.
+   */
   accountOf(party: string): JsonObject {
     const index = this.users.indexOf(party);
     if (index % custodyEvery !== 1) return basicAccount(party);

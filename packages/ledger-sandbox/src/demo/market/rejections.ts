@@ -1,7 +1,8 @@
 /**
- * What becomes of the demo's commands: every submission of this participant leaves a completion, and now and then one is
- * rejected. Which ones is a function of how many there were, so no chance is used and the history stays what it is. Nothing
- * is remembered for later submissions, whose command ids are new: a demo that runs for weeks would remember millions.
+ * Completions of the demo's commands: every submission of this participant leaves a completion, and some are rejected.
+ * The choice is a function of the number of submissions, so no randomness is used and the history stays the same.
+ * Earlier submissions are not remembered for deduplication, because command ids are new: a demo that runs for weeks
+ * would remember millions.
  */
 import type { Command } from '../../ledger/commands.ts';
 import { longestPeriod } from '../../ledger/deduplication.ts';
@@ -11,10 +12,10 @@ import { failure } from '../../wire/failure.ts';
 import type { LedgerFailure } from '../../wire/failure.ts';
 import type { Transaction } from '../../wire/wire.ts';
 
-/** One of so many submissions is followed by one that is rejected. */
+/** One submission in this many is followed by a rejected one. */
 const rejectedEvery = 23;
 
-/** What was submitted, and the transaction that came of it. */
+/** A submission and its transaction. */
 export interface Accepted {
   readonly actAs: readonly string[];
   readonly commands: readonly Command[];
@@ -36,7 +37,7 @@ export function leaveCompletions(ledger: Ledger, accepted: Accepted): void {
   ledger.skipOffsets(1);
   const again = { ...change, ...refused.change, submissionId: `${change.submissionId}-again` };
   const refusal = { ...refused.failure.body, correlationId: again.submissionId };
-  // Interpreted, ordered, and refused then: what it costs to be read by all who take part is paid all the same.
+  // Interpreted, ordered, and then refused: the traffic cost of reaching all participants is paid nevertheless.
   const cost = refused.ordered ? Math.round((paidTrafficCost ?? 0) * 0.8) : 0;
   note(ledger, accepted, { ...again, offset: ledger.ledgerEnd(), updateId: '', refusal, paidTrafficCost: cost });
 }
@@ -50,7 +51,7 @@ function note(
   ledger.completions.note({ ...outcome, at: 1000 * Date.parse(recordTime), synchronizerId, recordTime, traceContext });
 }
 
-/** Each party has an application that submits for it. */
+/** Each party has one application that submits for it. */
 function changeOf({ actAs, transaction: { commandId } }: Accepted): Change {
   const hint = (actAs[0] ?? '').split('::')[0] ?? '';
   return {
@@ -99,14 +100,14 @@ function locked(accepted: Accepted, { commandId }: Change): Refused | undefined 
   return { failure: refused, ordered: true, change: { commandId: `${commandId}-beside` } };
 }
 
-/** An application that did not hear of the first answer. */
+/** An application that did not receive the first response. */
 function duplicate({ transaction: { offset } }: Accepted, { submissionId }: Change): Refused {
   const cause = 'A command with the given command id has already been successfully processed';
   const context = { existing_submission_id: submissionId, completion_offset: String(offset), accepted: 'true' };
   return { failure: failure({ code: 'DUPLICATE_COMMAND', category: 10, cause, context }), ordered: false, change: {} };
 }
 
-/** A payment of more than there is. */
+/** A payment that exceeds the balance. */
 function insufficient(accepted: Accepted, { commandId }: Change): Refused | undefined {
   const exercised = accepted.transaction.events.find((event) => 'ExercisedEvent' in event);
   if (exercised === undefined || !('ExercisedEvent' in exercised)) return undefined;

@@ -1,4 +1,6 @@
-/** Mining rounds: three are open at a time. With every new one the oldest moves on, and rewards are handed out and collected. */
+/**
+ * Mining rounds: three are open at a time. With every new one the oldest advances, and rewards are given and collected.
+ */
 import { createHash } from 'node:crypto';
 import type { Command } from '../../ledger/commands.ts';
 import type { JsonObject } from '../../wire/json.ts';
@@ -26,20 +28,20 @@ const svWeight = '10000';
 const promptShare = 0.35;
 /** Share of the rounds in which a featured application marks activity. */
 const markedShare = 0.3;
-/** Rounds that issue rewards at a time, and closed ones that are not archived yet. */
+/** Number of rounds that issue rewards at a time, and of closed ones that are not archived yet. */
 const keptIssuing = 4;
 const keptClosed = 2;
 
-/** One of so many rounds has such rewards. */
+/** One round in this many has such rewards. */
 const rewardedEvery = 4;
-/** One of so many rounds has a coupon of the development fund. */
+/** One round in this many has a coupon of the development fund. */
 const fundedEvery = 60;
 const couponLifetime = { microseconds: String(36 * 3600 * second) };
 const day = 24 * 3600 * second;
-/** Smallest allowance, and how far they spread, in units of 10^-10 Amulet. */
+/** Smallest allowance, and the spread of allowances, in units of 10^-10 Amulet. */
 const smallest = 80_000_000_000n;
 const spread = 420_000_000_000n;
-/** How long a coupon of the development fund waits, and lasts. */
+/** Delay and duration of a coupon of the development fund. */
 const [fundWaits, fundLasts] = [day, 30 * day];
 
 function create(template: string, argument: JsonObject): Command {
@@ -64,7 +66,7 @@ export function openRounds(state: MarketState, at: number): boolean {
   return true;
 }
 
-/** Opens a round, moves the older ones on by a phase, and hands out rewards; then the next one is due. */
+/** Opens a round, advances the older ones by a phase, and gives rewards; then schedules the next one. */
 export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
   const { dso } = state.people;
   const { agenda, rounds, summarizing, issuing, closedRounds } = state;
@@ -100,7 +102,7 @@ export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
   return true;
 }
 
-/** What activity a round had: the demo does not count it. */
+/** Activity of a round, which the demo does not count. */
 const summary: JsonObject = {
   totalValidatorRewardCoupons: formatNumeric(0n),
   totalFeaturedAppRewardCoupons: formatNumeric(0n),
@@ -109,10 +111,10 @@ const summary: JsonObject = {
   optTotalValidatorFaucetCoupons: '0',
 };
 
-/** Coupons that are Amulet by themselves: no round decides on them. */
+/** Coupons with their own amount of Amulet: no round determines it. */
 const amuletCoupons: ReadonlySet<string> = new Set([names.rewardCoupon, names.developmentCoupon]);
 
-/** The coupons of the round that closed last which nobody collected; undefined for none. */
+/** Uncollected coupons of the round that closed last; undefined if there are none. */
 function expiring(state: MarketState): JsonObject | undefined {
   const closed = state.closedRounds.at(-1);
   if (closed === undefined) return undefined;
@@ -141,7 +143,9 @@ function expiring(state: MarketState): JsonObject | undefined {
   };
 }
 
-/** Coupons for every application and validator, and for what was marked; some collect now what older rounds issue. */
+/**
+ * Coupons for every application and validator, and for activity markers; some parties collect those of older rounds.
+ */
 export function handOut(state: MarketState, number: number, at: number): boolean {
   const { people, random, agenda, markers } = state;
   const round = { number: String(number) };
@@ -181,7 +185,7 @@ export function handOut(state: MarketState, number: number, at: number): boolean
   return true;
 }
 
-/** Asks for the rewards of a round that closes: those of apps have no kind. */
+/** Requests the rewards of a round that closes: those of apps have no kind. */
 function askForRewards({ people: { dso } }: MarketState, round: number, at: number): readonly Command[] {
   if (round % rewardedEvery !== 0) return [];
   const common = {
@@ -198,7 +202,7 @@ function askForRewards({ people: { dso } }: MarketState, round: number, at: numb
   }));
 }
 
-/** Once the super validators agree on what was asked for, it is worked off. */
+/** Once the super validators agree on a result, the request is processed. */
 function startProcessing(state: MarketState): readonly Command[] {
   return [...state.calculations].map((calculateRewardsCid) => ({
     kind: 'exercise',
@@ -208,7 +212,7 @@ function startProcessing(state: MarketState): readonly Command[] {
   }));
 }
 
-/** Works off what there is: a root becomes two batches, and those become coupons. */
+/** Processes what exists: a root becomes two batches, and those become coupons. */
 function processBatches(state: MarketState): readonly Command[] {
   return [...state.rewardBatches].map((contractId) => ({
     kind: 'exercise',
@@ -232,7 +236,7 @@ function batchOf({ people }: MarketState, payload: JsonObject | undefined): Json
   return { tag: 'BatchOfMintingAllowances', value };
 }
 
-/** What a provider gets for a round: the same whenever it is asked. */
+/** Reward of a provider for a round: the same in every call. */
 function allowance(provider: string, payload: JsonObject | undefined): string {
   const digest = BigInt(`0x${hashOf(payload, provider).value.slice(0, 15)}`);
   return formatNumeric(smallest + (digest % spread));
@@ -244,7 +248,7 @@ function hashOf(payload: JsonObject | undefined, part: string): { readonly value
   return { value: createHash('sha256').update(text).digest('hex') };
 }
 
-/** Now and then the development fund gives something, which cannot be collected at once. */
+/** The development fund sometimes grants a coupon, which cannot be collected at once. */
 function fund({ people }: MarketState, round: number, at: number): readonly Command[] {
   if (round % fundedEvery !== 0) return [];
   const { dso, licensor: beneficiary, venue: fundManager } = people;

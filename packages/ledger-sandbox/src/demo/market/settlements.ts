@@ -16,11 +16,11 @@ import { settlementOf } from '../templates/settlement-templates.ts';
 const second = 1_000_000;
 const prepareWithin = 240 * second;
 const settleWithin = 360 * second;
-/** How trades end: settled, cancelled by the venue, or not settled in time. In the order of `tradeEndings`. */
+/** Endings of trades: settled, cancelled by the venue, or not settled in time. In the order of `tradeEndings`. */
 const endingWeights = new Weights([0.9, 0.07, 0.03]);
 /** Share of the trades between basic accounts that are paid with deposits. */
 const depositShare = 0.6;
-/** Median sizes of the two legs, in whole units. */
+/** Median sizes of the two legs, in units. */
 const legMedian = 60;
 
 function legJson(state: MarketState, { instrumentId: id, sender, receiver, units }: Leg): JsonObject {
@@ -39,7 +39,7 @@ export function propose(state: MarketState, at: number): boolean {
     receiver: buyer,
     units: amountOf(random, legMedian, 0.7),
   };
-  // Stable-coins or deposits; the choices of version 1 know basic accounts alone.
+  // Stable-coins or deposits; the choices of version 1 know basic accounts only.
   const basic = [seller, buyer].every((party) => isBasic(people.accountOf(party)));
   const payment = {
     instrumentId: (basic && random.chance(depositShare) ? dollars : stableCoin).id,
@@ -72,7 +72,7 @@ export function accept(state: MarketState, trade: Trade, proposal: string, at: n
   return true;
 }
 
-/** The venue asks both for what they promised. */
+/** The venue requests both promised legs. */
 export function initiate(state: MarketState, trade: Trade, proposal: string, at: number): boolean {
   const { people, agenda, random } = state;
   const argument = {
@@ -85,13 +85,13 @@ export function initiate(state: MarketState, trade: Trade, proposal: string, at:
   const wait = (): number => Math.min(patience(random, 20), prepareWithin - second);
   const [first, then] = [wait(), wait()];
   agenda.add(at + first, { what: 'allocate-leg', trade, leg: 'delivery' });
-  // Who misses a settlement has never set the payment aside.
+  // A user who misses a settlement never allocated the payment.
   if (trade.ending !== 'miss') agenda.add(at + first + then, { what: 'allocate-leg', trade, leg: 'payment' });
   else agenda.add(at + settleWithin + second, { what: 'take-back', trade });
   return true;
 }
 
-/** Sets one leg aside. A trader without enough is topped up first. */
+/** Allocates one leg. A trader with too little is topped up first. */
 export function allocate(state: MarketState, trade: Trade, leg: LegId, at: number): boolean {
   const { agenda, wallets, random, people } = state;
   const { instrumentId, sender, units } = trade.legs[leg];
@@ -120,7 +120,7 @@ export function allocate(state: MarketState, trade: Trade, leg: LegId, at: numbe
   return true;
 }
 
-/** The venue settles, or gives everything back. */
+/** The venue settles, or returns both legs. */
 export function conclude(state: MarketState, trade: Trade, at: number): boolean {
   if (state.payload(trade.contractId) === undefined) return false;
   const pairs = [...trade.allocations].map(([leg, _1]): [string, Json] => {
@@ -132,7 +132,7 @@ export function conclude(state: MarketState, trade: Trade, at: number): boolean 
   return true;
 }
 
-/** After the time to settle: the seller takes its holding back, then the venue gives up. */
+/** After the time to settle: the seller takes its holding back, then the venue cancels the trade. */
 export function takeBack(state: MarketState, trade: Trade, at: number): boolean {
   const allocation = trade.allocations.get('delivery') ?? '';
   const { instrumentId, sender } = trade.legs.delivery;

@@ -14,24 +14,24 @@ import { reasonMeta, noMeta } from '../templates/metadata.ts';
 
 const second = 1_000_000;
 const oneStepShare = 0.7;
-/** Median of a transfer, in whole units. */
+/** Median of a transfer, in units. */
 const transferMedian = 120;
-/** Holdings of one owner above which a payment takes more of them than it needs. */
+/** Number of holdings of one owner above which a payment uses more of them than it needs. */
 const manyHoldings = 7;
 
-/** How often each instrument moves, in the order of `instruments`. */
+/** Frequency of movements of each instrument, in the order of `instruments`. */
 const popularity = new Weights([0.46, 0.24, 0.12, 0.12, 0.06]);
-/** How transfers of two steps end, in the order of `transferEndings`. */
+/** Frequency of the endings of transfers of two steps, in the order of `transferEndings`. */
 const endingWeights = new Weights([0.85, 0.08, 0.05, 0.02]);
 const waits = { Accept: 40, Reject: 70, Withdraw: 120 };
 const reasons = ['invoice', 'rent', 'salary', 'refund', 'settlement', 'subscription'];
 
-/** An instrument, by how often they move. */
+/** An instrument, drawn by frequency. */
 export function anyInstrument(state: MarketState): Instrument {
   return instruments[popularity.draw(state.random)] ?? instruments[0];
 }
 
-/** Exercises the factory; gives back the instruction of a transfer in two steps, '' for one in one. */
+/** Exercises the factory; returns the instruction of a transfer in two steps, empty for one in one step. */
 function start(state: MarketState, payment: Payment, at: number): string {
   const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
   if (isDeposit(instrument)) return startDeposit(state, payment, at);
@@ -53,7 +53,7 @@ function start(state: MarketState, payment: Payment, at: number): string {
   return state.made(done, instrument.instruction);
 }
 
-/** What the sender pays with: enough for the amount, more of it when there are many. */
+/** Inputs of the sender: enough for the amount, and more if the sender has many. */
 function inputsOf(state: MarketState, sender: string, instrument: Instrument): readonly string[] {
   const owned = state.wallets.of(sender, instrument);
   return owned.slice(0, owned.length > manyHoldings ? owned.length - 2 : state.random.between(1, 3));

@@ -1,4 +1,6 @@
-/** Updates that no command makes: stable-coins that travel between the synchronizers, and changes of party hosting. */
+/**
+ * Updates without a command: stable-coins that are reassigned between the synchronizers, and changes of party hosting.
+ */
 import { assign, authorize, unassign } from '../../ledger/reassignments.ts';
 import { patience } from './chance.ts';
 import type { ErrandOf } from './errand.ts';
@@ -6,11 +8,11 @@ import type { MarketState } from './market-state.ts';
 import { stableCoin } from '../templates/instruments.ts';
 import { otherParticipantId } from './participant-id.ts';
 
-/** Medians of the time between leaving and arriving, and of a stay, in seconds. */
+/** Medians of the time between unassign and assign, and of a stay, in seconds. */
 const journey = 20;
 const stay = 120;
 
-/** A stable-coin leaves for the other synchronizer; it arrives, stays a while and comes back. */
+/** A stable-coin leaves for the other synchronizer, arrives, stays a while and comes back. */
 export function travel(state: MarketState, at: number): boolean {
   const { people, random, wallets } = state;
   const [holding] = wallets.of(people.user(random), stableCoin);
@@ -25,7 +27,7 @@ function leave(state: MarketState, holding: string, at: number, outward: boolean
   state.agenda.add(at + patience(state.random, journey), { what: 'arrive', reassignmentId, outward });
 }
 
-/** A stable-coin arrives. Away from home it stays a while. */
+/** A stable-coin arrives. On the other synchronizer it stays a while. */
 export function arrive(state: MarketState, { reassignmentId, outward }: ErrandOf<'arrive'>, at: number): boolean {
   const { ledger, agenda, random, wallets } = state;
   const { created } = ledger.inFlight(reassignmentId);
@@ -38,17 +40,19 @@ export function arrive(state: MarketState, { reassignmentId, outward }: ErrandOf
   return true;
 }
 
-/** A stable-coin sets out for home. */
+/** A stable-coin leaves for its home synchronizer. */
 export function comeBack(state: MarketState, holding: string, at: number): boolean {
   if (state.payload(holding) === undefined) return false;
   leave(state, holding, at, false);
   return true;
 }
 
-/** Parties become hosted here one by one, then on another participant as well, which some of them leave and come back to. */
+/**
+ * Parties become hosted here one by one, then on another participant as well, which some of them leave and return to.
+ */
 export class Hostings {
   readonly #state: MarketState;
-  /** How many there were. */
+  /** Number of hosting changes. */
   changes = 0;
 
   constructor(state: MarketState) {

@@ -1,4 +1,4 @@
-/** Validators show that they are there, and featured applications that they are used. */
+/** Heartbeats of validators, and activity markers of featured applications. */
 import { asText, textAt } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { amuletPrice } from '../templates/holding-templates.ts';
@@ -7,20 +7,20 @@ import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
 
 const second = 1_000_000;
-/** Share of the rounds in which a validator shows that it is there. */
+/** Share of the rounds in which a validator reports itself active. */
 const presentShare = 0.4;
-/** Share of the signs of life that tell a newer version. */
+/** Share of the heartbeats that report a newer version. */
 const upgradeShare = 0.03;
 /** Least time between two reports of a validator that is not rewarded for them, in microseconds. */
 const reportEvery = 3600 * second;
 
-/** How long what stands for a round lasts, and the least traffic that it lets a transfer buy. */
+/** Duration of the contract that replaces a round, and the least traffic that it lets a transfer buy. */
 const configLifetime = 48 * 3600 * second;
 const leastTraffic = '200000';
 
 /**
- * Licenses for the validators, with the rights to their own coupons, and the rights of featured applications; and what
- * transfers of the token standard take in place of a round.
+ * Licenses for the validators, with the rights to their own coupons, the rights of featured applications, and the
+ * contract that transfers of the token standard use in place of a round.
  */
 export function license(state: MarketState, at: number): boolean {
   const { dso, validators, featured } = state.people;
@@ -54,7 +54,7 @@ export function license(state: MarketState, at: number): boolean {
   return true;
 }
 
-/** Some of the validators will be there in this round. */
+/** Selects the validators that are active in this round. */
 export function planBeats(state: MarketState, at: number): void {
   const { people, random, agenda } = state;
   for (const party of people.validators) {
@@ -62,7 +62,7 @@ export function planBeats(state: MarketState, at: number): void {
   }
 }
 
-/** A validator records that it is there; the last one, which gets nothing for it, reports itself active. */
+/** A validator records a heartbeat; the last validator, which gets no reward for it, reports itself active. */
 export function beThere(state: MarketState, validator: string, at: number): boolean {
   const { people, random } = state;
   const license = state.single(names.validatorLicense, validator);
@@ -88,7 +88,7 @@ export function beThere(state: MarketState, validator: string, at: number): bool
   return true;
 }
 
-/** A featured application marks activity; now and then it shares what it will get for that with a user. */
+/** A featured application marks activity; sometimes it shares the reward with a user. */
 export function markActivity(state: MarketState, provider: string, at: number): boolean {
   const { people, random } = state;
   const right = state.single(names.featuredAppRight, provider);

@@ -1,4 +1,4 @@
-/** The free holdings of every party, learnt from the transactions of the ledger. */
+/** The free holdings of every party, learned from the transactions of the ledger. */
 import { parseNumeric } from '../../wire/values.ts';
 import type { CreatedEvent } from '../../wire/wire.ts';
 import { nameOf } from '../templates/funds.ts';
@@ -10,7 +10,7 @@ interface Held {
   readonly units: bigint;
 }
 
-/** Wallets as a snapshot holds them. */
+/** Wallets as stored in a snapshot. */
 export interface SavedWallets {
   readonly wallets: Map<string, Set<string>>;
   readonly held: Map<string, Held>;
@@ -29,7 +29,7 @@ export class Wallets {
     this.#held = held;
   }
 
-  /** Learns of a holding that became active; of others nothing. */
+  /** Adds a holding that became active; ignores other contracts. */
   add(created: CreatedEvent): void {
     const instrument = instrumentOf(nameOf(created), created.createArgument);
     if (instrument === undefined) return;
@@ -40,7 +40,7 @@ export class Wallets {
     this.#held.set(created.contractId, { wallet, units: parseNumeric(amount) ?? 0n });
   }
 
-  /** Learns that a contract is gone. */
+  /** Removes an ended contract. */
   remove(contractId: string): void {
     this.#held.get(contractId)?.wallet.delete(contractId);
     this.#held.delete(contractId);
@@ -60,7 +60,7 @@ export class Wallets {
     return holdings.reduce((total, holding) => total + (this.#held.get(holding)?.units ?? 0n), 0n);
   }
 
-  /** As few of the oldest holdings as reach the amount; undefined when all of them do not. */
+  /** The fewest oldest holdings that reach the amount; undefined if all of them are not enough. */
   covering(owner: string, instrument: Instrument, units: bigint): readonly string[] | undefined {
     const chosen: string[] = [];
     let sum = 0n;

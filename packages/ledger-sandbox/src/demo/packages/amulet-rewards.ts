@@ -1,4 +1,4 @@
-/** Of splice-amulet: licenses of validators, and the choices by which the DSO moves rounds and rewards on. */
+/** Part of splice-amulet: licenses of validators, and the choices by which the DSO advances rounds and rewards. */
 import { consuming, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
 import type { Choices, ModuleDeclaration } from '../../daml-lf/declaration.ts';
 
@@ -49,7 +49,7 @@ export const validatorLicense: ModuleDeclaration = {
   ),
 };
 
-/** What the contracts of rewards that are computed outside the ledger have in common. */
+/** Fields that contracts of rewards computed outside the ledger have in common. */
 const closedRound = {
   dso: 'Party',
   round: 'Round',
@@ -156,5 +156,5 @@ const results: ModuleDeclaration = {
   }),
 };
 
-/** Of AmuletRules and its module. */
+/** Choices of AmuletRules and its module. */
 export const rewardRules = { choices, results };

@@ -1,10 +1,12 @@
-/** A registry of our own that implements both versions of the token standard: deposits of a bank, in two currencies. */
+/**
+ * A registry of the demo that implements both versions of the token standard: deposits of a bank, in two currencies.
+ */
 import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { tokenStandard } from './token-standard.ts';
 import { tokenStandardV2 } from './token-standard-v2.ts';
 
-/** Names that both versions have, told apart by their modules. */
+/** Names that both versions have, distinguished by their modules. */
 const v1 = (api: string, name: string): string => `Splice.Api.Token.${api}V1:${name}`;
 const v2 = (api: string, name: string): string => `Splice.Api.Token.${api}V2:${name}`;
 

@@ -1,4 +1,4 @@
-/** Two registries of our own that implement the token standard: a stable-coin and bonds. */
+/** Two registries of the demo that implement the token standard: a stable-coin and bonds. */
 import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { tokenStandard } from './token-standard.ts';

@@ -72,7 +72,10 @@ export const transferEventsV2 = writePackage({
   },
 });
 
-/** What somebody may do with a contract that waits. @param prefix of the cases */
+/**
+ * Actions on a pending contract.
+ * @param prefix of the cases
+ */
 function actionsOf(prefix: string, ...actions: readonly string[]): Definition {
   const cases = actions.map((action) => [`${prefix}_${action}`, '()'] as const);
   return variant({ ...Object.fromEntries(cases), [`${prefix}_Custom`]: { id: 'Text' } });
@@ -269,7 +272,7 @@ export const allocationInstructionV2 = writePackage({
   },
 });
 
-/** The packages of version 2; they stand beside those of version 1, with the same metadata. */
+/** The packages of version 2; they exist next to those of version 1, with the same metadata. */
 export const tokenStandardV2 = [
   holdingV2,
   transferEventsV2,

@@ -235,7 +235,7 @@ export const allocationInstruction = writePackage({
   },
 });
 
-/** The packages of the standard and those below them; what packages that implement it import. */
+/** The packages of the standard and their dependencies, which packages that implement it import. */
 export const tokenStandard = [
   ...library,
   metadata,

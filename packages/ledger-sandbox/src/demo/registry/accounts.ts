@@ -2,16 +2,16 @@
 import { asObject, asText } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 
-/** Of a party with neither provider nor name: the only kind that version 1 knows. */
+/** Account of a party with neither provider nor name: the only kind that version 1 knows. */
 export function basicAccount(owner: string): JsonObject {
   return { owner, provider: null, id: '' };
 }
 
-/** The accounts of the issuer, which stand on the other side when tokens come into the world and when they leave it. */
+/** The accounts of the issuer, which are the other side of mints and burns. */
 export const mintAccount: JsonObject = { owner: null, provider: null, id: 'cip-112/mint' };
 export const burnAccount: JsonObject = { owner: null, provider: null, id: 'cip-112/burn' };
 
-/** '' for an account of the issuer. */
+/** Empty for an account of the issuer. */
 export function ownerOf(account: Json | undefined): string {
   return asText(asObject(account)?.['owner']);
 }

@@ -1,4 +1,6 @@
-/** Settlements by both versions of the token standard: holdings are set aside, then all of a settlement move at once. */
+/**
+ * Settlements by both versions of the token standard: holdings are allocated, then all of a settlement move at once.
+ */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -15,7 +17,10 @@ function sidesOf({ allocation }: Pick<SetAside, 'allocation'>): JsonObject[] {
   return asList(allocation['transferLegSides']).map((side) => asObject(side) ?? {});
 }
 
-/** What an account gets less what it gives, by instrument. @param only one of the two */
+/**
+ * Amount that an account receives less the amount it gives, by instrument.
+ * @param only one of the two
+ */
 function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide'): Sums {
   const sums: Sums = new Map();
   for (const { side, amount, instrumentId } of sides) {
@@ -26,7 +31,7 @@ function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide')
   return sums;
 }
 
-/** Locks what an account gives, and returns the allocation and the change by instrument. */
+/** Locks the amounts that an account gives, and returns the allocation and the change by instrument. */
 function setAside(
   { place, shape }: { readonly place: Place; readonly shape: Shape<SetAside> },
   told: Omit<SetAside, 'holdingCids'>,
@@ -56,7 +61,7 @@ function setAside(
   return { allocationCid: place.context.create(shape.template, payload), change };
 }
 
-/** What an account set aside ends; it gets what is due, logged as the legs it took part in. */
+/** Ends the allocations of an account, which receives its amounts, logged as the legs it took part in. */
 function settle(place: Place, { allocation, holdingCids }: SetAside, sides: readonly JsonObject[]): JsonObject {
   const { authorizer = null } = allocation;
   const held = take(place, authorizer, holdingCids, true);
@@ -79,7 +84,7 @@ function giveBack(place: Place, { allocation, holdingCids }: SetAside): JsonObje
   return Object.fromEntries(back.map(([id, holding]) => [id, [holding]]));
 }
 
-/** The specification of version 1 in the words of version 2: the sender's side of one leg. */
+/** The specification of version 1 in terms of version 2: the sender's side of one leg. */
 function ofVersion1(argument: JsonObject, admin: string): Omit<SetAside, 'holdingCids'> {
   const given = asObject(argument['allocation']) ?? {};
   const {
@@ -158,7 +163,7 @@ function viewOfVersion2(told: SetAside): JsonObject {
   };
 }
 
-/** How allocations of one template end, by the names of their choices. */
+/** Choices that end allocations of one template, by ending. */
 function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, Choice> {
   const choice = (output: (held: SetAside, place: Place, argument: JsonObject) => JsonObject, by: Actors): Choice => ({
     consuming: false,
@@ -168,7 +173,7 @@ function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, 
       const { contract, argument } = context;
       const told = read(contract.createArgument);
       if (!by(told).every((party) => asTexts(argument['actors']).includes(party)))
-        throw assertionFailed(`this is for ${by(told).join(', ')}`);
+        throw assertionFailed(`only allowed to ${by(told).join(', ')}`);
       context.exercise(contract.contractId, 'Archive', {}, contract.signatories);
       return output(told, placeIn(context, registry, asText(told.allocation['admin'])), argument);
     },
@@ -270,12 +275,12 @@ function template(registry: Registry, shape: Shape<SetAside>, version: 1 | 2): T
   };
 }
 
-/** The templates of holdings that are set aside. */
+/** The templates of allocated holdings. */
 export function allocationTemplates(registry: Registry): Template[] {
   return [template(registry, registry.allocation, 2), template(registry, registry.allocationV1, 1)];
 }
 
-/** Refuses legs that are not agreed to by the allocations of both of their accounts. */
+/** Refuses legs that the allocations of both accounts do not agree to. */
 function requireAgreed(legs: readonly Json[], sides: readonly JsonObject[]): void {
   for (const leg of legs) {
     const id = textAt(leg, 'transferLegId');
@@ -311,7 +316,7 @@ function settleBatch(context: ChoiceContext, registry: Registry): Json {
   return { allocationSettleResults: results, meta: noMeta };
 }
 
-/** The choices by which the rules set holdings aside and settle. */
+/** The choices by which the rules allocate holdings and settle. */
 export function allocationFactoryChoices(registry: Registry): Template['choices'] {
   const adminIn = ({ contract }: ChoiceContext): string => textAt(contract.createArgument, 'admin');
   const placeOf = (context: ChoiceContext): Place => placeIn(context, registry, adminIn(context));

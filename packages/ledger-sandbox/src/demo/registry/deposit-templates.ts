@@ -1,4 +1,4 @@
-/** Deposits of a bank in two currencies: a registry that speaks both versions of the token standard. */
+/** Deposits of a bank in two currencies: a registry of both versions of the token standard. */
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import type { Template } from '../../contracts/model.ts';

@@ -1,4 +1,4 @@
-/** Holdings of an account end and begin inside a choice, and the issuer logs what that was. */
+/** Holdings of an account that end and begin inside a choice, with the issuer's log of the change. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -9,7 +9,7 @@ import { interfacesV2 } from '../templates/names.ts';
 import { isSameAccount, ownerOf, partiesOf } from './accounts.ts';
 import type { Registry } from './registry.ts';
 
-/** Where a change happens. */
+/** Context of a change. */
 export interface Place {
   readonly context: ChoiceContext;
   readonly registry: Registry;
@@ -23,14 +23,16 @@ export type Sums = Map<string, bigint>;
 
 export const units = (amount: Json | undefined): bigint => parseNumeric(asText(amount)) ?? 0n;
 
-/** The rules that a choice finds in its context; the contract itself where the choice is one of the rules. */
+/** The rules in the context of a choice; the contract itself if the choice is one of the rules. */
 export function placeIn(context: ChoiceContext, registry: Registry, admin: string): Place {
   const own = context.contract.contractId;
   const rules = asText(contextValue(context.argument['extraArgs'], registry.rulesKey));
   return { context, registry, admin, rules: rules === '' ? own : rules };
 }
 
-/** Archives holdings of an account. Throws for those of another one, and for locked ones unless they are meant. */
+/**
+ * Archives holdings of an account. Throws for those of another account, and for locked ones unless they are expected.
+ */
 export function take(
   { context, registry, admin }: Place,
   account: Json,
@@ -66,7 +68,7 @@ export function give(
   return context.create(registry.holding.template, registry.holding.write(view));
 }
 
-/** What an account is told. */
+/** Information about an account in an event. */
 export interface Logged {
   readonly account: Json;
   readonly inputs: readonly string[];
@@ -76,7 +78,7 @@ export interface Logged {
   readonly reason?: string;
 }
 
-/** Logs a change; that an account of the issuer changed is told to nobody. */
+/** Logs a change; no observer is notified of a change of an account of the issuer. */
 export function log(
   { context, admin, rules }: Place,
   { account, inputs, sides = [], outputs, reason = '' }: Logged,
@@ -94,7 +96,7 @@ export function log(
   context.exercise(rules, 'EventLog_HoldingsChange', argument, [admin], interfacesV2.eventLog);
 }
 
-/** One leg as the sender or the receiver is told of it. */
+/** One leg as its sender or its receiver sees it. */
 export function legSide(
   side: 'SenderSide' | 'ReceiverSide',
   leg: { readonly id?: string; readonly amount: string; readonly instrumentId: string; readonly meta: Json },
@@ -104,7 +106,7 @@ export function legSide(
   return { transferLegId: id, side, otherside, amount, instrumentId, meta };
 }
 
-/** The choice that the rules and whoever else has an event log implement. */
+/** The choice that the rules and other templates with an event log implement. */
 export const eventLogChoice = {
   consuming: false,
   interface: interfacesV2.eventLog,

@@ -55,13 +55,13 @@ function rules(registry: Registry, choices: Template['choices']): Template {
   };
 }
 
-/** Choices of the registry's own, beside those of the standard. */
+/** Choices of the registry itself, in addition to those of the standard. */
 export interface OwnChoices {
   readonly rules: Template['choices'];
   readonly holding: Template['choices'];
 }
 
-/** All of them. */
+/** All templates. */
 export function registryTemplates(registry: Registry, own: OwnChoices): Template[] {
   return [
     rules(registry, own.rules),

@@ -1,4 +1,4 @@
-/** What a registry of both versions of the token standard calls its templates, and what its payloads look like. */
+/** Names of the templates of a registry of both versions of the token standard, and the shapes of their payloads. */
 import type { JsonObject } from '../../wire/json.ts';
 
 /** A transfer that waits for its receiver. */
@@ -8,7 +8,7 @@ export interface WaitingTransfer {
   readonly transfer: JsonObject;
 }
 
-/** Holdings that are set aside for a settlement. */
+/** Holdings allocated to a settlement. */
 export interface SetAside {
   /** `SettlementInfo` of AllocationV2. */
   readonly settlement: JsonObject;
@@ -30,18 +30,20 @@ export interface Shape<Told> {
 }
 
 export interface Registry {
-  /** The template with the issuer in its field `admin`, where everything begins and events are logged. */
+  /** The template with the issuer in its field `admin`, which starts transfers and logs events. */
   readonly rules: string;
-  /** The key under which the rules stand in the context of a choice. */
+  /** The key of the rules in the context of a choice. */
   readonly rulesKey: string;
   /** As `HoldingView` of HoldingV2. */
   readonly holding: Shape<JsonObject>;
   readonly transfer: Shape<WaitingTransfer>;
-  /** Set aside by version 2, and by version 1. */
+  /** Allocated by version 2, and by version 1. */
   readonly allocation: Shape<SetAside>;
   readonly allocationV1: Shape<SetAside>;
-  /** Every transfer locks what it moves first, also one that is done at once; what an owner pays itself then has legs. */
+  /**
+   * Every transfer locks its amount first, even one in a single step; transfers of an owner to itself then have legs.
+   */
   readonly locksAlways: boolean;
-  /** The choices of version 2 on a transfer exercise those of version 1, where both accounts are known to that. */
+  /** The choices of version 2 on a transfer exercise those of version 1, if version 1 knows both accounts. */
   readonly callsVersion1: boolean;
 }

@@ -1,4 +1,4 @@
-/** Transfers by both versions of the token standard: what moves is the same, and logged the same, whichever choice asks. */
+/** Transfers by both versions of the token standard: the movement and its log are the same for the choices of both. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -10,20 +10,20 @@ import { give, legSide, log, placeIn, take, units } from './holdings-change.ts';
 import type { Place } from './holdings-change.ts';
 import type { Registry } from './registry.ts';
 
-/** What a `Transfer` of version 2 says. */
+/** Contents of a `Transfer` of version 2. */
 function told(transfer: JsonObject): { id: string; amount: bigint; sender: Json; receiver: Json; inputs: string[] } {
   const { sender = null, receiver = null, amount } = transfer;
   const id = textAt(transfer, 'instrumentId', 'id');
   return { id, amount: units(amount), sender, receiver, inputs: asTexts(transfer['inputHoldingCids']) };
 }
 
-/** The same transfer in the words of version 2. */
+/** The same transfer in terms of version 2. */
 function ofVersion1(transfer: JsonObject): JsonObject {
   const account = (key: string): JsonObject => basicAccount(asText(transfer[key]));
   return { ...transfer, sender: account('sender'), receiver: account('receiver') };
 }
 
-/** And of version 1, which knows owners only. */
+/** The same transfer in terms of version 1, which knows owners only. */
 function toVersion1(transfer: JsonObject): JsonObject {
   return { ...transfer, sender: ownerOf(transfer['sender']), receiver: ownerOf(transfer['receiver']) };
 }
@@ -32,7 +32,7 @@ function resultOf(output: JsonObject, change: string | undefined, meta: JsonObje
   return { output, senderChangeCids: change === undefined ? [] : [change], meta };
 }
 
-/** Pays with these holdings, locked ones or free, and gives the change back. */
+/** Pays with these holdings, locked ones or free, and returns the change. */
 function pay(place: Place, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
   const { id, amount, sender, receiver } = told(transfer);
   const own = isSameAccount(sender, receiver);
@@ -54,7 +54,7 @@ function pay(place: Place, transfer: JsonObject, inputs: readonly string[], lock
   return resultOf(output, change, kindMeta(kind, ownerOf(sender), reasonOf(meta)));
 }
 
-/** An owner's holdings become one of the amount, and a rest. */
+/** Turns an owner's holdings into one of the amount, and a remainder. */
 function rearrange(place: Place, transfer: JsonObject): Json {
   const { id, amount, sender, inputs } = told(transfer);
   const held = take(place, sender, inputs).get(id) ?? 0n;
@@ -65,7 +65,7 @@ function rearrange(place: Place, transfer: JsonObject): Json {
   return resultOf(output, change, kindMeta('merge-split', ownerOf(sender)));
 }
 
-/** Sets the amount aside until the receiver has answered. */
+/** Locks the amount until the receiver has responded. */
 function lock(place: Place, transfer: JsonObject): { readonly locked: string; readonly change: string | undefined } {
   const { id, amount, sender, receiver, inputs } = told(transfer);
   const held = take(place, sender, inputs).get(id) ?? 0n;
@@ -81,7 +81,7 @@ function lock(place: Place, transfer: JsonObject): { readonly locked: string; re
   return { locked: locked ?? '', change };
 }
 
-/** One step when the receiver approved in advance or is the sender, else two. */
+/** One step if the receiver approved in advance or is the sender, otherwise two. */
 function begin(place: Place, transfer: JsonObject, extraArgs: Json | undefined): Json {
   const { context, registry, admin } = place;
   const { amount, sender, receiver, inputs } = told(transfer);
@@ -100,7 +100,7 @@ function begin(place: Place, transfer: JsonObject, extraArgs: Json | undefined):
   return resultOf(output, change, noMeta);
 }
 
-/** Gives the locked amount back. */
+/** Returns the locked amount. */
 function giveBack(place: Place, transfer: JsonObject): Json {
   const { id, sender, inputs } = told(transfer);
   const held = take(place, sender, inputs, true).get(id) ?? 0n;
@@ -110,7 +110,7 @@ function giveBack(place: Place, transfer: JsonObject): Json {
   return resultOf(output, back, kindMeta('unlock', ownerOf(sender)));
 }
 
-/** What ends a transfer that waits; the contract itself is archived by whoever calls. */
+/** Ends a pending transfer; the caller archives the contract itself. */
 function end(context: ChoiceContext, registry: Registry, action: Action): Json {
   const { admin, transfer } = registry.transfer.read(context.contract.createArgument);
   const place = placeIn(context, registry, admin);
@@ -120,7 +120,7 @@ function end(context: ChoiceContext, registry: Registry, action: Action): Json {
 const actions = ['Accept', 'Reject', 'Withdraw'] as const;
 type Action = (typeof actions)[number];
 
-/** Who may take an action: what the issuer offers is taken back by the issuer. */
+/** The party that may take an action: the issuer withdraws its own offers. */
 function actorOf({ admin, transfer }: { admin: string; transfer: JsonObject }, action: Action): string {
   return ownerOf(transfer[action === 'Withdraw' ? 'sender' : 'receiver']) || admin;
 }
@@ -135,7 +135,7 @@ function endings(registry: Registry, action: Action): readonly Choice[] {
       const { contract, argument, exercise } = context;
       const waiting = registry.transfer.read(contract.createArgument);
       const actor = actorOf(waiting, action);
-      if (!asTexts(argument['actors']).includes(actor)) throw assertionFailed(`${action} is for ${actor}`);
+      if (!asTexts(argument['actors']).includes(actor)) throw assertionFailed(`${action} is only allowed to ${actor}`);
       const { sender, receiver } = waiting.transfer;
       if (registry.callsVersion1 && isBasic(sender) && isBasic(receiver)) {
         const { extraArgs = null } = argument;
@@ -154,7 +154,7 @@ function endings(registry: Registry, action: Action): readonly Choice[] {
   return [version2, version1];
 }
 
-/** The template of transfers that wait. */
+/** The template of pending transfers. */
 export function waitingTransfers(registry: Registry): Template {
   const { template: name, read } = registry.transfer;
   const viewV1 = (payload: JsonObject): JsonObject => ({

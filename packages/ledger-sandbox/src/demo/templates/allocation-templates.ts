@@ -1,4 +1,4 @@
-/** Allocations of the token standard: holdings set aside for one leg of a settlement. */
+/** Allocations of the token standard: holdings allocated to one leg of a settlement. */
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
@@ -7,7 +7,7 @@ import type { InstrumentV1 } from './instruments.ts';
 import { kindMeta, noMeta } from './metadata.ts';
 import { interfaces } from './names.ts';
 
-/** Sets the amount of a leg aside until the settlement ends. */
+/** Locks the amount of a leg until the settlement ends. */
 export function allocate(context: ChoiceContext, instrument: InstrumentV1): Json {
   const { argument, contract } = context;
   const admin = asText(contract.createArgument[instrument.adminField]);

@@ -1,4 +1,4 @@
-/** The rules of Amulet: transfers, with coupons among their inputs, mints, and the traffic that members buy. */
+/** The rules of Amulet: transfers, with coupons among their inputs, mints, and traffic purchases. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -24,16 +24,16 @@ function outputOf(given: Json): Output {
   return { ...output, lock: { holders, expiresAt: asText(lock['expiresAt']), context: asText(lock['optContext']) } };
 }
 
-/** What inputs come to, in units of 10^-10. */
+/** Sum of the inputs, in units of 10^-10. */
 interface Taken {
-  /** Of the Amulets among them. */
+  /** Part of the sum from Amulets. */
   readonly amulets: bigint;
   readonly rewards: Rewards;
   readonly sum: bigint;
   readonly round: string;
 }
 
-/** Archives Amulets and coupons; a coupon is worth what its round issues for it, which is minted here. */
+/** Archives Amulets and coupons; a coupon is worth the issuance of its round, which is minted here. */
 function takeInputs(context: ChoiceContext, sender: string): Taken {
   const { argument } = context;
   const inputs = asList(asObject(argument['transfer'])?.['inputs'] ?? argument['inputs']);

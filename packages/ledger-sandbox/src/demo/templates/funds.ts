@@ -1,4 +1,4 @@
-/** How holdings change hands inside a choice: inputs are archived, outputs and the change are created. */
+/** Movement of holdings inside a choice: inputs are archived, outputs and the change are created. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -18,17 +18,17 @@ export interface Output {
   readonly lock?: NewLock;
 }
 
-/** What moves. */
+/** Description of a movement. */
 export interface Movement {
   readonly admin: string;
   readonly sender: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly Output[];
-  /** Where Amulet finds its rules; without them the factory does the work itself. */
+  /** The context in which Amulet finds its rules; without them the factory does the work itself. */
   readonly extraArgs: Json | undefined;
 }
 
-/** What came of it, in the order of the outputs. */
+/** Results, in the order of the outputs. */
 export interface Moved {
   readonly made: readonly string[];
   readonly change: string | undefined;
@@ -39,21 +39,21 @@ export function nameOf(created: Pick<CreatedEvent, 'packageName' | 'templateId'>
   return `${created.packageName}:${entityOf(created.templateId)}`;
 }
 
-/** What the payload of a holding says. Throws when the contract is none. */
+/** Contents of a holding's payload. Throws if the contract is not a holding. */
 export function holdingFacts(created: CreatedEvent): HoldingFacts {
   const instrument = instrumentOf(nameOf(created), created.createArgument);
   if (instrument === undefined) throw assertionFailed(`${nameOf(created)} is not a holding`);
   return instrument.read(created.createArgument);
 }
 
-/** Units of a Numeric 10; a refusal for anything that is not a positive one. */
+/** Units of a Numeric 10; a refusal unless it is positive. */
 export function positive(amount: string): bigint {
   const units = parseNumeric(amount) ?? 0n;
   if (units <= 0n) throw assertionFailed('the amount must be positive');
   return units;
 }
 
-/** Archives inputs and gives back their sum, and the latest of their rounds. */
+/** Archives inputs and returns their sum, and the latest of their rounds. */
 export function consume(
   context: ChoiceContext,
   inputs: readonly string[],
@@ -72,7 +72,7 @@ export function consume(
   return { sum, round: String(round) };
 }
 
-/** Creates the outputs and the change of a sum. Throws when it is too small. */
+/** Creates the outputs and the change of a sum. Throws if the sum is too small. */
 export function payOut(
   context: ChoiceContext,
   instrument: InstrumentV1,
@@ -133,7 +133,7 @@ function timeLock({ holders, expiresAt, context }: NewLock): JsonObject {
   return { holders: [...holders], expiresAt, optContext: context };
 }
 
-/** Ends the lock of a locked holding and gives back the free holding, or the locked one where only an archive ends it. */
+/** Ends the lock of a locked holding and returns the free holding, or the locked one if only an archive ends it. */
 export function unlock(
   context: ChoiceContext,
   instrument: InstrumentV1,

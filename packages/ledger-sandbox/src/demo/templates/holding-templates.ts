@@ -1,4 +1,4 @@
-/** Holdings: free and locked ones of every instrument, seen through the Holding interface, and what ends them. */
+/** Holdings: free and locked ones of every instrument, with their Holding view and the choices that end them. */
 import { asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, Template } from '../../contracts/model.ts';
@@ -41,7 +41,7 @@ const owner = (payload: JsonObject): string[] => [asText(payload['owner'])];
 const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
 const registrar = (payload: JsonObject): string[] => [asText(payload['registrar'])];
 
-/** Dust that is worth less than its holding fees ends without anybody being paid. */
+/** Dust that is worth less than its holding fees ends without a payment. */
 const expireDust: Choice = {
   consuming: true,
   controllers: dso,

@@ -1,6 +1,6 @@
 /**
  * The instruments of the demo: Amulet, a stable-coin and a bond by version 1 of the token standard, deposits in two
- * currencies by both. What their holdings look like, free and locked.
+ * currencies by both. Includes the payloads of their holdings, free and locked.
  */
 import { asObject, asText, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
@@ -11,43 +11,43 @@ export interface NewHolding {
   readonly admin: string;
   readonly owner: string;
   readonly amount: string;
-  /** Number of the mining round; only Amulet keeps it. */
+  /** Number of the mining round; only Amulet has it. */
   readonly round: string;
 }
 
-/** Who holds a lock, until when (API timestamp) and what for. */
+/** Holders of a lock, its end (API timestamp) and its purpose. */
 export interface NewLock {
   readonly holders: readonly string[];
   readonly expiresAt: string;
   readonly context: string;
 }
 
-/** What a payload says of a holding. */
+/** Contents of a holding's payload. */
 export interface HoldingFacts {
   readonly admin: string;
   readonly owner: string;
   readonly amount: string;
   readonly round: string;
-  /** The lock as the Holding view shows it; null when free. */
+  /** The lock in the Holding view; null if free. */
   readonly lock: JsonObject | null;
 }
 
-/** The names of one instrument's templates, and what its holdings say. */
+/** The names of one instrument's templates, and the contents of its holdings. */
 export interface Instrument {
   readonly id: string;
   readonly holding: string;
-  /** The template of locked holdings; the same one where a holding has a lock field. */
+  /** The template of locked holdings; the template of free ones if holdings have a lock field. */
   readonly lockedHolding: string;
   readonly factory: string;
   readonly instruction: string;
   /** The template of allocations by version 1. */
   readonly allocation: string;
   read(payload: JsonObject): HoldingFacts;
-  /** Whether a holding of its template is of this instrument; absent where the template has one. */
+  /** Whether a holding of its template is of this instrument; absent if the template has one instrument. */
   isOf?(payload: JsonObject): boolean;
 }
 
-/** An instrument of version 1 alone, with the shapes of its payloads. */
+/** An instrument of version 1 only, with the shapes of its payloads. */
 export interface InstrumentV1 extends Instrument {
   /** The payload field that names the issuing party. */
   readonly adminField: string;
@@ -113,7 +113,7 @@ export const amulet: InstrumentV1 = {
   }),
 };
 
-/** Where the field `lock` stands and what else a holding says. */
+/** Position of the field `lock`, and other contents of a holding. */
 function readToken(payload: JsonObject): HoldingFacts {
   const { registrar, owner, amount, lock } = payload;
   return {
@@ -211,7 +211,7 @@ function depositsIn(id: string): Instrument {
 export const dollars = depositsIn('TWUSD');
 export const pounds = depositsIn('TWGBP');
 
-/** The instruments of version 1 alone, the busiest first. */
+/** The instruments of version 1 only, the most active first. */
 export const instrumentsV1 = [amulet, stableCoin, bond] as const;
 
 /** The instruments of both versions. */
@@ -224,7 +224,7 @@ export function isDeposit(instrument: Instrument): boolean {
   return instrument.holding === names.deposit;
 }
 
-/** The instrument of an id; the first one for an id of none. */
+/** The instrument of an id; the first one if no instrument has the id. */
 export function instrumentById(id: string): Instrument {
   return instruments.find((instrument) => instrument.id === id) ?? amulet;
 }
@@ -233,7 +233,7 @@ function holdingOf(of: Instrument, template: string, payload: JsonObject): boole
   return (template === of.holding || template === of.lockedHolding) && (of.isOf?.(payload) ?? true);
 }
 
-/** The instrument whose holdings, free or locked, are of this template and look like this. */
+/** The instrument whose holdings, free or locked, have this template and payload. */
 export function instrumentOf(template: string, payload: JsonObject): Instrument | undefined {
   return instruments.find((instrument) => holdingOf(instrument, template, payload));
 }

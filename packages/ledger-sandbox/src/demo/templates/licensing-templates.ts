@@ -40,9 +40,9 @@ const installRequest: Template = {
   },
 };
 
-/** How long a license lasts before its first renewal, microseconds. */
+/** Duration of a license before its first renewal, microseconds. */
 const firstTerm = 30 * 86_400_000_000;
-/** What a new license of the version with seats is for. */
+/** Seats of a new license of the version with seats. */
 const seatsOfNew = '25';
 
 function createLicense({ contract, argument, create, time }: ChoiceContext, seats: boolean): Json {
@@ -121,7 +121,7 @@ function completeRenewal({ contract, argument, create, exercise, fetch }: Choice
   return create(names.license, { ...license.createArgument, expiresAt: formatTimestamp(from + extension) });
 }
 
-/** What the allocation that pays a renewal says about it. */
+/** Metadata in the allocation that pays a renewal. */
 export function renewalSettlement(request: JsonObject): JsonObject {
   return {
     executor: request['provider'] ?? null,
@@ -191,13 +191,13 @@ const license: Template = {
 
 /**
  * The templates of the license application.
- * @param seats whether they are of the version that gives a license a number of seats
+ * @param seats whether licenses have a number of seats, as in the newer version
  */
 export function licensingTemplates(seats = false): Template[] {
   return [installRequest, installTemplate(seats), license, renewalRequest];
 }
 
-/** The upgrade of the licensing package: vetted, and what new licenses are made of. */
+/** The upgrade of the licensing package: vetted, and used for new licenses. */
 export function upgradeLicensing(model: Model): void {
   model.vet(licensingUpgrade);
   for (const template of licensingTemplates(true)) model.register(template);

@@ -1,10 +1,10 @@
-/** Metadata of the token standard: text by key, and what Splice writes there about a transaction. */
+/** Metadata of the token standard: text by key, with the entries that Splice writes about a transaction. */
 import { asObject, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 
 const prefix = 'splice.lfdecentralizedtrust.org';
 
-/** What a transaction did to holdings, in Splice's words. */
+/** Kinds of transactions by their effect on holdings, in Splice's terms. */
 export type TxKind = 'transfer' | 'merge-split' | 'mint' | 'burn' | 'unlock' | 'expire-dust';
 
 /** Metadata without entries. */
@@ -18,12 +18,12 @@ export function reasonMeta(reason: string): JsonObject {
   return { values: { [`${prefix}/reason`]: reason } };
 }
 
-/** The reason that metadata give; '' for none. */
+/** The reason in metadata; empty for none. */
 export function reasonOf(meta: Json | undefined): string {
   return textAt(meta, 'values', `${prefix}/reason`);
 }
 
-/** Metadata of a result: the kind of transaction, and who sent and why where that is known. */
+/** Metadata of a result: the kind of transaction, and its sender and reason if known. */
 export function kindMeta(kind: TxKind, sender = '', reason = ''): JsonObject {
   return {
     values: {
@@ -34,7 +34,7 @@ export function kindMeta(kind: TxKind, sender = '', reason = ''): JsonObject {
   };
 }
 
-/** The same of a burn, with the amount. */
+/** As above for a burn, with the amount. */
 export function burnMeta(sender: string, reason: string, burned: string): JsonObject {
   const { values } = kindMeta('burn', sender, reason);
   return { values: { [`${prefix}/burned`]: burned, ...(values as JsonObject) } };

@@ -1,4 +1,4 @@
-/** Names of the demo's interfaces and templates, as `package-name:Module:Entity`. Those of Splice are the real ones. */
+/** Names of the demo's interfaces and templates, as `package-name:Module:Entity`. Names of Splice are the real ones. */
 
 const token = (version: 1 | 2, api: string, module: string, entity: string): string =>
   `splice-api-token-${api}-v${version}:Splice.Api.Token.${module}V${version}:${entity}`;
@@ -13,7 +13,7 @@ export const interfaces = {
   allocationFactory: token(1, 'allocation-instruction', 'AllocationInstruction', 'AllocationFactory'),
 } as const;
 
-/** Those of version 2 (CIP-112). */
+/** The interfaces of version 2 (CIP-112). */
 export const interfacesV2 = {
   holding: token(2, 'holding', 'Holding', 'Holding'),
   eventLog: token(2, 'transfer-events', 'TransferEvents', 'EventLog'),
@@ -24,7 +24,7 @@ export const interfacesV2 = {
   allocationFactory: token(2, 'allocation-instruction', 'AllocationInstruction', 'AllocationFactory'),
 } as const;
 
-/** Those by which applications mark activity of theirs. */
+/** The interfaces by which applications mark their activity. */
 export const featuredAppInterfaces = {
   right: 'splice-api-featured-app-v1:Splice.Api.FeaturedAppRightV1:FeaturedAppRight',
   activityMarker: 'splice-api-featured-app-v1:Splice.Api.FeaturedAppRightV1:FeaturedAppActivityMarker',

@@ -1,4 +1,4 @@
-/** Requests that bring new stable-coins and bonds into the world, and the Iou of the tutorials. */
+/** Requests that create new stable-coins and bonds, and the Iou of the tutorials. */
 import { asList, asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import { failure } from '../../wire/failure.ts';
 import type { JsonObject } from '../../wire/json.ts';

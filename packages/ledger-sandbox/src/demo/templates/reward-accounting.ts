@@ -1,6 +1,7 @@
 /**
- * Rewards that are computed outside the ledger: a contract asks for those of a closed round, batches of the result are worked
- * off, and become coupons. Names as in daml/splice-amulet of canton-network/splice (Splice/Amulet/RewardAccountingV2.daml).
+ * Rewards that are computed outside the ledger: a contract requests those of a closed round, batches of the result are
+ * processed, and become coupons. Names as in daml/splice-amulet of canton-network/splice
+ * (Splice/Amulet/RewardAccountingV2.daml).
  */
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -16,7 +17,7 @@ const kindIsOptional = {
   normalize: (payload: JsonObject): JsonObject => withoutTrailingNones(payload, ['kind']),
 };
 
-/** What all contracts of one calculation say of it. */
+/** Fields that all contracts of one calculation share. */
 function common({
   dso: admin = '',
   round = null,
@@ -75,7 +76,7 @@ export function requireMintable({ time }: ChoiceContext, coupon: JsonObject): vo
     throw assertionFailed(`the coupon is minted after ${after}`);
 }
 
-/** The templates of these rewards, and what takes the place of a round where parties sign long before. */
+/** The templates of these rewards, and the contract that replaces a round if parties sign long before. */
 export function accountingTemplates(): Template[] {
   const observers = (...fields: readonly string[]) => ({
     observers: (payload: JsonObject) => [

@@ -1,4 +1,4 @@
-/** Coupons for rewards, licenses of validators, rights of featured apps; and what coupons are worth when they are collected. */
+/** Coupons for rewards, licenses of validators, rights of featured apps; and the worth of collected coupons. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
@@ -10,7 +10,7 @@ import { featuredAppInterfaces, names } from './names.ts';
 import { requireMintable } from './reward-accounting.ts';
 import { dso, ofDso, product } from './round-templates.ts';
 
-/** Units of 10^-10 by what they are minted for; those for being there are among those of validators. */
+/** Units of 10^-10 by kind of reward; rewards for being active are among those of validators. */
 export interface Rewards {
   readonly app: bigint;
   readonly validator: bigint;
@@ -32,7 +32,7 @@ export function addRewards(one: Rewards, other: Partial<Rewards>): Rewards {
   };
 }
 
-/** What a transfer was told of rounds and rights. */
+/** Rounds and rights in the context of a transfer. */
 export interface Issuances {
   /** Number of the open round. */
   readonly openRound: number;
@@ -56,7 +56,7 @@ export function issuances({ fetch }: ChoiceContext, given: Json | undefined): Is
   };
 }
 
-/** Archives a coupon and tells what it is worth. Refuses a coupon whose round does not issue. */
+/** Archives a coupon and returns its worth. Refuses a coupon whose round does not issue. */
 export function collect(
   context: ChoiceContext,
   coupon: string,
@@ -69,7 +69,7 @@ export function collect(
     requireMintable(context, payload);
     context.exercise(coupon, 'Archive', {}, signatories);
     const amulets = parseNumeric(asText(payload['amount'])) ?? 0n;
-    // Whomever the coupon rewards, the summary of a transfer counts it to the apps.
+    // The summary of a transfer counts the coupon to the apps, whatever its recipient.
     return entity === 'RewardCouponV2' ? { app: amulets } : { development: amulets };
   }
   const issuing = rounds.get(textAt(payload, 'round', 'number'));
@@ -98,7 +98,7 @@ export function collect(
       return { validator: liveness, liveness };
     }
     default:
-      throw assertionFailed('the input is no reward coupon');
+      throw assertionFailed('the input is not a reward coupon');
   }
 }
 
@@ -159,7 +159,7 @@ function coupons(): Template[] {
   ];
 }
 
-/** Makes the license anew, as active at the time of the choice. */
+/** Replaces the license by one that was active at the time of the choice. */
 function renewed({ contract, create, time }: ChoiceContext, change: JsonObject = {}): string {
   const { validator = '', dso: admin = '', faucetState = null, metadata = null } = contract.createArgument;
   const license = { validator, sponsor: validator, dso: admin, faucetState, metadata, lastActiveAt: time, ...change };
@@ -172,7 +172,7 @@ function recordLiveness(context: ChoiceContext): Json {
   const round = Number(textAt(fetch(asText(argument['openRoundCid'])).createArgument, 'round', 'number'));
   const before = asObject(payload['faucetState']);
   const last = before === undefined ? round - 1 : Number(textAt(before, 'lastReceivedFor', 'number'));
-  if (last >= round) throw assertionFailed('the validator was there for this round already');
+  if (last >= round) throw assertionFailed('the validator has already recorded its activity for this round');
   const faucetState = {
     firstReceivedFor: before?.['firstReceivedFor'] ?? { number: String(round) },
     lastReceivedFor: { number: String(round) },

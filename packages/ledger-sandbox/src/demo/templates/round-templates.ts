@@ -1,4 +1,4 @@
-/** Mining rounds: they open, are summed up, issue rewards and close, each by a choice of the rules of Amulet. */
+/** Mining rounds: they open, summarize, issue rewards and close, each by a choice of the rules of Amulet. */
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { ChoiceContext, Template } from '../../contracts/model.ts';
@@ -17,7 +17,7 @@ const one = 10n ** 10n;
 
 export const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
 
-/** A template of the DSO alone, without interfaces. */
+/** A template signed by the DSO only, without interfaces. */
 export function ofDso(name: string, choices: Template['choices'], more: Partial<Template> = {}): Template {
   return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...more };
 }
@@ -72,7 +72,7 @@ export function openRoundPayload({ dso: admin, number, opensAt, targetClosesAt }
   };
 }
 
-/** What a round issues for its coupons: near the caps, a little different each time. */
+/** Issuance of a round for its coupons: near the caps, with small variations. */
 function issued(number: number): JsonObject {
   const below = (cap: bigint, spread: number): string =>
     formatNumeric(cap - BigInt((number * 7_919_777) % (spread * 1_000_000_000)));
@@ -142,7 +142,7 @@ function close(context: ChoiceContext): Json {
   return { closedRoundCid: context.create(names.closedRound, round) };
 }
 
-/** Coupons of a closed round that nobody collected become an unclaimed reward. */
+/** Uncollected coupons of a closed round become an unclaimed reward. */
 function claimExpired(context: ChoiceContext): Json {
   const { argument, contract, create, exercise, fetch } = context;
   const closedRoundCid = asText(argument['closedRoundCid']);
@@ -198,7 +198,7 @@ function convertMarkers(context: ChoiceContext): Json {
   return { appRewardCouponCids };
 }
 
-/** What members bought becomes one contract. */
+/** The purchases of a member become one contract. */
 function mergeTraffic(context: ChoiceContext): Json {
   const bought = asList(context.argument['trafficCids']).map((cid) => taken(context, asText(cid)));
   const texts = (field: string): readonly string[] => bought.map((traffic) => asText(traffic[field]));

@@ -78,7 +78,7 @@ function tradeView(payload: JsonObject): JsonObject {
   };
 }
 
-/** What the allocations for a trade say about it. */
+/** Settlement data in the allocations for a trade. */
 export function settlementOf(trade: JsonObject): JsonObject {
   return {
     executor: trade['venue'] ?? null,

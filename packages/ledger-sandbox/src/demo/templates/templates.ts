@@ -1,6 +1,6 @@
 /**
- * The templates the sandbox starts with, beside those of the deposits: tokens of version 1 of the token standard in three
- * instruments, delivery versus payment, a license application, and the Iou of the tutorials.
+ * The initial templates of the sandbox, except those of the deposits: tokens of version 1 of the token standard in
+ * three instruments, delivery versus payment, a license application, and the Iou of the tutorials.
  */
 import type { Template } from '../../contracts/model.ts';
 import { allocationTemplate } from './allocation-templates.ts';

@@ -1,4 +1,4 @@
-/** Traffic that is bought with Amulet: what it costs, the contract that counts it, and transfers that buy it by their memo. */
+/** Traffic bought with Amulet: its cost, the contract that counts it, and transfers that buy it by their memo. */
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import { assertionFailed } from '../../wire/daml-failure.ts';
@@ -9,7 +9,7 @@ import { reasonOf } from './metadata.ts';
 const unitsPerByte = 30_000n;
 const one = 10n ** 10n;
 
-/** Whom traffic is for. */
+/** Recipient of traffic. */
 export interface Member {
   readonly memberId: string;
   readonly synchronizerId: string;
@@ -21,13 +21,13 @@ export interface Bought extends Member {
 }
 
 /**
- * The party that a transfer goes to which buys traffic; nobody is it. As in daml/splice-amulet of canton-network/splice
- * (Splice/ExternalPartyAmuletRules.daml), where the number of the CIP is not assigned yet.
+ * The receiver of a transfer that buys traffic; no participant hosts this party. As in daml/splice-amulet of
+ * canton-network/splice (Splice/ExternalPartyAmuletRules.daml), where the number of the CIP is not assigned yet.
  */
 export const trafficReceiver =
   'cip-xxx_traffic-purchase::1220000000000000000000000000000000000000000000000000000000000000abcd';
 
-/** What traffic costs, in units of 10^-10 Amulet. */
+/** Cost of traffic, in units of 10^-10 Amulet. */
 export function trafficCost(bytes: bigint): bigint {
   return bytes * unitsPerByte;
 }
@@ -53,7 +53,7 @@ export function trafficMemo({ memberId, synchronizerId, migrationId, bytes }: Bo
     .join('&');
 }
 
-/** What the memo in the metadata of a transfer buys. Refuses a text that is no such memo. */
+/** The purchase in the memo of a transfer's metadata. Refuses a text that is not such a memo. */
 export function readTrafficMemo(meta: Json | undefined): Bought {
   const fields = new Map(
     reasonOf(meta)

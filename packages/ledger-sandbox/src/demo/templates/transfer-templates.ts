@@ -13,7 +13,7 @@ import { interfaces, names } from './names.ts';
 import { readTrafficMemo, trafficCost, trafficOf, trafficReceiver } from './traffic.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 
-/** Refuses inputs that are set aside for something else. */
+/** Refuses inputs that are locked for another purpose. */
 export function requireFree(context: ChoiceContext, inputs: readonly string[]): void {
   for (const input of inputs) {
     if (holdingFacts(context.fetch(input)).lock === null) continue;
@@ -26,7 +26,7 @@ function completed(made: readonly string[], change: string | undefined, meta: Js
   return { output, senderChangeCids: change === undefined ? [] : [change], meta };
 }
 
-/** A transfer that buys traffic: what that costs is burnt, the rest goes back to the sender. */
+/** A transfer that buys traffic: its cost is burnt, the remainder goes back to the sender. */
 function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject): Json {
   const [sender, amount] = [asText(transfer['sender']), asText(transfer['amount'])];
   const bought = readTrafficMemo(transfer['meta']);
@@ -39,7 +39,9 @@ function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject)
   return completed([], change, burnMeta(sender, 'traffic purchase', formatNumeric(cost)));
 }
 
-/** One step when the receiver approved in advance or is the sender, else two: the amount is locked until an answer. */
+/**
+ * One step if the receiver approved in advance or is the sender, otherwise two: the amount is locked until a response.
+ */
 function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   const { argument, contract } = context;
   const admin = asText(contract.createArgument[instrument.adminField]);
@@ -72,7 +74,7 @@ function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   return { output: { tag: 'TransferInstructionResult_Pending', value }, senderChangeCids, meta };
 }
 
-/** Pays the locked amount of an instruction out to its receiver, or back to its sender. */
+/** Pays the locked amount of an instruction to its receiver, or back to its sender. */
 function endTransfer(context: ChoiceContext, instrument: InstrumentV1, to: 'sender' | 'receiver'): Json {
   const payload = context.contract.createArgument;
   const { admin, lockedHolding } = instrument.behind(payload);
@@ -136,7 +138,7 @@ function factoryView(instrument: InstrumentV1, payload: JsonObject): JsonObject 
   return { admin: asText(payload[instrument.adminField]), meta: noMeta };
 }
 
-/** The registry's contract where transfers and allocations of an instrument begin. */
+/** The registry's contract that starts transfers and allocations of an instrument. */
 export function factoryTemplate(instrument: InstrumentV1): Template {
   const view = (payload: JsonObject): JsonObject => factoryView(instrument, payload);
   const publicFetch = {
