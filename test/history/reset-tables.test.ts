@@ -312,7 +312,7 @@ class Story {
     this.#world.sandbox.faults.swapUpdates = { atOffset, times: 2 };
   }
 
-  /** An update that lacks what nothing can be indexed without. */
+  /** An update without fields that indexing requires. */
   #refused(name: string): void {
     const event = created({ contractId: null, acsDelta: false, createArgument: { half: name } });
     const [{ id: synchronizerId }] = this.#ledger.synchronizers;

@@ -1,4 +1,4 @@
-/** Which views a participant may send otherwise than they were stored, and which of them are different. */
+/** Views that a participant may compute differently than the stored ones, and views that count as different. */
 import { describe, expect, it } from 'vitest';
 import { recomputedBy } from '../../src/cli/verify/computed-views.ts';
 import { comparedRow } from '../../src/model/compared-rows.ts';
@@ -31,7 +31,7 @@ const computed = (packageId: string | null, view = '{"amount": "1"}'): Fields =>
 const failed = (message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none'): Fields =>
   fields(null, '9', message, null);
 
-describe('a view is computed anew', () => {
+describe('a view is recomputed', () => {
   it.each<[string, Fields, Fields, string]>([
     ['by another version', computed(first), computed(second, '{"added": null}'), `${first} ${second}`],
     ['by a package whose archive was not read', computed(first), computed(unread), `${first} ${unread}`],

@@ -323,7 +323,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Tries to connect at least every two seconds; few log lines',
     tests: {
       'test/e2e/away.long.test.ts': ['is followed within five seconds of being back'],
-      'test/observe/doubling.test.ts': ['come at once and then after pauses that double'],
+      'test/observe/doubling.test.ts': [
+        'appear at once and then after pauses that double, with the number of suppressed ones',
+      ],
     },
   },
   {

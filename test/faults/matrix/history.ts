@@ -31,8 +31,8 @@ export const historyFaults: readonly Fault[] = [
         'parks when only the last update is another one',
       ],
       'test/history/restored.long.test.ts': [
-        'that has no update at our newest offset, and later ones',
-        'that has updates after our newest one, where we were told that there are none',
+        'without an update at our newest offset, with later ones: parks, and reset resolves it',
+        'with updates after our newest one, where it had reported none: parks, and reset resolves it',
       ],
     },
   },
@@ -62,7 +62,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Stores payloads as before; views get the new fields',
     tests: {
       'test/read/typed/typed-views.test.ts': [
-        'appends the fields of the next, keeps views built on it, and old rows have null there',
+        'appends the fields of the next version, keeps dependent views, and old rows have null there',
       ],
     },
   },
@@ -73,7 +73,7 @@ export const historyFaults: readonly Fault[] = [
     tests: {
       'test/verify/plain-frame.test.ts': ['are the same on both sides: %s'],
       'test/read/typed/typed-failures.slow.test.ts': [
-        'that the participant does not give is told once and read at the next start',
+        'that the participant does not return is reported once and read at the next start',
       ],
     },
   },
@@ -84,7 +84,7 @@ export const historyFaults: readonly Fault[] = [
     tests: {
       'test/model/batch.test.ts': [
         'moves a contract between synchronizers and back, active on one at a time',
-        'takes an incomplete assign as no statement that the contract is active',
+        'does not treat an incomplete assign as evidence that the contract is active',
       ],
     },
   },

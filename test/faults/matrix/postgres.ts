@@ -114,7 +114,7 @@ export const postgresFaults: readonly Fault[] = [
     tests: {
       'test/store/connection/database.test.ts': [
         'gives up on a frozen connection after the statement limit plus five seconds',
-        'closes within its limit even when a lent connection is frozen, and cuts the query that hangs',
+        'closes within its limit even when a lent connection is frozen, and cancels the hanging query',
       ],
     },
   },
@@ -123,7 +123,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A commit that did not commit, after a swallowed failure',
     indexer: 'Detects it by the response',
     tests: {
-      'test/store/connection/database.test.ts': ['is refused when a statement failed and the failure was swallowed'],
+      'test/store/connection/database.test.ts': ['is rejected when a statement failed and the failure was swallowed'],
     },
   },
   {
@@ -159,10 +159,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Rows are changed by hand',
     indexer: '`verify` names them',
     tests: {
-      'test/verify/verify.slow.test.ts': [
-        'a contract whose lifetime was ended',
-        'rows that are gone, and rows that are too many',
-      ],
+      'test/verify/verify.slow.test.ts': ['a contract whose lifetime was ended', 'missing rows, and extra rows'],
     },
   },
   {
@@ -171,7 +168,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Holds no snapshot while waiting, so vacuum continues',
     tests: {
       'test/store/writer-lock.slow.test.ts': [
-        'waits on one connection, however often it asks, and outlives many leases',
+        'waits on one connection, with any number of attempts, and outlives many leases',
       ],
     },
   },
@@ -217,8 +214,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Refuses them, never ignores them',
     tests: {
       'test/store/connection/postgres-tls.slow.test.ts': [
-        'is refused when the certificate names another host',
-        'is refused when another authority is trusted, and when only the public ones are',
+        'is rejected when the certificate names another host',
+        'is rejected when another authority is trusted, and when only the public ones are',
       ],
     },
   },
