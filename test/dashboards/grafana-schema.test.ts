@@ -1,4 +1,7 @@
-/** The dashboards beside what Grafana itself declares, in the oldest release that is supported, ours and the newest; each kind of mistake is planted once, and found. */
+/**
+ * The dashboards checked against the types of Grafana, in the oldest supported release, in ours and in the newest; each
+ * kind of mistake is injected once, and found.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { readDashboards } from '../../scripts/dashboards/dashboard.ts';
@@ -8,7 +11,7 @@ interface Changing {
   [key: string]: Changing;
 }
 
-/** What is done to the dashboard of operations, and a text of the line to which the compiler has to point. */
+/** Injected changes of the dashboard of operations, each with text of the line in the expected error. */
 const mistakes: Readonly<Record<string, readonly [(panel: Changing, dashboard: Changing) => void, string]>> = {
   'a field of the dashboard': [(_panel, dashboard) => rename(dashboard, 'refresh', 'reload'), '"reload"'],
   'a field of a panel': [(panel) => rename(panel, 'description', 'descripton'), '"descripton"'],
@@ -84,7 +87,7 @@ async function dashboards(): Promise<Readonly<Record<string, string>>> {
 }
 
 describe('types of Grafana', () => {
-  it.each(schemaPackages)('of %s fit all dashboards, and none with a mistake', async (schema) => {
+  it.each(schemaPackages)('of %s accept all dashboards, and none with a mistake', async (schema) => {
     const files = await dashboards();
     const planted = Object.fromEntries(
       Object.entries(mistakes).map(([name, [spoil]]) => [name, spoilt(files['operations'] ?? '', spoil)]),

@@ -41,7 +41,7 @@ function exists({ file, name }: Quoted): boolean {
 }
 
 describe('the fault matrix', () => {
-  it('has an id of its own for each fault', () => {
+  it('has a unique id for each fault', () => {
     const ids = faults.map(({ id }) => id);
     expect(ids.length).toBeGreaterThan(90);
     expect(new Set(ids).size).toBe(ids.length);
@@ -69,7 +69,7 @@ describe('docs/explanation/reliability.md', () => {
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
-  it('names only files that are there', () => {
+  it('names only existing files', () => {
     const files = [...text.matchAll(/`((?:src|test|docs)\/[^`]*)`/gu)].map(([, file = '']) => file);
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });

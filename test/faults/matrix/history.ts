@@ -41,10 +41,12 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Pruned past the checkpoint',
     indexer: 'Parks; `reseed` continues and records the gap, which ends at the pruned offset',
     tests: {
-      'test/history/parks.long.test.ts': ['parks a reader it overtakes in mid-stream, and keeps what came before'],
+      'test/history/parks.long.test.ts': [
+        'parks an indexer that falls behind it during a stream, and keeps earlier updates',
+      ],
       'test/history/reseed.long.test.ts': [
-        'is bridged by reseed: what is active is right, the history stays, the gap is recorded',
-        'is the pruned offset: every update after it is followed',
+        'is bridged by reseed: active contracts are right, the history stays, the gap is recorded',
+        'is the pruned offset: every later update is followed',
       ],
     },
   },
@@ -53,7 +55,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Pruning comes near the checkpoint',
     indexer: 'Reports the distance',
     tests: {
-      'test/history/parks.long.test.ts': ['shows how far it is away from the checkpoint before it gets there'],
+      'test/history/parks.long.test.ts': ['has its distance from the checkpoint in /status before it gets there'],
     },
   },
   {
@@ -94,7 +96,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Orders by offset alone',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'go back from one synchronizer to the other; order, resume and the newest time per synchronizer stay right',
+        'fall between two synchronizers; order, resume and the newest time per synchronizer stay right',
       ],
     },
   },
@@ -104,7 +106,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Stores the event, invents no contract',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'their archives are stored as events, and no contract is made up for them',
+        'have archives that are stored as events, and no contract is invented for them',
       ],
     },
   },

@@ -49,7 +49,9 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Failover to a lagging standby',
     indexer: 'Finds the new primary, continues from its checkpoint',
     tests: {
-      'test/ha/failover.slow.test.ts': ['leads to the primary, and to the promoted standby after the primary has died'],
+      'test/ha/failover.slow.test.ts': [
+        'connects to the primary, and to the promoted standby after the primary has died',
+      ],
     },
   },
   {
@@ -57,7 +59,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Read-only, or in recovery',
     indexer: 'Tries the next host, or waits',
     tests: {
-      'test/ha/postgres.long.test.ts': ['waits while the database is read-only, and goes on by itself'],
+      'test/ha/postgres.long.test.ts': ['waits while the database is read-only, and resumes automatically'],
     },
   },
   {
@@ -65,7 +67,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'No connection is left',
     indexer: 'Waits',
     tests: {
-      'test/ha/postgres.long.test.ts': ['waits while its role has no connection left, and goes on by itself'],
+      'test/ha/postgres.long.test.ts': ['waits while its role has no connection left, and resumes automatically'],
     },
   },
   {
@@ -86,7 +88,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'The server ends it within the lease; its locks are free',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that falls silent is ended by the server within the lease, and its locks are free',
+        'that becomes idle is ended by the server within the lease, and its locks are free',
       ],
     },
   },
@@ -96,7 +98,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Waits, retries every 30 s; quarantines nothing',
     tests: {
       'test/ha/disk-full.long.test.ts': [
-        'is waited for; once there is room everything is stored as if nothing had been',
+        'is waited for; after disk space is freed, everything is stored as without the fault',
       ],
       'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
     },
@@ -132,7 +134,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Parks, writes nothing',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'parks when a column is missing, writes nothing, and leaves the lock to who finds it back',
+        'parks when a column is missing, writes nothing, and leaves the lock to a recovered writer',
       ],
     },
   },
@@ -150,7 +152,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Times out after five seconds, so that others do not wait',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'that meets a reader of the table gives up after five seconds, so that others are not kept waiting',
+        'that waits for a reader of the table fails after five seconds, so that others are not blocked',
       ],
     },
   },
@@ -183,7 +185,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A pooler that shares sessions',
     indexer: 'Parks before anything is written',
     tests: {
-      'test/ha/pooler.outside.test.ts': ['the lock is refused in %s mode, and it is said what to do'],
+      'test/ha/pooler.outside.test.ts': ['the lock is rejected in %s mode, with a remedy'],
     },
   },
   {
@@ -192,7 +194,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Retries every 10 s for five minutes, then parks; reads `DATABASE_URL_FILE` again',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'tries a changed password slowly, and goes on when it is the old one again',
+        'retries a changed password slowly, and resumes after it is changed back',
         'reads a changed password from the file of its URL',
       ],
     },
