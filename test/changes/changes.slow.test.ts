@@ -221,11 +221,11 @@ describe('a stream of changes', () => {
 
 describe('a request is rejected', () => {
   it.each([
-    ['a place that is none', '/changes?after=x', 400],
-    ['a place given twice', '/changes?after=1&after=2', 400],
-    ['a parameter that is not known', '/changes?from=1', 400],
-    ['nothing for a template', '/changes?template=', 400],
-    ['too much for a party', `/changes?party=${'a'.repeat(1_001)}`, 400],
+    ['an invalid position', '/changes?after=x', 400],
+    ['a repeated position', '/changes?after=1&after=2', 400],
+    ['an unknown parameter', '/changes?from=1', 400],
+    ['an empty template', '/changes?template=', 400],
+    ['a party that is too long', `/changes?party=${'a'.repeat(1_001)}`, 400],
     ['a zero byte', '/changes?template=%00', 400],
     ['a template without its package', '/changes?template=Amulet', 400],
     ['the hint of a party', '/changes?party=alice', 400],
@@ -238,11 +238,11 @@ describe('a request is rejected', () => {
   it.each([
     ['through a proxy', { 'x-forwarded-for': '10.0.0.1' }, 403],
     ['from the page of another origin', { origin: 'http://evil.example' }, 403],
-    ['for a page that does not say whose it is', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['for a page that does not send its origin', { 'sec-fetch-site': 'cross-site' }, 403],
     ['with a foreign host name', { host: 'evil.example' }, 421],
-    ['by a name of ours that is not this machine', { host: '10.1.2.3' }, 403],
-    ['with an id that is none', { 'last-event-id': "1' or true" }, 400],
-    ['with an id behind which history was taken back', { 'last-event-id': '99999999-3' }, 409],
+    ['with a configured name that is not loopback', { host: '10.1.2.3' }, 403],
+    ['with an invalid id', { 'last-event-id': "1' or true" }, 400],
+    ['with an id after the end of a reset history', { 'last-event-id': '99999999-3' }, 409],
   ])('%s', async (_, headers, status) => {
     expect((await answered('/changes?after=0', headers)).status).toBe(status);
   });
@@ -261,7 +261,7 @@ describe('a request is rejected', () => {
 
   it('sent a hundred times at once on one connection, and its slots are free after the connection closes', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
-    const request = 'GET /changes?party=nobody::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
     await new Promise((resolve) => socket.once('close', resolve));
     await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));

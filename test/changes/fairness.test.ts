@@ -127,7 +127,7 @@ describe('a token with many concurrent requests', () => {
     expect(reads.filter(({ kind }) => kind === 'busy-39').length).toBe(1);
   });
 
-  it('is rejected when it holds its share of streams; other tokens and this machine are accepted', async () => {
+  it('is rejected when it holds as many streams as slots are left; other tokens and this machine are accepted', async () => {
     await flood('busy', most / 2 + 1);
     const refused = await fetch(`${server.url}/changes`, { headers: { authorization: 'busy' }, signal: left.signal });
     expect(refused.status).toBe(429);

@@ -183,7 +183,7 @@ describe('text that others wrote', () => {
     expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
   });
 
-  it('notes that history is complete only up to the checkpoint when the requested time is later', async () => {
+  it('notes that it ends at the checkpoint when the requested time is later', async () => {
     const printed = await told('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
     expect(JSON.parse(printed.stdout)).toMatchObject({
       notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],

@@ -129,7 +129,7 @@ async function startPlainly(dataDir: string, url: string): Promise<AsyncDisposab
   const args = ['-D', cluster.name, ...given.flatMap((setting) => ['-c', setting])];
   const child = startProgram(place, place.binaries.postgres, args, cluster.folder);
   for (const output of [child.stdout, child.stderr]) output?.resume();
-  await waitFor('the server answers', async () => {
+  await waitFor('the server responds', async () => {
     const rows = await query(at.href, 'select 1').catch(() => []);
     return rows.length === 1 ? true : undefined;
   });

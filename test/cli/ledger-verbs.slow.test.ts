@@ -147,7 +147,7 @@ describe('active contracts and updates', () => {
     const stop = new AbortController();
     const end = sandbox.ledger.ledgerEnd();
     const { stdout, done } = start(['updates', '--follow'], { stop: stop.signal });
-    await waitFor('the stream shows new updates', () => {
+    await waitFor('new updates in the output', () => {
       generateHistory(sandbox.ledger, { seed: 3, updates: 1 });
       return stdout.rows.length > 30 ? true : undefined;
     });

@@ -153,11 +153,11 @@ describe('a rejected command', () => {
       ),
     ).toEqual([{ error_code: 'NOT_SEQUENCED_TIMEOUT', user_id: 'app', n: 1, cost: 700 }]);
     const latencies = await world.rows(
-      `select command_id, began_at_source, latency >= interval '0' as lawful from explore.command_latency order by "offset"`,
+      `select command_id, began_at_source, latency >= interval '0' as valid from explore.command_latency order by "offset"`,
     );
     expect(latencies).toEqual([
-      { command_id: 'late', began_at_source: null, lawful: null },
-      { command_id: 'late', began_at_source: 'effective_at', lawful: true },
+      { command_id: 'late', began_at_source: null, valid: null },
+      { command_id: 'late', began_at_source: 'effective_at', valid: true },
     ]);
   });
 

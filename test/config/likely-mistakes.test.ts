@@ -61,8 +61,12 @@ describe('a likely mistake', () => {
     ],
     ['a schema that Postgres keeps', { ...ledger, POSTGRES_SCHEMA: 'pg_ledger' }, /begin with pg_/],
     ['a schema in capitals', { ...ledger, POSTGRES_SCHEMA: 'Ledger' }, /lower case/],
-    ['a variable that is not there', { ...ledger, LEDGER_PARTY: 'alice::1220ab' }, /did you mean LEDGER_PARTIES/],
-    ['the ledger left out', { DATABASE_URL: postgres, LEDGER_URI: 'http://localhost:7575' }, /did you mean LEDGER_URL/],
+    ['an unset variable', { ...ledger, LEDGER_PARTY: 'alice::1220ab' }, /did you mean LEDGER_PARTIES/],
+    [
+      'a missing ledger URL',
+      { DATABASE_URL: postgres, LEDGER_URI: 'http://localhost:7575' },
+      /did you mean LEDGER_URL/,
+    ],
   ])('is reported: %s', (_, env, sentence) => {
     const { code, exitCode, message } = refusal(env);
     expect([code, exitCode]).toEqual(['CONFIGURATION_INVALID', 78]);

@@ -26,18 +26,18 @@ const mistakes: Readonly<Record<string, readonly [(panel: Changing, dashboard: C
   'an enum of numbers': [(_panel, { templating }) => put(templating?.['list']?.[0], 'refresh', 7), '"refresh": 7'],
   'a way to draw': [({ fieldConfig }) => put(fieldConfig?.['defaults']?.['custom'], 'drawStyle', 'curve'), '"curve"'],
   'a unit': [({ fieldConfig }) => put(fieldConfig?.['defaults'], 'unit', 'furlongs'), '"furlongs"'],
-  'a panel that there is not': [(panel) => put(panel, 'type', 'timeserie'), '"timeserie"'],
+  'a panel type that does not exist': [(panel) => put(panel, 'type', 'timeserie'), '"timeserie"'],
   'a number as text': [({ fieldConfig }) => put(fieldConfig?.['defaults'], 'decimals', '2'), '"decimals": "2"'],
   'a text as number': [(panel) => put(panel, 'interval', 60), '"interval": 60'],
-  'a list that is none': [({ options }) => put(options?.['legend'], 'calcs', 'mean'), '"calcs": "mean"'],
+  'a value that is not a list': [({ options }) => put(options?.['legend'], 'calcs', 'mean'), '"calcs": "mean"'],
   'fieldConfig in the options': [(panel) => move(panel, 'fieldConfig', panel['options']), '"fieldConfig"'],
   'defaults in the panel': [(panel) => move(panel['fieldConfig'], 'defaults', panel), '"fieldConfig"'],
-  'custom beside the defaults': [
+  'custom next to the defaults': [
     ({ fieldConfig }) => move(fieldConfig?.['defaults'], 'custom', fieldConfig),
     '"custom"',
   ],
   'options of another panel': [({ options }) => put(options, 'colorMode', 'value'), '"colorMode"'],
-  'an override of what there is not': [
+  'an override of an unknown option': [
     ({ fieldConfig }) => put(fieldConfig, 'overrides', [override('units', 's')]),
     '"units"',
   ],

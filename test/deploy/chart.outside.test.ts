@@ -231,22 +231,22 @@ describe('the chart, by helm', needs(noHelm), () => {
     ['no ledger', { secret: { existing: 'mine' } }, /config\.LEDGER_URL is empty/],
     ['no Secret', { config: existing['config'] }, /there is no Secret/],
     ['two Secrets', { ...existing, secret: { existing: 'mine', data: { 'database-url': 'x' } } }, /exclude each other/],
-    ['a key that is not there', { ...existing, secret: { data: { other: 'x' } } }, /has no key database-url/],
-    ['an option that is none', { ...existing, config: { LEDGER_URI: 'x' } }, /LEDGER_URI/],
+    ['an unknown key', { ...existing, secret: { data: { other: 'x' } } }, /has no key database-url/],
+    ['an unknown option', { ...existing, config: { LEDGER_URI: 'x' } }, /LEDGER_URI/],
     ['a secret among the options', { ...existing, config: { LEDGER_TOKEN: 'x' } }, /LEDGER_TOKEN/],
     ['off, which YAML reads as false', { ...existing, config: { INDEXER_COMPLETIONS: false } }, /INDEXER_COMPLETIONS/],
-    ['what the chart settles', { ...existing, config: { INDEXER_HTTP_PORT: 1 } }, /INDEXER_HTTP_PORT/],
+    ['an option that the chart sets', { ...existing, config: { INDEXER_HTTP_PORT: 1 } }, /INDEXER_HTTP_PORT/],
     [
       'one option twice',
       { ...everything, config: { LEDGER_URL: 'https://x', LEDGER_TOKEN_FILE: '/x' } },
       /LEDGER_TOKEN_FILE stands in config and in secret\.files/,
     ],
     [
-      'a Job without a Secret that is there',
+      'a Job without an existing Secret',
       { ...existing, secret: { data: { 'database-url': 'x' } }, migrations: { mode: 'job' } },
       /needs a Secret that is there/,
     ],
-    ['a value that is none', { ...existing, replica: 2 }, /replica/],
+    ['an invalid value', { ...existing, replica: 2 }, /replica/],
   ])('rejects %s with a message', async (_, values, said) => {
     const { status, stderr } = helm(root, 'template', ['--values', await file(values)]);
     expect(status).not.toBe(0);

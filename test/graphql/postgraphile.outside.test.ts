@@ -316,9 +316,9 @@ describe('the GraphQL API', needs(missing), () => {
       ['no token', async () => ({}), 401],
       ['a token of another key', () => bearer(randomBytes(32).toString('hex'), 'ann'), 401],
       ['a token for another audience', () => bearer(secret, 'ann', { audience: 'other' }), 401],
-      ['a token that has ended', () => bearer(secret, 'ann', { expires: '-1m' }), 401],
+      ['an expired token', () => bearer(secret, 'ann', { expires: '-1m' }), 401],
       ['a claim without a role', () => bearer(secret, 'mallory'), 403],
-      ['a name of what every object has', () => bearer(secret, 'constructor'), 403],
+      ['the name of a property of every object', () => bearer(secret, 'constructor'), 403],
     ] as const)('rejects %s', async (_, headers, status) => {
       const answer = await api.ask('{ latestOffset allContractsList { contractId } }', {}, await headers());
       expect([answer.status, answer.data ?? null]).toEqual([status, null]);

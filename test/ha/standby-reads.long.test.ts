@@ -121,7 +121,7 @@ it('every documented statement returns the same on both', async () => {
   let answered = 0;
   for (const sql of documented) {
     const told = await sameAnswer(sql);
-    if (told === readOnly) expect(sql, 'what is refused writes').toMatch(/^(create|refresh) /m);
+    if (told === readOnly) expect(sql, 'a rejected statement writes').toMatch(/^(create|refresh) /m);
     else expect(Array.isArray(told), `${String(told)} ${sql}`).toBe(true);
     answered += Array.isArray(told) && told.length > 0 ? 1 : 0;
   }

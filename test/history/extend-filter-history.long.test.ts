@@ -50,7 +50,7 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   for (const schema of schemas) {
     await query(
       url(),
-      `insert into ${schema}.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
+      `insert into ${schema}.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'requested', 'test');
        insert into ${schema}.redacted_contracts values ('${id}', 'r', true);
        insert into ${schema}.redacted_exercises values (${String(offset)}, ${String(node)}, '${String(update)}', 'r')`,
     );

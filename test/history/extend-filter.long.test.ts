@@ -94,7 +94,7 @@ async function range(): Promise<number | undefined> {
 async function stored(upTo: number): Promise<readonly string[]> {
   const tables = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'];
   const rows = tables.map((name) => {
-    // More parties may see it, and a blob may be added; nothing else of it changes.
+    // More parties may see it, and a blob may be added; all other data stays.
     const row = `to_jsonb(t) - 'parties_pk' - 'created_event_blob' - 'acs_delta'`;
     return `select '${name} ' || (${row})::text as row from ledger.${name} t where "offset" <= ${upTo}`;
   });

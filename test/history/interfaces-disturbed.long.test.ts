@@ -102,7 +102,7 @@ it('equal those of an undisturbed indexer, killed at every step of the backfill 
   await using last = start();
   await untilFollowed(url(), 'ledger', holding);
   world.grow(30);
-  await waitFor('it is level', async () => ((await world.checkpoint()) >= end() ? true : undefined));
+  await waitFor('it has caught up', async () => ((await world.checkpoint()) >= end() ? true : undefined));
   await last.kill();
   await world.index('fresh', tokens);
   console.log(`killed ${JSON.stringify(hits)}`);

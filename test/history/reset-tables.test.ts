@@ -215,12 +215,12 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
 
   /** One webhook with its cursor there, and with dead letters. */
   async function tell(schema: string, cursor: number, ...dead: readonly number[]): Promise<void> {
-    const letters = dead.map((offset) => `('told', ${offset}, 0, '', 1, 'status 500')`).join(', ');
+    const letters = dead.map((offset) => `('reached', ${offset}, 0, '', 1, 'status 500')`).join(', ');
     await query(
       world.database.url,
-      `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('told', 'reader', ${cursor});
+      `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('reached', 'reader', ${cursor});
        insert into ${schema}.reader_tokens (id, hash, role_name, login_name) values ('1', '\\x01', 'reader', 'login');
-       insert into ${schema}.webhook_secrets values ('told', 'https://hooks.example', 'whsec_');
+       insert into ${schema}.webhook_secrets values ('reached', 'https://hooks.example', 'whsec_');
        insert into ${schema}.webhook_dead_letters (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,
     );
   }

@@ -83,7 +83,7 @@ describe('a manifest with paths outside of the export is rejected, and nothing i
         'a table elsewhere',
         (manifest) => ({ ...manifest, tables: { ...manifest.tables, '../elsewhere': { columns: [] } } }),
       ],
-      ['a list that is none', (manifest) => ({ ...manifest, files: {} })],
+      ['a value that is not a list', (manifest) => ({ ...manifest, files: {} })],
     ])('%s', async (_, change) => {
       using folders = world();
       const { lake, elsewhere } = folders;

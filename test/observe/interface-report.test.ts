@@ -10,8 +10,8 @@ const preset = interfacesNamed(['tokens'])[0] ?? '';
 const own = '#my-package:My.Module:MyInterface';
 
 it.each([
-  ['info', 'of a preset', [preset]],
-  ['warn', 'somebody names', [own]],
+  ['info', 'an interface of a preset', [preset]],
+  ['warn', 'an explicit name', [own]],
   ['warn', 'an explicit name next to a preset', [preset, own]],
 ])('writes a line of level %s for %s', (level, _what, ids) => {
   const written: string[] = [];

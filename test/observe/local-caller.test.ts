@@ -54,7 +54,7 @@ const proxies = [
   'client-ip x-cluster-client-ip x-proxyuser-ip x-remote-addr x-remote-user remote-user x-auth-request-user x-webauth-user',
   'x-authentik-username x-token-subject ssl-client-cert x-ssl-client-verify x-client-cert l5d-dst-override x-b3-traceid x-scheme',
   'x-port x-host x-forwarded-client-cert wl-proxy-client-ip proxy-connection proxy-authorization surrogate-capability x-akamai-edgescape',
-  'fastly-ff fastly-client-ip x-newly-invented something-nobody-knows',
+  'fastly-ff fastly-client-ip x-newly-invented something-unknown',
 ].flatMap((names) => names.split(' '));
 
 const withUnderscores = ['x_forwarded_for', 'x_real_ip', 'remote_addr', 'tailscale_user_login', 'accept_language'];

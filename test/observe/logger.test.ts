@@ -65,11 +65,15 @@ describe('the logger', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
-    const err = new IndexerError('nobody listens', { code: 'STORE_UNREACHABLE', retry: 'retry', remedy: 'start it' });
+    const err = new IndexerError('connection refused', {
+      code: 'STORE_UNREACHABLE',
+      retry: 'retry',
+      remedy: 'start it',
+    });
     logger.warn({ delayMs: 90, err }, 'store failed, trying again');
     logger.warn({ err: new TypeError('row') }, 'odd');
     expect(written[0]).toMatch(
-      / WARN {3}store failed, trying again: STORE_UNREACHABLE: nobody listens; what to do: start it {2}delayMs=90\n$/,
+      / WARN {3}store failed, trying again: STORE_UNREACHABLE: connection refused; what to do: start it {2}delayMs=90\n$/,
     );
     expect(written[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
   });

@@ -30,7 +30,7 @@ describe('unread responses', () => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const asked = sockets.push(socket.pause());
     socket.on('error', () => undefined).write(`GET /${String(size)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    await waitFor('the answer has begun', () => (answers.length === asked ? true : undefined));
+    await waitFor('the response has begun', () => (answers.length === asked ? true : undefined));
   }
 
   const cut = (): readonly boolean[] => answers.map(({ destroyed }) => destroyed);
@@ -57,7 +57,7 @@ describe('unread responses', () => {
     await listen(100);
     await ask(90);
     sockets[0]?.resume();
-    await waitFor('the first is taken', () => (answers[0]?.writableLength === 0 ? true : undefined));
+    await waitFor('the first is read', () => (answers[0]?.writableLength === 0 ? true : undefined));
     await ask(80);
     sockets[1]?.destroy();
     await waitFor('the second is gone', () => (answers[1]?.closed === true ? true : undefined));

@@ -24,7 +24,7 @@ afterEach(() => {
   installation[Symbol.dispose]();
 });
 
-/** The demo of this test process: the process id is its own, and its database is an embedded one. */
+/** A demo of this test process: it serves the page itself, and its database counts as embedded. */
 function demoRuns(): void {
   const httpUrl = `http://127.0.0.1:${String((page.address() as AddressInfo).port)}`;
   const dataDir = join(installation.folder, '.data');

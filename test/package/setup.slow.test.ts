@@ -1,5 +1,5 @@
 /**
- * Setup before `npm start` and `npm test` in a clone: which npm commands it runs, with a stand-in for npm that records
+ * Setup before `npm start` and `npm test` in a clone: which npm commands it runs, with a fake npm that records
  * its arguments and leaves the files of npm; and the results of npm itself for the lock file.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';

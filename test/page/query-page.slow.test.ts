@@ -50,14 +50,14 @@ describe('/query', () => {
 
   it.each([
     ['a form of another page', { 'content-type': 'text/plain' }],
-    ['a form that was sent as a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['a form with the content type of forms', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['another origin', { origin: 'https://evil.example' }],
     ['no origin', { origin: '' }],
     ['a page without an origin', { origin: 'null' }],
     ['another port of this machine', { origin: 'http://127.0.0.1:1' }],
-    ['another site, as the browser says', { 'sec-fetch-site': 'same-site' }],
-    ['a name that leads here', { host: 'evil.example', origin: 'http://evil.example' }],
-    ['an address that is not of loopback', { host: '10.1.2.3', origin: 'http://10.1.2.3' }],
+    ['another site, according to the browser', { 'sec-fetch-site': 'same-site' }],
+    ['a name that resolves to this machine', { host: 'evil.example', origin: 'http://evil.example' }],
+    ['an address outside of loopback', { host: '10.1.2.3', origin: 'http://10.1.2.3' }],
     ['a proxy', { 'x-forwarded-for': '10.1.2.3' }],
     ['another proxy', { forwarded: 'for=10.1.2.3' }],
     ['a gateway', { via: '1.1 gateway' }],

@@ -76,7 +76,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     });
   });
 
-  it('fails whatever else the query selects, also for an empty result', async () => {
+  it('fails with any other conditions in the query, also for an empty result', async () => {
     await inTransaction(withGap, async () => {
       for (const at of ['400', '900', 'null::bigint', 'explore.nearest_offset(timestamptz $$2020-01-01$$)']) {
         const call = `explore.${name}(${at})`;

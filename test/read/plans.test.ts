@@ -17,15 +17,19 @@ describe('the plan', () => {
   });
 
   it.each([
-    ['counting what is active', `count(*) from explore.active('M:T3')`, ['live_template']],
+    ['counting active contracts', `count(*) from explore.active('M:T3')`, ['live_template']],
     [
-      'what is active, by id',
+      'active contracts by id',
       `* from explore.active('T3') where contract_id = md5('9')`,
       ['live_contract', 'contracts_'],
     ],
-    ['counting what was active', `count(*) from explore.active_at(20000, 'T3')`, ['live_template', 'ended_template']],
     [
-      'what was active',
+      'counting earlier active contracts',
+      `count(*) from explore.active_at(20000, 'T3')`,
+      ['live_template', 'ended_template'],
+    ],
+    [
+      'earlier active contracts',
       `contract_id, payload from explore.active_at(900, 'T3')`,
       ['live_template', 'ended_template', 'contracts_'],
     ],

@@ -186,7 +186,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     await reader.query('begin; lock table ledger.retention_holds in share mode');
     const running = rebuild(world, `--into-file ${secretFile(server.url)} --yes`, whole);
     await waitFor(
-      'it is hindered',
+      'it is blocked',
       async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
     );
     await world.command('jobs cancel rebuild');

@@ -158,9 +158,9 @@ describe('the program under faults', () => {
 
   /** Each ends with a program that waits for an operator. */
   const lasting: readonly (readonly [string, () => Promise<Faults>])[] = [
-    ['a frame that is no JSON', async () => ({ invalidJson: { path: '/v2/updates', times: 2 } })],
+    ['a frame that is not JSON', async () => ({ invalidJson: { path: '/v2/updates', times: 2 } })],
     ['a frame without contract ids', async () => ({ dropKeys: { path: '/v2/updates', keys: ['contractId'] } })],
-    ['a row that Postgres refuses, and quotes', poison],
+    ['a row that Postgres rejects and quotes', poison],
     ['a forged token', async () => ({})],
     ['a wrong password', async () => ({})],
   ];

@@ -1,6 +1,6 @@
 /**
  * Objects with the names of built-in ones, placed by one role in schema `public` for sessions that have it on the path:
- * functions, aggregates, operators and types. Those with exactly the same parameters win if `public` comes first; those
+ * functions, aggregates, operators and types. Objects with exactly the same parameters win if `public` comes first; those
  * with an exact type match win on any path, over built-in ones that need a conversion, and over variadic ones.
  */
 import type { ClientBase } from 'pg';

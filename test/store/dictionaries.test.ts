@@ -110,12 +110,12 @@ const viewNames = (schema: string): string =>
 const miscounted = (schema: string): string =>
   `with counted as (
      select template_pk, choice_pk, synchronizer_pk, creates, exercises from ${schema}.activity_hourly where template_pk <> 0),
-   told as (
+   row_counts as (
      select template_pk, 0 as choice_pk, synchronizer_pk, count(*) as creates, 0 as exercises from ${schema}.decoded_contracts group by 1, 3
      union all
      select e.template_pk, e.choice_pk, u.synchronizer_pk, 0, count(*) from ${schema}.decoded_exercises e
        join ${schema}.decoded_updates u using ("offset") group by 1, 2, 3)
-   (table counted except table told) union all (table told except table counted)`;
+   (table counted except table row_counts) union all (table row_counts except table counted)`;
 
 describe('a batch that brings a hundred new names of each kind', () => {
   const rows = (sql: (schema: string) => string) => query(schemas.url, sql('many'));

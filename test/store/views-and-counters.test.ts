@@ -89,7 +89,7 @@ const views: JsonRecord[] = [
   },
   {
     interfaceId: third,
-    viewStatus: { code: 2, message: 'UNKNOWN(2,0): \u0000 stands in it', details: [] },
+    viewStatus: { code: 2, message: 'UNKNOWN(2,0): \u0000 is in it', details: [] },
     viewValue: null,
     implementationPackageId: 'cd'.repeat(32),
   },
@@ -105,7 +105,7 @@ function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
       interface: third,
       view: null,
       status_code: 2,
-      status_message: String.raw`json:"UNKNOWN(2,0): \u0000 stands in it"`,
+      status_message: String.raw`json:"UNKNOWN(2,0): \u0000 is in it"`,
       status_details: null,
       implementation_package_id: strange['implementationPackageId'] ?? null,
     },

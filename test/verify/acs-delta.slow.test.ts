@@ -69,7 +69,7 @@ it('stores the same after the seed as when everything was followed', async () =>
 describe('finds', () => {
   const last = `("offset", node_id) = (select "offset", node_id from archives order by 1 desc, 2 limit 1)`;
   it.each([
-    ['an archived event that is missing', `delete from archives where ${last}`],
+    ['a missing archived event', `delete from archives where ${last}`],
     [
       'another witness of one',
       `insert into event_parties select max(parties_pk) + 1, '{}', '{Nobody::1220}', '{}' from event_parties;
@@ -81,7 +81,7 @@ describe('finds', () => {
     ],
     ['a contract that did not end', alive(`contract_id = (select contract_id from archives where ${last})`)],
     [
-      'one that ended too soon',
+      'one that ended too early',
       `update ended set ended_offset = "offset" where contract_id = (select contract_id from archives where ${last})`,
     ],
     [

@@ -153,7 +153,7 @@ describe('a webhook', () => {
     expect(mine.length).toBeLessThan((await stored()).length);
     await taken(mine);
     // It has read to the end of history.
-    await waitFor('it is level', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
+    await waitFor('it has caught up', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
     expect(places(receiver.taken)).toEqual(mine);
     await webhook('remove', 'limited');
   });
@@ -262,7 +262,7 @@ describe('a receiver', () => {
     receiver.reply = () => ({ status: isAway || receiver.heard.length <= 5 ? 503 : 204 });
     await listed(/ {2}failing since 20\S+: status 503/);
     isAway = false;
-    await waitFor('it is taken', () => receiver.taken[0]);
+    await waitFor('it is accepted', () => receiver.taken[0]);
     await listed(/^(?!.*failing)/);
     expect(new Set(receiver.heard.map(({ place }) => place)).size).toBe(1);
     expect(await webhook('dead-letters', 'patient')).toEqual(['patient has no dead letters']);

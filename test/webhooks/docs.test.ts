@@ -1,4 +1,4 @@
-/** The receiver in docs/how-to/integrate/webhooks.md, unchanged, accepts our signatures and nothing else. */
+/** The receiver in docs/how-to/integrate/webhooks.md, unchanged, accepts our signatures and rejects all others. */
 import { expect, it } from 'vitest';
 import { messageId, newSecret, signedHeaders } from '../../src/webhooks/signature.ts';
 import { exampleWith } from './example.ts';

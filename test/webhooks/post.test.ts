@@ -192,9 +192,9 @@ describe('a host name', () => {
   it.each<[string, PosterOptions['reach'], string[], string]>([
     ['this machine', 'private', ['127.0.0.1'], 'this machine'],
     ['a private network', 'public', ['10.0.0.1'], 'a private network'],
-    ['where clouds tell secrets', 'loopback', ['169.254.169.254'], 'no receiver'],
-    ['here and elsewhere', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
-    ['another machine, in clear', 'loopback', ['10.0.0.1'], 'in clear'],
+    ['the metadata address of clouds', 'loopback', ['169.254.169.254'], 'no receiver'],
+    ['this machine and another one', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
+    ['another machine, without TLS', 'loopback', ['10.0.0.1'], 'in clear'],
     ['none', 'loopback', [], 'it has no address'],
   ])('that resolves to %s is not connected to', async (_what, reach, addresses, problem) => {
     asked.length = 0;

@@ -44,7 +44,7 @@ describe('an address', () => {
     ['public', open],
     ['private', [...open, ...own]],
     ['loopback', [...open, ...own, ...here]],
-  ] as const)('%s allows its networks and nothing else', (reach, allowed) => {
+  ] as const)('%s allows exactly its networks', (reach, allowed) => {
     const all = [...open, ...own, ...here, ...never];
     expect(all.filter((address) => refusedAddress(address, reach) === undefined)).toEqual(allowed);
   });

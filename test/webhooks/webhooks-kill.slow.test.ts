@@ -103,7 +103,7 @@ it(`loses nothing over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_0
     await waitFor('everything is stored', async () => ((await world.checkpoint()) >= end ? true : undefined));
     const all = await stored(databaseUrl);
     const places = async (): Promise<ReadonlySet<string>> => new Set((await received(file)).map(({ place }) => place));
-    await waitFor('everything is taken', async () => ((await places()).size >= all.length ? true : undefined));
+    await waitFor('everything is accepted', async () => ((await places()).size >= all.length ? true : undefined));
     const told = await received(file);
     expect(inOrder([...(await places())])).toEqual(all);
     for (const found of byContract(told).values()) expect(found).toEqual(inOrder(found));

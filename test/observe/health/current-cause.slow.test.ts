@@ -30,7 +30,7 @@ it('an indexer reports the current error after the closed stream has become a cl
   const answer = async (path: string): Promise<Readonly<Record<string, unknown>>> =>
     (await (await fetch(`${indexer.httpUrl}${path}`)).json()) as never;
   const now = { reason: expect.stringMatching(/^for \d+ s: LEDGER_UNREACHABLE: /) as unknown };
-  const found = await waitFor('the error of now is named', async () => {
+  const found = await waitFor('the current error is reported', async () => {
     const { reason } = await answer('/readyz');
     return String(reason).includes('LEDGER_UNREACHABLE') ? await answer('/readyz') : undefined;
   });

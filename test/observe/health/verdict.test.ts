@@ -125,13 +125,13 @@ describe('HealthTracker', () => {
   it('reports the current error with its remedy, and counts from the first', () => {
     const { health, pass } = tracker();
     const first = new IndexerError('closed with 1006', { code: 'LEDGER_STREAM_CLOSED', remedy: 'check proxies' });
-    const second = new IndexerError('nobody listens', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    const second = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     health.phaseChanged('backing_off', first);
     pass(5_000);
     health.phaseChanged('backing_off', second);
     pass(5_000);
     expect(health.verdict()).toMatchObject({
-      reason: 'for 10 s: LEDGER_UNREACHABLE: nobody listens',
+      reason: 'for 10 s: LEDGER_UNREACHABLE: connection refused',
       remedy: 'start it',
     });
     health.phaseChanged('live', undefined);
@@ -141,7 +141,7 @@ describe('HealthTracker', () => {
 
   it('is ready again after a long outage when everything is stored', () => {
     const { health, pass } = tracker();
-    const lost = new IndexerError('nobody listens', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    const lost = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     const ready: boolean[] = [];
     const look = (): number => ready.push(health.verdict().ready);
     health.phaseChanged('live', undefined);

@@ -1,6 +1,6 @@
 /**
  * The documented statements about the network on a month of the demo: their rows equal values computed from the updates
- * of the ledger. They include the seven questions that users asked in public.
+ * of the ledger. They include the seven questions from public channels.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';

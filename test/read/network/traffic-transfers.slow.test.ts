@@ -152,7 +152,7 @@ it('is a purchase like one by the choice of the rules, in both versions of the s
   );
 });
 
-it('is visible through the transfer to a role that sees nothing else of it', async () => {
+it('is visible through the transfer to a role that sees no other part of it', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   await update(sent({ receiver: 'somebody::1220ff', output: completed('00x') }));
   const owner = openDatabase({
@@ -175,7 +175,7 @@ it('is not recognized in anything that only looks like it', async () => {
   const pending = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid: '00i' } };
   await update(sent({ receiver: taken, output: pending }), bought('1', 1));
   await update(sent({ receiver: taken, output: completed('00h') }), bought('2', 1));
-  // A memo about something else, and one with a word for a number: the contract still counts.
+  // An unrelated memo, and one with a word for a number: the contract still counts.
   await update(sent({ reason: 'rent 4711' }), bought('3', 1));
   await update(sent({ reason: memo('many') }), bought('4', 1));
   // By the factory of a package of another name.

@@ -185,10 +185,7 @@ function ownTransfers(): number {
   }).length;
 }
 
-/**
- * In the demo an instrument moves once in an update: from the account that has less to the one that has more, or to or
- * from none.
- */
+/** In the demo an instrument moves once in an update: one account loses and one gains, or only one of both exists. */
 function movementsOf({ offset, net }: Entry): readonly string[] {
   const byInstrument = new Map<string, (readonly [string, bigint])[]>();
   for (const [key, change] of net) {

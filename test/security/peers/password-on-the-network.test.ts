@@ -67,7 +67,7 @@ describe.each(Object.entries(asking))('a server that requests the password %s', 
     expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], told: ['', ''] });
   });
 
-  it('on this machine receives it, because no one else can read it there', async () => {
+  it('on this machine receives it, because other users cannot read it there', async () => {
     ask = bytes;
     const answer = await attempt('127.0.0.1');
     expect(answer.codes).not.toContain('STORE_TLS_REFUSED');

@@ -205,7 +205,7 @@ describe('a surface', () => {
   });
 
   describe.each(['run', 'backfill'] as const)('%s', (feature) => {
-    surface(feature, 'works as the writer and is refused to lesser roles', async () => {
+    surface(feature, 'works as the writer and fails for lesser roles', async () => {
       const argv = feature === 'run' ? ['run', '--stop-at', 'end'] : ['backfill', '--from', 'genesis'];
       const env = { INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
       for (const login of lesser.writer) {
@@ -220,7 +220,7 @@ describe('a surface', () => {
     });
   });
 
-  surface('typed views of new packages', 'a run as the migrator makes them', async () => {
+  surface('typed views of new packages', 'a run as the migrator creates them', async () => {
     const made = `select count(*)::int as n from pg_views where schemaname = 'typed'`;
     const before = await world.query(made);
     const [{ name } = {}] = await world.query(
@@ -251,7 +251,7 @@ describe('a surface', () => {
 
   surface(
     '`/changes` and `/query` from another machine',
-    'a token is answered, a caller without one is not',
+    'a request with a token succeeds, one without fails',
     async () => {
       const { stdout } = await world.succeeds('administrator', ['reader-token', 'create', '--role', world.served]);
       await using indexer = await world.live('writer');

@@ -168,7 +168,7 @@ describe('a writer of grant-roles', () => {
       const [row] = await query(world.database.url, 'select pruned_to_offset::int as kept from ledger.stream');
       return row?.['kept'] === null ? undefined : true;
     });
-    await waitFor('the problem is over', async () =>
+    await waitFor('the problem is resolved', async () =>
       ((await indexer.status()).retention as { readonly problem: unknown }).problem === null ? true : undefined,
     );
     expect(await check('rights to prune', env)).toMatchObject({ code: 0, state: 'pass' });

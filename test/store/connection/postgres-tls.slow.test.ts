@@ -1,5 +1,5 @@
 /**
- * Postgres over TLS with the guarantees of `sslmode=verify-full`: the right authority, the right name, nothing else.
+ * Postgres over TLS with the guarantees of `sslmode=verify-full`: only the right authority with the right name.
  */
 import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
