@@ -219,7 +219,7 @@ describe('a stream of changes', () => {
   });
 });
 
-describe('a request is rejected', () => {
+describe('a request to /changes', () => {
   it.each([
     ['an invalid position', '/changes?after=x', 400],
     ['a repeated position', '/changes?after=1&after=2', 400],
@@ -229,7 +229,7 @@ describe('a request is rejected', () => {
     ['a zero byte', '/changes?template=%00', 400],
     ['a template without its package', '/changes?template=Amulet', 400],
     ['the hint of a party', '/changes?party=alice', 400],
-  ])('with %s', async (_, path, status) => {
+  ])('is rejected with %s', async (_, path, status) => {
     const said = await answered(path);
     expect(said.status).toBe(status);
     expect(Object.keys(JSON.parse(said.body) as object)).toContain('error');
@@ -243,12 +243,12 @@ describe('a request is rejected', () => {
     ['with a configured name that is not loopback', { host: '10.1.2.3' }, 403],
     ['with an invalid id', { 'last-event-id': "1' or true" }, 400],
     ['with an id after the end of a reset history', { 'last-event-id': '99999999-3' }, 409],
-  ])('%s', async (_, headers, status) => {
+  ])('is rejected %s', async (_, headers, status) => {
     expect((await answered('/changes?after=0', headers)).status).toBe(status);
   });
 
-  it('while the maximum number of clients is connected, and accepted after one disconnects', async () => {
-    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
+  it('is rejected while the maximum number of clients is connected, and accepted after one disconnects', async () => {
+    await waitFor('the end of all clients', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
     const all = Array.from({ length: mostStreams }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(all.map(({ begun }) => begun));
     const said = await answered('/changes');
@@ -259,19 +259,19 @@ describe('a request is rejected', () => {
     for (const one of all) one.close();
   });
 
-  it('sent a hundred times at once on one connection, and its slots are free after the connection closes', async () => {
+  it('occupies no slot after a hundred of them on one connection, once that is closed', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
     const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
     await new Promise((resolve) => socket.once('close', resolve));
-    await waitFor('nobody', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
+    await waitFor('the end of all clients', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
   });
 
-  it.each(['POST', 'HEAD'])('by %s', async (method) => {
+  it.each(['POST', 'HEAD'])('is rejected with method %s', async (method) => {
     expect((await answered('/changes', {}, method)).status).toBe(405);
   });
 
-  it('for SQL in its parameters returns nothing, and the table still exists', async () => {
+  it('with SQL in its parameters returns nothing, and the table still exists', async () => {
     const before = await stored();
     const odd = listen(
       `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("p:M:'; drop table ledger.updates; --")}`,
@@ -283,7 +283,7 @@ describe('a request is rejected', () => {
     odd.close();
   });
 
-  it('receives a notice when history was reset', async () => {
+  it('ends with a notice when history was reset', async () => {
     const there = listen(`${indexer.httpUrl}/changes`);
     await there.begun;
     const back = async (by: number) =>

@@ -13,7 +13,7 @@ import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, type Pl
 
 const history = randomHistory(21, 240);
 
-describe('over the workers', needs(noCitus), () => {
+describe('a history over the workers', needs(noCitus), () => {
   let plain: Place;
   let distributed: Place;
   beforeAll(async () => {

@@ -14,7 +14,7 @@ function brief(columns: readonly PayloadColumn[]): readonly string[] {
   return columns.map((column) => `${column.name} ${column.type} ${column.path.join('.')}`);
 }
 
-describe('packages of other compilers', needs(noDars), () => {
+describe('the reader of compiled packages', needs(noDars), () => {
   it('reads or refuses compiled packages when bytes are changed', () => {
     const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
     expectProperty(

@@ -30,7 +30,7 @@ function richPackage(): Uint8Array {
   return build.payload();
 }
 
-describe('mutated archives', () => {
+describe('the package reader, on mutated archives', () => {
   it('reads or rejects a small package', () => {
     const original = richPackage();
     expect(attempt(original)).toMatchObject({ name: 'built' });
@@ -55,7 +55,7 @@ describe('mutated archives', () => {
   });
 });
 
-describe('crafted packages', () => {
+describe('the package reader, on crafted packages', () => {
   it('rejects types that double with each line of the table', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));

@@ -34,7 +34,7 @@ function failure(read: () => unknown): IndexerError {
   throw new Error('it was read');
 }
 
-describe('packages of other compilers', needs(noDars), () => {
+describe('the reader of compiled packages', needs(noDars), () => {
   it.each(darNames())('reads everything in %s, the same with and without its envelope', (dar) => {
     for (const [file, bytes] of archivesOf(dar)) {
       const model = readPackageArchive(bytes);

@@ -23,7 +23,7 @@ function failure(read: () => unknown): IndexerError {
   throw new Error('it was read');
 }
 
-describe('packages with rare language features', () => {
+describe('the package reader, on rare language features', () => {
   it('resolves type synonyms of the same package', () => {
     const build = new PackageBuilder();
     const pair = build.synonym(build.typeName('Other', 'Maybe'), build.builtin(code.text));

@@ -18,7 +18,7 @@ function columns(dataTypes: PackageModel['dataTypes'], reserved?: ReadonlySet<st
   return brief(columnsOf('p:M:R', lookup(modelOf(dataTypes)), reserved));
 }
 
-describe('columns of a payload', () => {
+describe('the mapping of a payload to columns', () => {
   it('names three levels and keeps the fourth in one column', () => {
     const dataTypes = {
       'M:R': record({ a: type.named('p:M:S') }),

@@ -267,7 +267,7 @@ describe('the GraphQL API', needs(missing), () => {
     allTypedSpliceAmuletAmulets { totalCount } allTypedTokenHoldingV1Holdings { totalCount }
   }`;
 
-    it('returns to two parties exactly their rows: 0 rows leak between concurrent requests', async () => {
+    it('get exactly the rows of their parties: 0 rows leak between concurrent requests', async () => {
       const asking = { one: await bearer(secret, 'ann'), two: await bearer(secret, 'ben') };
       const turns = ['one', 'two', 'two', 'one'] as const;
       const answers = await Promise.all(turns.map(async (who) => ({ who, ...(await api.ask(what, {}, asking[who])) })));
@@ -319,13 +319,13 @@ describe('the GraphQL API', needs(missing), () => {
       ['an expired token', () => bearer(secret, 'ann', { expires: '-1m' }), 401],
       ['a claim without a role', () => bearer(secret, 'mallory'), 403],
       ['the name of a property of every object', () => bearer(secret, 'constructor'), 403],
-    ] as const)('rejects %s', async (_, headers, status) => {
+    ] as const)('are rejected with %s', async (_, headers, status) => {
       const answer = await api.ask('{ latestOffset allContractsList { contractId } }', {}, await headers());
       expect([answer.status, answer.data ?? null]).toEqual([status, null]);
       expect(answer.errors).toHaveLength(1);
     });
 
-    it('reads nothing as a role that the login may not become', async () => {
+    it('read nothing as a role that the login may not become', async () => {
       const answer = await api.ask('{ allContractsList { contractId } }', {}, await bearer(secret, 'eve'));
       expect(answer.errors.length).toBeGreaterThan(0);
       expect(answer.data?.['allContractsList'] ?? null).toBeNull();

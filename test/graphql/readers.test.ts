@@ -17,7 +17,7 @@ async function readers(env: Readonly<Record<string, string>>): Promise<Readers> 
 const asked = (host: string) => ({ node: { req: { headers: { host } } } });
 afterEach(() => vi.unstubAllEnvs());
 
-describe('without tokens', () => {
+describe('the server without tokens', () => {
   it('reads as the role of the URL, read-only and with a time limit', async () => {
     const { readerOf } = await readers({ GRAPHQL_STATEMENT_TIMEOUT: '3s' });
     expect(await readerOf(asked('127.0.0.1:5678'), ['explore', 'typed'])).toEqual({
@@ -40,7 +40,7 @@ describe('without tokens', () => {
   });
 });
 
-describe('with tokens', () => {
+describe('the server with tokens', () => {
   it('does not start without an audience, or with a weak secret', async () => {
     await expect(readers({ GRAPHQL_JWKS_URL: 'https://login.example/jwks' })).rejects.toThrow('GRAPHQL_JWT_AUDIENCE');
     vi.unstubAllEnvs();

@@ -43,7 +43,7 @@ describe('the arguments of verify', () => {
     [['--tail=-1']],
     [['--range', '3']],
     [['--range', '3', '--invariants']],
-  ])('reject %j', (argv) => {
+  ])('are rejected: %j', (argv) => {
     expect(() => argumentsOf(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
   });
 });

@@ -12,7 +12,7 @@ const activeByScan = `
    where t.entity_name = $1 and l.activated_offset <= $2 and (l.deactivated_offset is null or l.deactivated_offset > $2)
    order by 1`;
 
-describe('20,000 contracts', () => {
+describe('schema pqs with 20,000 contracts', () => {
   let database: ReadDatabase;
   beforeAll(async () => {
     database = await createReadDatabase();
@@ -144,7 +144,7 @@ describe('20,000 contracts', () => {
   });
 });
 
-describe('random histories with reassignments', () => {
+describe('schema pqs on random histories with reassignments', () => {
   it.each([1, 2])('number %d: active contracts at every offset equal those of a scan', async (seed) => {
     await using database = await createReadDatabase();
     await database.write(...randomHistory(seed, 80));
