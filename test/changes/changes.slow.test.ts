@@ -248,7 +248,9 @@ describe('a request to /changes', () => {
   });
 
   it('is rejected while the maximum number of clients is connected, and accepted after one disconnects', async () => {
-    await waitFor('the end of all clients', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
+    await waitFor('the end of all clients', async () =>
+      (await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined,
+    );
     const all = Array.from({ length: mostStreams }, () => listen(`${indexer.httpUrl}/changes`));
     await Promise.all(all.map(({ begun }) => begun));
     const said = await answered('/changes');
@@ -264,7 +266,9 @@ describe('a request to /changes', () => {
     const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
     await new Promise((resolve) => socket.once('close', resolve));
-    await waitFor('the end of all clients', async () => ((await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined));
+    await waitFor('the end of all clients', async () =>
+      (await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined,
+    );
   });
 
   it.each(['POST', 'HEAD'])('is rejected with method %s', async (method) => {

@@ -69,12 +69,18 @@ it.each([
   [['--instrument', 'Amulte'], 'no holding of an instrument "Amulte"'],
   [['--instrument', 'amulet'], 'no holding of an instrument "amulet"'],
   [['--admin', 'DSO'], 'no holding of an instrument of DSO'],
-])('account-statement %j: notes that the party never had the instrument, and which ones it had', async (words, found) => {
-  const { code, stdout } = await run('account-statement', '--party', frames.alice, '--json', ...words);
-  expect(code).toBe(0);
-  const { notes, rows } = JSON.parse(stdout) as { readonly notes: readonly string[]; readonly rows: unknown };
-  expect([notes, rows]).toEqual([[`${frames.alice} has ${found} in its history here; it has "Amulet" of ${dso}`], []]);
-});
+])(
+  'account-statement %j: notes that the party never had the instrument, and which ones it had',
+  async (words, found) => {
+    const { code, stdout } = await run('account-statement', '--party', frames.alice, '--json', ...words);
+    expect(code).toBe(0);
+    const { notes, rows } = JSON.parse(stdout) as { readonly notes: readonly string[]; readonly rows: unknown };
+    expect([notes, rows]).toEqual([
+      [`${frames.alice} has ${found} in its history here; it has "Amulet" of ${dso}`],
+      [],
+    ]);
+  },
+);
 
 it('account-statement: notes nothing for an instrument that the party had outside of these bounds', async () => {
   const words = ['--instrument', 'Amulet', '--from', '0', '--to', '0'];
