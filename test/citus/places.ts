@@ -33,7 +33,7 @@ export interface Place extends AsyncDisposable {
   write(frames: readonly JsonRecord[], inBatch: number): Promise<void>;
 }
 
-/** A migrated schema, on a server of its own kind. @param begun whether its stream begins at genesis, for `write` */
+/** A migrated schema on a server of this kind. @param begun whether its stream begins at genesis, for `write` */
 export async function plainPlace(schema: string, begun = true): Promise<Place> {
   const created = await createTestDatabase();
   return place(created.url, schema, { drop: () => created.drop(), begun });

@@ -142,7 +142,7 @@ describe('text that others wrote', () => {
     await other.write(
       frames.transaction(1, [coin('00c1', 'dso::1220', 'Amulet', 0), coin('00c2', 'Mallory::1220', 'Amulet', 1)]),
       frames.transaction(2, [coin('00c3', 'Mallory::1220', evil, 0)]),
-      // Of a party without tokens.
+      // A contract of a party without tokens.
       frames.transaction(3, [
         { CreatedEvent: frames.created({ offset: 3, observers: [frames.bob], interfaceViews: [] }) },
       ]),

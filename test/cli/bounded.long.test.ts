@@ -55,7 +55,7 @@ async function checkpoint(schema: string): Promise<number> {
   return Number(row?.['checkpoint']);
 }
 
-/** By the start of the run: the sandbox of each test has the same history. */
+/** Digests by the start of the run: the sandbox of each test has the same history. */
 const digests = new Map<string, string>();
 
 /** Digest of the first part, as a run without an end stores it while no more exists. */

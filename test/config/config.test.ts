@@ -12,7 +12,7 @@ import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** As every command reads them. */
+/** Parses flags like every command. */
 function flags(...argv: readonly string[]): OptionFlags {
   return parse({ name: 'run', operands: [], flags: [] }, argv).options;
 }

@@ -6,7 +6,7 @@ import { expectProperty } from '../support/chance/property.ts';
 
 const none: ReadonlySet<string> = new Set();
 
-/** Of a template or interface, or of a choice of it. */
+/** Name of the view of a template or interface, or of one of its choices. */
 function nameOf(packageName: string, template: string, choice = '', taken: Iterable<string> = none): string {
   const [moduleName = '', entityName = ''] = template.split(':');
   return viewName({ packageName, moduleName, entityName, choice }, new Set(taken));

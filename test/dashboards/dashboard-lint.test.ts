@@ -139,7 +139,7 @@ describe('provisioning', () => {
     [{ secureJsonData: {} }, 'data source Ledger: no password in secureJsonData, taken from the environment'],
     [{ type: 'mysql' }, 'no data source of type grafana-postgresql-datasource, which dashboard ledger wants'],
   ])('%j', (change, problem) => {
-    // One over each source: more would repeat the same.
+    // One dashboard per data source: more would repeat the same.
     const two = dashboards.filter(({ name }) => name === 'ledger' || name === 'operations');
     expect(lintProvisioning(without(change), two)).toEqual([problem]);
   });

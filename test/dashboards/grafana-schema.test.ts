@@ -70,7 +70,7 @@ function rename(object: Changing | undefined, from: string, to: string): void {
   delete object[from];
 }
 
-/** With one panel. */
+/** Applies a change to a copy of a dashboard with one panel. */
 function spoilt(text: string, spoil: (panel: Changing, dashboard: Changing) => void): string {
   const dashboard = JSON.parse(text) as Changing;
   const panel = Object.values(dashboard['panels'] ?? {}).find(({ type }) => (type as unknown) === 'timeseries');

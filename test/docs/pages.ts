@@ -13,7 +13,7 @@ export interface Page {
 /** A fenced block. */
 export interface Block {
   readonly path: string;
-  /** Of the opening fence, from 1. */
+  /** Line of the opening fence, from 1. */
   readonly line: number;
   /** Empty without a language. */
   readonly language: string;

@@ -35,7 +35,7 @@ const quoted: readonly Quoted[] = faults.flatMap(({ tests = {} }) =>
 function exists({ file, name }: Quoted): boolean {
   if (!existsSync(join(root, file))) return false;
   const source = readFileSync(join(root, file), 'utf8');
-  // Of `it(…)` itself or of an `it.each([…])(…)`: the name is a text that begins a call or a line.
+  // Names of `it(…)` itself or of an `it.each([…])(…)`: a string that begins a call or a line.
   const names = [...source.matchAll(/(?:^\s*|\()(['`])((?:(?!\1).)*)\1,/gmu)].map(([, , found = '']) => found);
   return names.some((found) => found.includes(name));
 }

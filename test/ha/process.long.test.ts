@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
 
   it('twice ends at once with 75', async () => {
     await using road = await openRoad(database.url);
-    // So long that a test does not wait for it.
+    // A limit longer than the test waits.
     await using daemon = start({ INDEXER_START: 'genesis', INDEXER_STOP_TIMEOUT: '10m' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
     await road.freezeAt('move-checkpoint', 0);

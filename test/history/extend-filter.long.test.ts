@@ -65,7 +65,7 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
 
 const witness = 'Eve::1220ee';
 
-/** As if an update named another witness of a contract: no list of active contracts contains that. */
+/** Simulates an update with another witness of a contract: no list of active contracts contains that. */
 async function tellWitness(): Promise<void> {
   await query(
     url(),

@@ -51,7 +51,7 @@ export class HistoryWorld {
     return { LEDGER_URL: url, DATABASE_URL: this.database.url, POSTGRES_SCHEMA: schema, ...more };
   }
 
-  /** More updates on the ledger: contracts of earlier ones are used, archived and reassigned. */
+  /** Adds updates to the ledger: contracts of earlier ones are used, archived and reassigned. */
   grow(updates: number): void {
     for (let done = 0; done < updates; done += 1) {
       this.#microseconds += 40_000_000;

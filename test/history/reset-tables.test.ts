@@ -322,7 +322,7 @@ class Story {
     this.#ledger.appendRaw(transaction(this.#ledger.ledgerEnd() + 1, [{ CreatedEvent: event }], where));
   }
 
-  /** One that is accepted, and rejected when it is submitted again, by parties of its own. */
+  /** A command that is accepted, and rejected when it is submitted again, by separate parties. */
   #commands(name: string): void {
     const actAs = [party(`submits in the ${name} part`)];
     const argument = {

@@ -39,7 +39,7 @@ export async function write(database: Database, after: number, updates: readonly
   }
 }
 
-/** In ranges of three offsets. */
+/** Exports in ranges of three offsets. */
 export async function exportInRanges(
   path: string,
   url: string,

@@ -57,7 +57,8 @@ describe('numbers of party sets', () => {
             stored.push(...combinations.takeAdded());
           };
           asked.forEach(number);
-          // So many others that the earlier ones are almost evicted, and are evicted while they are requested again.
+          // Adds so many other sets that the earlier ones are almost evicted, and are evicted while they are requested
+          // again.
           for (let other = 0; other < remembered - 5; other += 1)
             combinations.number([`other ${String(other)}`], [], []);
           stored.push(...combinations.takeAdded());

@@ -114,7 +114,7 @@ describe('the page', () => {
 describe('its events', () => {
   it('begin with earlier measurements, and continue with new ones', async () => {
     const { server, health } = await start();
-    // One that waits until a measurement exists.
+    // A connection that waits until a measurement exists.
     await waitFor('three samples', async () => {
       const hello = await (await listen(server)).next();
       return (hello?.data.samples?.length ?? 0) > 2 ? true : undefined;

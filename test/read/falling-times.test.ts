@@ -78,7 +78,7 @@ function batchAfter(session: StoreSession, after: number, count: number): StoreB
   return batch;
 }
 
-/** All of them have the same digits. */
+/** The newest record time up to an offset; texts of equal length compare like times. */
 function newestUpTo(offset: number, synchronizer?: string): string | undefined {
   return told
     .slice(0, offset)

@@ -87,7 +87,7 @@ it('is created by a reader, and follows creates and archives', async () => {
   await client.end();
   expect(await differences()).toBe(0);
 
-  // From a folder in which the driver resolves.
+  // Runs from a folder in which the driver resolves.
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const given = ['--input-type=module', '--eval', block('js')];
   listener = spawn(process.execPath, given, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -24,7 +24,7 @@ const digests = (...names: readonly string[]): Promise<readonly string[]> =>
 describe('a rebuilt schema', { timeout: 120_000 }, () => {
   it('equals a fresh index, and the indexer continues in it', async () => {
     await world.index('ledger', whole);
-    // More takeovers than in the new schema.
+    // An epoch above that of the new schema.
     await query(world.database.url, 'update ledger.stream set epoch = 1000');
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
@@ -213,7 +213,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
   });
 });
 
-/** Both schemas after the swap. */
+/** Opens databases for both schemas, like the swap does. */
 function open() {
   const of = (schema: string) =>
     openDatabase({ url: world.database.url, schema, statementTimeoutMs: 30_000, applicationName: 'test' });
@@ -228,7 +228,7 @@ function open() {
   };
 }
 
-/** In a transaction that has read. */
+/** Opens a client with a transaction that has read. */
 async function openReader(url: string) {
   const { Client } = await import('pg');
   const client = new Client({ connectionString: url });

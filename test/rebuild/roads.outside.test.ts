@@ -23,7 +23,7 @@ const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 let servers: Servers;
 let sandbox: Sandbox;
 let grow: (updates: number) => void;
-/** Both hosts, the standby first. */
+/** URL with both hosts, the standby first. */
 let hosts: string;
 const found: string[] = [];
 const reads = new Map<string, number>();

@@ -243,7 +243,7 @@ export class PrivateHistory {
     this.#transaction(offset, events, frames.here);
   }
 
-  /** On a contract of any state: divulged contracts can be exercised as well. */
+  /** Exercises a contract of any state: divulged contracts can be exercised as well. */
   #exercise([interfaceId, choice, templateId = template]: Choice = this.#pick(choices)): void {
     const contract = this.#pick(this.#contracts);
     const offset = this.#next();

@@ -332,7 +332,9 @@ it('let the writer continue next to a reader that is limited to parties', needs(
     await query(created.url, `drop owned by "${String(name)}"; drop role "${String(name)}"`);
 });
 
-/** By an indexer that may alter no role: open connections end, and a role that may alter roles closes the login. */
+/**
+ * Ended by an indexer that may alter no role: open connections end, and a role that may alter roles closes the login.
+ */
 async function endsWithToken(token: string): Promise<void> {
   const [found] = await query(created.url, 'select login_name as login from ledger.reader_tokens');
   const url = new URL(created.url);

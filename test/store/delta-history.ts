@@ -63,7 +63,7 @@ export class DeltaHistory {
   readonly #contracts: Contract[] = [];
   #made = 0;
   #offset = 0;
-  /** Of the current transaction. */
+  /** Events of the current transaction. */
   #events: Json[] = [];
   #node = 0;
   #place = frames.here;
@@ -206,7 +206,7 @@ export class DeltaHistory {
     if (open !== undefined) open.to = this.#offset;
   }
 
-  /** By a package that may be newer than the one of the create. */
+  /** Archives by a package that may be newer than that of the create. */
   #archive(): void {
     const contract = this.#find('active', this.#place);
     // In ACS_DELTA a participant sends nothing about transient contracts of a transaction.

@@ -91,7 +91,7 @@ const other = 'other::1220bb';
 const local = 'local::1220';
 const remote = 'remote::1220ee';
 
-/** All of them stakeholders, and witnesses by default. */
+/** A create whose parties are all stakeholders, and witnesses by default. */
 const create = (offset: number, contractId: string, parties: string[], change: JsonRecord = {}, where = here) =>
   frames.transaction(
     offset,

@@ -84,7 +84,7 @@ function manyNames(): readonly JsonRecord[] {
         exercise(2, index, { choice: `Choice${index}` }),
       ]),
     ),
-    // One template among others of another package.
+    // One template among those of another package.
     ...each.map((index) => on(index, [create(`away ${index}`, 0)])),
   ];
   return sent.map(({ events, synchronizerId }, index) => frames.transaction(index + 1, events, { synchronizerId }));

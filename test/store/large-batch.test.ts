@@ -17,7 +17,7 @@ const other = `${'ef'.repeat(32)}:Main.Other:Other`;
 const sizes = { endsAtOnce: 1_100, endsLater: 1_300, stays: 1_200 };
 const all = sizes.endsAtOnce + sizes.endsLater + sizes.stays;
 const ended = sizes.endsAtOnce + sizes.endsLater;
-/** Of the other template, each in its own transaction. */
+/** Contracts of the other template, each in its own transaction. */
 const others = 3;
 
 let created: TestDatabase;

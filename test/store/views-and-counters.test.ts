@@ -73,7 +73,7 @@ const third = `${'12'.repeat(32)}:Account:Account`;
 const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', metadata: { category: '9' } }];
 const message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,0a1b): no package of "iou" is vetted';
 
-/** One that was computed between two that were not. */
+/** A computed view between two failed ones. */
 const views: JsonRecord[] = [
   {
     interfaceId: other,
@@ -247,7 +247,7 @@ describe.each(writings)('reassignment counters of %s frames', (_name, written) =
         ...journey('c', 16, 4, there),
         ...journey('a', 18, large),
         frames.transaction(20, [{ CreatedEvent: at('f', 20) }]),
-        // Of a release without the field.
+        // Reassignments of a release without the field.
         leaving('e', 21, null, here),
         arriving('e', 22, null, here, there),
       ],

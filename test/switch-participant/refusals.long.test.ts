@@ -30,7 +30,7 @@ it('rejects another history', async () => {
 it('rejects a switch before anything is stored', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 5 });
   await world.follow(0);
-  // As during a seed.
+  // The state during a seed.
   await world.rows('update ledger.stream set seeded_at = null, checkpoint = null');
   expect(await refused(world, 1)).toBe('SWITCH_REFUSED');
 });

@@ -31,7 +31,7 @@ export class SwitchWorld {
     await this.database.drop();
   }
 
-  /** To read this participant. */
+  /** Environment to read this participant. */
   env(participant: number, schema = 'ledger'): Record<string, string> {
     return {
       LEDGER_URL: this.network.participants[participant]?.url ?? '',

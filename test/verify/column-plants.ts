@@ -144,7 +144,7 @@ export const lawfulChanges: Readonly<Record<string, string>> = {
   'stream.epoch': 'epoch + 1',
   'stream.record_times': `record_times || (select jsonb_build_object(key, '2026-06-01T00:00:00Z') from jsonb_each_text(record_times)
                                             where value < '2026-06-01' limit 1)`,
-  // Of the first batch: nothing comes before it.
+  // In the first batch, with none before it.
   'batches.epoch': 'epoch - 1',
   'stream.pruned_to_offset': 'seed_offset + 5',
   'coverage, a closed range.from_offset': 'from_offset - 1',

@@ -109,7 +109,7 @@ function seeded(): readonly JsonRecord[] {
 }
 
 const contractId = '00moved';
-/** Each made for its offset. */
+/** Updates, each created for its offset. */
 const sent: readonly ((offset: number) => JsonRecord)[] = [
   (offset) =>
     frames.transaction(

@@ -63,7 +63,7 @@ function listed(expected: RegExp): Promise<true> {
   );
 }
 
-/** Of the only webhook. */
+/** Cursor of the only webhook. */
 async function cursor(): Promise<number> {
   return Number((await query(world.database.url, 'select cursor_offset from ledger.webhooks'))[0]?.['cursor_offset']);
 }
@@ -93,7 +93,7 @@ function expectOrder(received: readonly Received[]): void {
   for (const found of byContract(received).values()) expect(found).toEqual(inOrder(found));
 }
 
-/** With several events, not too many. */
+/** A contract with several events, but not too many. */
 async function busyContract(): Promise<string> {
   const text = `select contract_id from explore.events where contract_id is not null
                  group by contract_id having count(*) between 2 and 20 order by count(*) desc, min("offset") limit 1`;

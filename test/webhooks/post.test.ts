@@ -9,12 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Poster, type Answer, type PosterOptions } from '../../src/webhooks/post.ts';
 import type { Resolve } from '../../src/webhooks/reach.ts';
 
-/** Of receivers that hang. */
+/** Timeout for receivers that hang. */
 const timeoutMs = 1_000;
-/** Of all others: longer than a busy machine needs. */
+/** Timeout for all others: longer than a busy machine needs. */
 const longMs = 30_000;
 const megabyte = Buffer.alloc(1024 * 1024);
-/** By path, the response after the event was read. */
+/** Receivers by path: their response after the event was read. */
 const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = {
   '/fine': (response) => void response.writeHead(204).end(),
   '/broken': (response) => void response.writeHead(500, { 'retry-after': '7' }).end('no'),

@@ -115,7 +115,7 @@ export function byContract(
   return found;
 }
 
-/** In the order of history. */
+/** Sorts positions in the order of history. */
 export function inOrder(places: readonly string[]): readonly string[] {
   const numbers = (place: string): readonly number[] => place.split('-').map(Number);
   return places.toSorted((one, other) => {

@@ -12,7 +12,7 @@ import type { ReadDatabase } from '../read-database.ts';
 
 const packageId = 'ab'.repeat(32);
 export const packageName = 'mix';
-/** Of every contract, whatever its template. */
+/** Hash of the key of every contract, for all templates. */
 export const keyHash = 'aGFzaA==';
 
 /** A type of a field: the ledger value for number `n`, and the cast that readers use for it. */
@@ -47,9 +47,9 @@ export type Fields = Readonly<Record<string, keyof typeof kinds>>;
 export interface MixedTemplate {
   readonly entity: string;
   readonly fields: Fields;
-  /** Of the argument of its choice Give. */
+  /** Fields of the argument of its choice Give. */
   readonly argument: Fields;
-  /** Of the interface that only this template implements. */
+  /** Fields of the interface that only this template implements. */
   readonly view: Fields;
   /** Numbers of its contracts, and of those that are still active. */
   readonly contracts: readonly number[];

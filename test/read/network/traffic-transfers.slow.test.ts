@@ -170,7 +170,7 @@ it('is visible through the transfer to a role that sees no other part of it', as
 });
 
 it('is not recognized in anything that only looks like it', async () => {
-  // Of a party that took such a name: the transfer waits for it, or creates a holding.
+  // A party with such a name: the transfer waits for it, or creates a holding.
   const taken = 'cip-1_traffic-purchase::1220abcd';
   const pending = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid: '00i' } };
   await update(sent({ receiver: taken, output: pending }), bought('1', 1));
@@ -178,7 +178,7 @@ it('is not recognized in anything that only looks like it', async () => {
   // An unrelated memo, and one with a word for a number: the contract still counts.
   await update(sent({ reason: 'rent 4711' }), bought('3', 1));
   await update(sent({ reason: memo('many') }), bought('4', 1));
-  // By the factory of a package of another name.
+  // A transfer by the factory of a package of another name.
   const more = { packageId: foreign, packageName: 'not-splice-amulet' };
   await update(sent({ more }), bought('5', 1));
   expect(await purchases()).toEqual(

@@ -87,11 +87,11 @@ const row = (at: number, bytes: string, amulet: string | null, more: object = {}
 it('is bought once, whether contract, choice or both are visible', async () => {
   const amulet = '1234567890123456789012345678.0123456789';
   await update([bought('2000000', amulet, 1), made('00t1', entity, traffic({ bytes: '2000000', amulet }), 1)]);
-  // By a memo of a transfer: no choice of the rules of the network.
+  // A purchase by a memo of a transfer: no choice of the rules of the network.
   await update([made('00t2', entity, traffic({ bytes: '3000000', amulet: '2.5' }))]);
-  // To a reader that is not a stakeholder of the contract.
+  // A purchase for a reader that is not a stakeholder of the contract.
   await update([bought('4000000', '3.5', 0)]);
-  // To one that sees the contract as a witness.
+  // A purchase for a reader that sees the contract as a witness.
   await update([bought('9', '0.1', 1), made('00t4', entity, traffic({ bytes: '9' }), 1, { acsDelta: false })]);
   expect(await purchases()).toEqual([
     row(1, '2000000', amulet, { provider: validator, round: 7 }),

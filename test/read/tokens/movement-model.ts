@@ -44,9 +44,9 @@ export interface Change {
 
 interface Held extends tokens.Holding {
   readonly units: bigint;
-  /** On its way to another synchronizer. */
+  /** Whether it is in flight to another synchronizer. */
   travels: boolean;
-  /** Of its create, or of its last assignment. */
+  /** Offset of its create, or of its last assignment. */
   offset: number;
   nodeId: number;
 }

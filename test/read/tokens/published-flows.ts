@@ -18,7 +18,7 @@ const account = (owner: string | null, provider: string | null = null, id = ''):
 });
 const dollars = { admin, id: 'USD' };
 const euros = { admin, id: 'EUR' };
-/** Of the token that implements version 1 only. */
+/** Instrument of the token that implements version 1 only. */
 const pounds = { admin, id: 'GBP' };
 
 /** Exercises the templates like their users. */

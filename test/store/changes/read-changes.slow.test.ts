@@ -58,7 +58,7 @@ async function all(wanted: Partial<ChangesWanted>, rows: number, characters?: nu
 
 const places = (changes: readonly Change[]) => changes.map(({ offset, node }) => formatCursor({ offset, node }));
 
-/** As a reader of that role, otherwise as the owner. */
+/** Rows as a reader of that role sees them, otherwise as the owner does. */
 async function stored(where: string, as?: string): Promise<readonly unknown[]> {
   const rows = await query(
     as === undefined ? created.url : `${created.url}?options=-c%20role%3D${as}`,
